@@ -1,0 +1,42 @@
+# Every target sets up what it needs from nothing: Python 3.11 or newer, make and a package index are enough.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("hamlet needs Python 3.11 or newer, found " + sys.version.split()[0] + ": run make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+setup: $(READY) ## make the virtual environment and install everything into it
+
+demo: $(READY) ## explain the ride-sharing workload: as text here, as pictures in demo/
+	@mkdir -p demo
+	@$(BIN)/hamlet explain examples/ridesharing.hql
+	@$(BIN)/hamlet explain examples/ridesharing.hql --format svg --out demo/ridesharing.svg
+
+check: $(READY) ## lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check ## lint, types, doctests and tests
+	$(BIN)/pytest
+
+format: $(READY) ## rewrite the sources in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## measure how long analysing a workload takes
+	$(BIN)/python benchmarks/analysis.py
+
+clean: ## remove the virtual environment and what was built
+	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
