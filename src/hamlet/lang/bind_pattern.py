@@ -1,0 +1,258 @@
+"""Binding of a pattern: places numbered, negations taken out, variables known by name.
+
+A variable is an alias, which stands for its one place, or a type, which stands for every place of
+that type, aliased or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, assert_never
+
+from hamlet.errors import Problem, Span, did_you_mean, listed
+from hamlet.lang import tree
+from hamlet.lang.printer import print_name, print_pattern
+from hamlet.plan.query import Absence, Choice, Pattern, Place, Repeat, Sequence, Single
+
+if TYPE_CHECKING:
+    from hamlet.schema import Schema
+
+
+@dataclass(slots=True)
+class PatternBinder:
+    """The places, branches and negations of one pattern, filled by `bind`."""
+
+    problems: list[Problem]
+    schema: Schema | None = None
+    places: list[Place] = field(default_factory=list)
+    branches: list[Pattern] = field(default_factory=list)
+    negations: list[Pattern] = field(default_factory=list)
+    _aliases: dict[str, int] = field(default_factory=dict)
+    _alias_names: list[tree.Name] = field(default_factory=list)
+    _negation: int | None = None
+
+    def bind(self, pattern: tree.Pattern) -> None:
+        """Number the places of a pattern and check its structure."""
+        sides = pattern.items if isinstance(pattern, tree.AndPattern) else (pattern,)
+        if len(sides) > 2:
+            self._refuse(
+                "and-of-many",
+                "AND joins exactly two patterns",
+                "Keep two of them, or write several queries.",
+                pattern.span,
+            )
+        for side in sides:
+            bound = self._bind(side)
+            if bound is not None:
+                self.branches.append(bound)
+        types = {place.type for place in self.places}
+        for alias in self._alias_names:
+            if alias.text in types:
+                self._refuse(
+                    "alias-is-type",
+                    f"the alias {alias.text} is also the name of a type",
+                    "Choose another alias.",
+                    alias.span,
+                )
+
+    def _refuse(self, code: str, message: str, remedy: str, at: Span) -> None:
+        self.problems.append(Problem(code, message, remedy, at))
+
+    # Structure
+
+    def _bind(self, pattern: tree.Pattern) -> Pattern | None:
+        """A pattern without its names; None where it is refused."""
+        match pattern:
+            case tree.TypePattern():
+                return self._place(pattern)
+            case tree.KleenePattern(body=tree.NotPattern() as negation):
+                self._refuse(
+                    "repeated-not",
+                    "a negation cannot be repeated: it takes up no event",
+                    f"Write {print_pattern(negation)} without the '+'.",
+                    pattern.span,
+                )
+            case tree.KleenePattern(body=body):
+                bound = self._bind(body)
+                return Repeat(bound) if bound is not None else None
+            case tree.SeqPattern():
+                return self._sequence(pattern)
+            case tree.OrPattern(items=items):
+                parts = [self._bind(item) for item in items]
+                return Choice(tuple(part for part in parts if part is not None))
+            case tree.NotPattern():
+                self._refuse(
+                    "not-outside-seq",
+                    "NOT stands only inside SEQ, next to what must be there",
+                    f"Write, for example, SEQ(A, {print_pattern(pattern)}, B).",
+                    pattern.span,
+                )
+            case tree.AndPattern():
+                self._refuse(
+                    "and-not-outermost",
+                    "AND can only be the outermost operator of a pattern",
+                    "Join two whole patterns with it: SEQ(A, B+) AND SEQ(C, D).",
+                    pattern.span,
+                )
+            case _:
+                assert_never(pattern)
+        return None
+
+    def _sequence(self, pattern: tree.SeqPattern) -> Pattern | None:
+        items: list[Pattern | Absence] = []
+        for item in pattern.items:
+            if isinstance(item, tree.NotPattern):
+                absence = self._absence(item)
+                if absence is not None:
+                    items.append(absence)
+            else:
+                bound = self._bind(item)
+                if bound is not None:
+                    items.append(bound)
+        if all(isinstance(item, tree.NotPattern) for item in pattern.items):
+            self._refuse(
+                "not-alone",
+                "a SEQ of negations alone matches nothing",
+                "Add what must be there: SEQ(A, NOT B).",
+                pattern.span,
+            )
+            return None
+        return Sequence(tuple(items))
+
+    def _absence(self, pattern: tree.NotPattern) -> Absence | None:
+        inner = _first_of(pattern.body, tree.NotPattern)
+        if inner is not None or self._negation is not None:
+            at = inner.span if inner is not None else pattern.span
+            self._refuse(
+                "nested-not",
+                "a negated pattern cannot contain NOT",
+                "Negate a pattern of events that are there: NOT SEQ(B, D).",
+                at,
+            )
+            return None
+        number = len(self.negations)
+        # A stand-in keeps the number while the places inside are bound.
+        self.negations.append(Choice(()))
+        self._negation = number
+        bound = self._bind(pattern.body)
+        self._negation = None
+        if bound is None:
+            return None
+        self.negations[number] = bound
+        return Absence(number)
+
+    def _place(self, pattern: tree.TypePattern) -> Single:
+        index = len(self.places)
+        alias = pattern.alias.text if pattern.alias else None
+        self.places.append(Place(index, pattern.type.text, alias, self._negation))
+        if pattern.alias is not None and alias is not None:
+            self._alias(pattern.alias, index)
+        self._check_type(pattern.type)
+        return Single(index)
+
+    def _alias(self, alias: tree.Name, index: int) -> None:
+        self._alias_names.append(alias)
+        if alias.text not in self._aliases:
+            self._aliases[alias.text] = index
+            return
+        other, own = self.places[self._aliases[alias.text]], self.places[index]
+        code = "alias-two-types" if other.type != own.type else "alias-reused"
+        message = f"the alias {alias.text} already stands for a place of {other.type}"
+        self._refuse(code, message, "An alias stands for one place; choose another.", alias.span)
+
+    def _check_type(self, name: tree.Name) -> None:
+        known = self.schema.types if self.schema else None
+        if known is not None and name.text not in known:
+            remedy = f"Types are {listed(sorted(known))}." + did_you_mean(name.text, known)
+            self._refuse("unknown-type", f"no event has type {name.text}", remedy, name.span)
+
+    # Variables
+
+    @property
+    def example_variable(self) -> str:
+        """Some variable of the pattern, for messages."""
+        positive = [place for place in self.places if place.negation is None]
+        place = (positive or self.places or [Place(0, "T")])[0]
+        return print_name(tree.Name(place.alias or place.type))
+
+    def places_of(self, variable: tree.Name) -> tuple[int, ...]:
+        """The places a variable stands for; none, with a problem reported, where it is unknown."""
+        if variable.text in self._aliases:
+            return (self._aliases[variable.text],)
+        found = tuple(place.index for place in self.places if place.type == variable.text)
+        if not found:
+            known = sorted({place.type for place in self.places} | set(self._aliases))
+            self._refuse(
+                "unknown-variable",
+                f"{variable.text} is not in the pattern",
+                f"The pattern has {listed(known)}." + did_you_mean(variable.text, known),
+                variable.span,
+            )
+        return found
+
+    def positive_places(self, variable: tree.Name, use: str) -> tuple[int, ...]:
+        """The places of a variable outside NOT; none, and a problem, where all are inside."""
+        places = self.places_of(variable)
+        positive = tuple(p for p in places if self.places[p].negation is None)
+        if places and not positive:
+            self._refuse(
+                "negated-variable",
+                f"{variable.text} is negated: no trend has an event of it to {use}",
+                f"{use.capitalize()} a variable outside NOT.",
+                variable.span,
+            )
+        return positive
+
+    # Attributes
+
+    def attribute_kind(self, places: tuple[int, ...], attribute: tree.Name) -> str:
+        """The kind of an attribute at some places; "any" where it is not known or not there."""
+        if self.schema is None:
+            return "any"
+        kinds = set[str]()
+        for event_type in dict.fromkeys(self.places[place].type for place in places):
+            if self.schema.types is not None and event_type not in self.schema.types:
+                continue
+            known = self.schema.of(event_type)
+            if attribute.text in known:
+                kinds.add(known[attribute.text])
+            else:
+                self._refuse(
+                    "unknown-attribute",
+                    f"event type {event_type} has no attribute '{attribute.text}'",
+                    f"{event_type} has {listed(sorted(known)) or 'no attributes'}."
+                    + did_you_mean(attribute.text, known),
+                    attribute.span,
+                )
+        return kinds.pop() if len(kinds) == 1 else "any"
+
+    def check_attribute(
+        self, places: tuple[int, ...], attribute: tree.Name, numeric_for: str
+    ) -> None:
+        """Report an attribute that is not there or that is no number."""
+        kind = self.attribute_kind(places, attribute)
+        if kind not in ("number", "any"):
+            self._refuse(
+                "wrong-kind",
+                f"{numeric_for} needs a number, {attribute.text} is {kind}",
+                "Aggregate a numeric attribute.",
+                attribute.span,
+            )
+
+    def check_attribute_of_all(self, attribute: tree.Name) -> None:
+        """Report an attribute that some event of the pattern does not have."""
+        self.attribute_kind(tuple(place.index for place in self.places), attribute)
+
+
+def _first_of(pattern: tree.Pattern, kind: type[tree.NotPattern]) -> tree.NotPattern | None:
+    """The first node of a kind within a pattern."""
+    if isinstance(pattern, kind):
+        return pattern
+    if isinstance(pattern, tree.KleenePattern):
+        return _first_of(pattern.body, kind)
+    if isinstance(pattern, tree.SeqPattern | tree.OrPattern | tree.AndPattern):
+        for item in pattern.items:
+            found = _first_of(item, kind)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,183 @@
+"""From the grammar's rules to syntax trees: one short method for each rule.
+
+Lark calls a method as soon as its rule is complete, with all its children, punctuation included,
+so a node's span is simply from its first child to its last.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from lark import Token, Transformer
+
+from hamlet.errors import Span
+from hamlet.lang import tree
+
+# Every spelling of a unit of time, and its short form.
+UNITS = {
+    "ms": "ms",
+    "s": "s",
+    "sec": "s",
+    "second": "s",
+    "seconds": "s",
+    "min": "min",
+    "minute": "min",
+    "minutes": "min",
+    "h": "h",
+    "hour": "h",
+    "hours": "h",
+    "d": "d",
+    "day": "d",
+    "days": "d",
+}
+
+_COMPARISONS = {"==": "=", "<>": "!="}
+_CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
+
+
+def token_span(token: Token) -> Span:
+    """Where a token stands."""
+    return Span(token.start_pos or 0, token.end_pos or 0)
+
+
+def span_of(children: list[Any]) -> Span:
+    """From the start of the first child to the end of the last."""
+    first, last = children[0], children[-1]
+    start = token_span(first).start if isinstance(first, Token) else first.span.start
+    end = token_span(last).end if isinstance(last, Token) else last.span.end
+    return Span(start, end)
+
+
+def name_of(token: Token) -> tree.Name:
+    """A name without the backticks it may have been written in."""
+    text = str(token)
+    if text.startswith("`"):
+        text = text[1:-1].replace("``", "`")
+    return tree.Name(text, token_span(token))
+
+
+def _names(children: list[Any]) -> list[tree.Name]:
+    return [name_of(c) for c in children if isinstance(c, Token) and c.type == "NAME"]
+
+
+def _type_pattern(children: list[Any]) -> tree.TypePattern:
+    name, *alias = _names(children)
+    return tree.TypePattern(name, alias[0] if alias else None, span_of(children))
+
+
+def _has(children: list[Any], kind: str) -> bool:
+    return any(isinstance(child, Token) and child.type == kind for child in children)
+
+
+class TreeBuilder(Transformer[Token, Any]):
+    """Callbacks by the names of the rules in grammar.lark."""
+
+    def return_clause(self, c: list[Any]) -> tuple[tree.ReturnItem, ...]:
+        return tuple(c[1::2])
+
+    def aggregate_item(self, c: list[Any]) -> tree.AggregateItem:
+        alias = name_of(c[5]) if len(c) > 4 else None
+        function = name_of(c[0])
+        if function.text.isascii():
+            function = tree.Name(function.text.upper(), function.span)
+        return tree.AggregateItem(function, c[2], alias, span_of(c))
+
+    def group_item(self, c: list[Any]) -> tree.GroupItem:
+        return tree.GroupItem(name_of(c[0]), span_of(c))
+
+    def star(self, c: list[Any]) -> tree.Star:
+        return tree.Star(span_of(c))
+
+    def variable(self, c: list[Any]) -> tree.Name:
+        return name_of(c[0])
+
+    def attribute_ref(self, c: list[Any]) -> tree.AttributeRef:
+        return tree.AttributeRef(name_of(c[0]), name_of(c[2]), False, span_of(c))
+
+    def next_ref(self, c: list[Any]) -> tree.AttributeRef:
+        return tree.AttributeRef(name_of(c[2]), name_of(c[5]), True, span_of(c))
+
+    def pattern_clause(self, c: list[Any]) -> tree.Pattern:
+        return c[1]  # type: ignore[no-any-return]
+
+    def or_pattern(self, c: list[Any]) -> tree.OrPattern:
+        return tree.OrPattern(tuple(c[::2]), span_of(c))
+
+    def and_pattern(self, c: list[Any]) -> tree.AndPattern:
+        return tree.AndPattern(tuple(c[::2]), span_of(c))
+
+    def not_pattern(self, c: list[Any]) -> tree.NotPattern:
+        return tree.NotPattern(c[1], span_of(c))
+
+    def type_pattern(self, c: list[Any]) -> tree.TypePattern:
+        return _type_pattern(c)
+
+    def kleene_type(self, c: list[Any]) -> tree.KleenePattern:
+        return tree.KleenePattern(_type_pattern(c), span_of(c))
+
+    def kleene(self, c: list[Any]) -> tree.KleenePattern:
+        return tree.KleenePattern(c[0], span_of(c))
+
+    def seq_pattern(self, c: list[Any]) -> tree.SeqPattern:
+        return tree.SeqPattern(tuple(c[2::2]), span_of(c))
+
+    def brackets(self, c: list[Any]) -> Any:
+        return c[1]
+
+    def where_clause(self, c: list[Any]) -> tree.Expression:
+        return c[1]  # type: ignore[no-any-return]
+
+    def or_condition(self, c: list[Any]) -> tree.OrCondition:
+        return tree.OrCondition(tuple(c[::2]), span_of(c))
+
+    def and_condition(self, c: list[Any]) -> tree.AndCondition:
+        return tree.AndCondition(tuple(c[::2]), span_of(c))
+
+    def not_condition(self, c: list[Any]) -> tree.NotCondition:
+        return tree.NotCondition(c[1], span_of(c))
+
+    def comparison(self, c: list[Any]) -> tree.Comparison:
+        return tree.Comparison(_COMPARISONS.get(c[1], str(c[1])), c[0], c[2], span_of(c))
+
+    def in_list(self, c: list[Any]) -> tree.InList:
+        items = tuple(child for child in c[1:] if isinstance(child, tree.Literal))
+        return tree.InList(c[0], items, _has(c, "NOT"), span_of(c))
+
+    def is_null(self, c: list[Any]) -> tree.IsNull:
+        return tree.IsNull(c[0], _has(c, "NOT"), span_of(c))
+
+    def arithmetic(self, c: list[Any]) -> tree.Arithmetic:
+        return tree.Arithmetic(str(c[1]), c[0], c[2], span_of(c))
+
+    def negative(self, c: list[Any]) -> tree.Negative:
+        return tree.Negative(c[1], span_of(c))
+
+    def bare_name(self, c: list[Any]) -> tree.BareName:
+        return tree.BareName(name_of(c[0]), span_of(c))
+
+    def equivalence(self, c: list[Any]) -> tree.Equivalence:
+        return tree.Equivalence(tuple(_names(c)), span_of(c))
+
+    def number(self, c: list[Any]) -> tree.Literal:
+        text = "".join(c)
+        return tree.Literal(int(text) if text.lstrip("-").isdigit() else float(text), span_of(c))
+
+    def text(self, c: list[Any]) -> tree.Literal:
+        return tree.Literal(c[0][1:-1].replace("''", "'"), span_of(c))
+
+    def named_constant(self, c: list[Any]) -> tree.Literal:
+        return tree.Literal(_CONSTANTS[c[0].type], span_of(c))
+
+    def group_clause(self, c: list[Any]) -> tuple[tree.Name, ...]:
+        return tuple(_names(c))
+
+    def within_clause(self, c: list[Any]) -> tree.Duration:
+        return c[1]  # type: ignore[no-any-return]
+
+    slide_clause = within_clause
+
+    def duration(self, c: list[Any]) -> tree.Duration:
+        unit = name_of(c[-1])
+        known = UNITS.get(unit.text.lower(), unit.text)
+        return tree.Duration(Decimal("".join(c[:-1])), tree.Name(known, unit.span), span_of(c))

@@ -1,0 +1,319 @@
+"""Binding of a condition: split at its top-level ANDs, each part sorted by what it mentions.
+
+One variable makes a local predicate, two make an edge predicate, square brackets an equivalence.
+What is none of these is refused with its position and the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, assert_never
+
+from hamlet.errors import Problem, Span, did_you_mean, listed
+from hamlet.lang import tree
+from hamlet.lang.kinds import ANY, KindChecker
+from hamlet.lang.printer import print_name
+from hamlet.plan import predicates
+from hamlet.plan.predicates import Column, Constant, EdgePredicate, Operation, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hamlet.lang.bind_pattern import PatternBinder
+    from hamlet.plan.positions import Positions
+    from hamlet.schema import Schema
+
+
+@dataclass(slots=True)
+class ConditionBinder:
+    """The predicates of one query, filled by `bind`."""
+
+    pattern: PatternBinder
+    positions: Positions
+    schema: Schema | None
+    problems: list[Problem]
+    equivalence: list[str] = field(default_factory=list)
+    edge_predicates: list[EdgePredicate] = field(default_factory=list)
+    _local: dict[int, list[predicates.Expression]] = field(default_factory=dict)
+    _adjacent: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+
+    def bind(self, condition: tree.Expression) -> None:
+        """Sort every part of a condition."""
+        for part in _parts(condition):
+            if isinstance(part, tree.Equivalence):
+                self._equivalence(part)
+            else:
+                self._predicate(part)
+
+    def local_by_place(self) -> tuple[predicates.Expression | None, ...]:
+        """For each place the condition that its events satisfy."""
+        places = range(len(self.pattern.places))
+        return tuple(predicates.all_of(self._local.get(place, [])) for place in places)
+
+    def adjacent_by_pair(self) -> tuple[tuple[tuple[int, int], tuple[int, ...]], ...]:
+        """For each pair of places the edge predicates between them, in a stable order."""
+        return tuple((pair, tuple(sorted(self._adjacent[pair]))) for pair in sorted(self._adjacent))
+
+    def _refuse(self, code: str, message: str, remedy: str, at: Span) -> None:
+        self.problems.append(Problem(code, message, remedy, at))
+
+    def _equivalence(self, part: tree.Equivalence) -> None:
+        for name in part.attributes:
+            self.pattern.check_attribute_of_all(name)
+            if name.text not in self.equivalence:
+                self.equivalence.append(name.text)
+
+    # One part
+
+    def _predicate(self, part: tree.Expression) -> None:
+        references = list(_references(part))
+        known = self._check_names(part, references)
+        self._check_kinds(part, references)
+        if not known:
+            return
+        plain = list(dict.fromkeys(ref.variable.text for ref in references if not ref.is_next))
+        later = list(dict.fromkeys(ref.variable.text for ref in references if ref.is_next))
+        names = {ref.variable.text: ref.variable for ref in reversed(references)}
+        if not later and len(plain) == 1:
+            self._add_local(part, names[plain[0]])
+        elif not later and len(plain) == 2:
+            self._add_edge(part, names[plain[0]], names[plain[1]], either_order=True)
+        elif len(plain) == 1 and len(later) == 1:
+            first = next(r.variable for r in references if not r.is_next)
+            second = next(r.variable for r in references if r.is_next)
+            self._add_edge(part, first, second, either_order=False)
+        else:
+            self._refuse_mention(part, plain, later)
+
+    def _check_names(self, part: tree.Expression, references: list[tree.AttributeRef]) -> bool:
+        """Report names without a variable, unknown variables and misplaced equivalences."""
+        good = bool(references)
+        variables = [place.alias or place.type for place in self.pattern.places]
+        for node in _nodes(part):
+            if isinstance(node, tree.BareName):
+                good = False
+                name = node.name.text
+                shown = self.pattern.example_variable
+                self._refuse(
+                    "bare-attribute",
+                    f"{name} stands without a variable",
+                    f"Say whose it is: {shown}.{print_name(node.name)}, or write text in quotes: "
+                    f"'{name}'." + did_you_mean(name, variables),
+                    node.span,
+                )
+            elif isinstance(node, tree.Equivalence):
+                good = False
+                self._refuse(
+                    "nested-equivalence",
+                    "an equivalence stands alone, joined to the rest by AND",
+                    "Write WHERE [driver] AND ...",
+                    node.span,
+                )
+        for variable in {ref.variable.text: ref.variable for ref in reversed(references)}.values():
+            good = bool(self.pattern.places_of(variable)) and good
+        if not references and not any(
+            isinstance(node, tree.BareName | tree.Equivalence) for node in _nodes(part)
+        ):
+            self._refuse(
+                "no-variable",
+                "this part of the condition mentions no event",
+                "Compare an attribute of a variable, or remove it.",
+                part.span,
+            )
+        return good
+
+    def _check_kinds(self, part: tree.Expression, references: list[tree.AttributeRef]) -> None:
+        kinds: dict[tree.AttributeRef, str] = {}
+        for ref in references:
+            if ref in kinds:
+                continue
+            places = self._known_places(ref.variable)
+            kinds[ref] = self.pattern.attribute_kind(places, ref.attribute) if places else ANY
+        checker = KindChecker(kinds.__getitem__)
+        if not isinstance(part, tree.BareName):
+            checker.condition(part)
+        self.problems += checker.problems
+
+    def _known_places(self, variable: tree.Name) -> tuple[int, ...]:
+        """The places of a variable, without a report where it is unknown."""
+        before = len(self.problems)
+        places = self.pattern.places_of(variable)
+        del self.problems[before:]
+        return places
+
+    # Local and edge predicates
+
+    def _add_local(self, part: tree.Expression, variable: tree.Name) -> None:
+        condition = _expression(part, {(variable.text, False): "this"})
+        for place in self.pattern.places_of(variable):
+            self._local.setdefault(place, []).append(condition)
+
+    def _add_edge(
+        self, part: tree.Expression, first: tree.Name, second: tree.Name, either_order: bool
+    ) -> None:
+        """A predicate between adjacent events, one bound to `first`, the other to `second`."""
+        if not self._may_meet(part, first, second):
+            return
+        is_next = not either_order
+        ways = [(first, second, {(first.text, False): "previous", (second.text, is_next): "next"})]
+        if either_order:
+            roles = {(second.text, False): "previous", (first.text, False): "next"}
+            ways.append((second, first, roles))
+        found = False
+        for before, after, by_variable in ways:
+            pairs = self._pairs(before, after)
+            if pairs:
+                found = True
+                self._attach(_expression(part, by_variable), pairs)  # type: ignore[arg-type]
+        if not found:
+            self._refuse_never_adjacent(part, first, second, either_order)
+
+    def _attach(self, condition: predicates.Expression, pairs: list[tuple[int, int]]) -> None:
+        predicate = predicates.edge_predicate(condition)
+        if predicate not in self.edge_predicates:
+            self.edge_predicates.append(predicate)
+        number = self.edge_predicates.index(predicate)
+        for pair in pairs:
+            self._adjacent.setdefault(pair, set()).add(number)
+
+    def _pairs(self, before: tree.Name, after: tree.Name) -> list[tuple[int, int]]:
+        sources, targets = self.pattern.places_of(before), self.pattern.places_of(after)
+        return [(p, q) for p in sources for q in targets if (p, q) in self.positions.follow]
+
+    def _may_meet(self, part: tree.Expression, first: tree.Name, second: tree.Name) -> bool:
+        """Whether both variables are outside NOT, or are one and the same inside it."""
+        if first.text == second.text:
+            return True
+        for variable, other in ((first, second), (second, first)):
+            places = self.pattern.places_of(variable)
+            if all(self.pattern.places[place].negation is not None for place in places):
+                self._refuse(
+                    "negated-with-another",
+                    f"{variable.text} is negated and cannot be compared with {other.text}",
+                    f"A condition on {variable.text} mentions {variable.text} alone.",
+                    part.span,
+                )
+                return False
+        return True
+
+    # Refusals
+
+    def _refuse_mention(self, part: tree.Expression, plain: list[str], later: list[str]) -> None:
+        if not plain:
+            shown = later[0]
+            self._refuse(
+                "next-alone",
+                f"NEXT({shown}) stands without the event before it",
+                f"Mention both: {self.pattern.example_variable}.x < NEXT({shown}).x; for a "
+                f"condition on {shown} alone, leave NEXT out.",
+                part.span,
+            )
+        elif later:
+            self._refuse(
+                "too-many-variables",
+                "with NEXT, a condition mentions one variable before and one after",
+                "Split it with AND so that each part has two variables: P.x < NEXT(Q).y",
+                part.span,
+            )
+        else:
+            self._refuse(
+                "too-many-variables",
+                f"this part mentions {len(plain)} variables: {listed(plain)}",
+                "Split it with AND so that each part mentions one, or two that are adjacent.",
+                part.span,
+            )
+
+    def _refuse_never_adjacent(
+        self, part: tree.Expression, first: tree.Name, second: tree.Name, either_order: bool
+    ) -> None:
+        places = self.pattern.places
+        sources = set(self.pattern.places_of(first))
+        after = {
+            places[q].alias or places[q].type for p, q in self.positions.follow if p in sources
+        }
+        if either_order:
+            message = f"{first.text} and {second.text} are never adjacent in this pattern"
+        else:
+            message = f"{first.text} is never directly followed by {second.text} in this pattern"
+        what = listed(sorted(after)) if after else "nothing"
+        self._refuse(
+            "never-adjacent",
+            message,
+            f"What may directly follow {first.text}: {what}. Only neighbours can be compared.",
+            part.span,
+        )
+
+
+# Trees
+
+
+def _parts(condition: tree.Expression) -> Iterator[tree.Expression]:
+    """The parts of a condition between its top-level ANDs."""
+    if isinstance(condition, tree.AndCondition):
+        for item in condition.items:
+            yield from _parts(item)
+    else:
+        yield condition
+
+
+def _nodes(node: tree.Expression) -> Iterator[tree.Expression]:
+    """A node and all below it."""
+    yield node
+    match node:
+        case (
+            tree.Negative(operand=operand)
+            | tree.NotCondition(operand=operand)
+            | tree.IsNull(operand=operand)
+            | tree.InList(operand=operand)
+        ):
+            yield from _nodes(operand)
+        case tree.Arithmetic(left=left, right=right) | tree.Comparison(left=left, right=right):
+            yield from _nodes(left)
+            yield from _nodes(right)
+        case tree.AndCondition(items=items) | tree.OrCondition(items=items):
+            for item in items:
+                yield from _nodes(item)
+        case _:
+            pass
+
+
+def _references(part: tree.Expression) -> Iterator[tree.AttributeRef]:
+    return (node for node in _nodes(part) if isinstance(node, tree.AttributeRef))
+
+
+def _expression(
+    node: tree.Expression, roles: dict[tuple[str, bool], Role]
+) -> predicates.Expression:
+    """An expression over roles instead of variables, keyed by variable and whether in NEXT."""
+
+    def convert(inner: tree.Expression) -> predicates.Expression:
+        return _expression(inner, roles)
+
+    match node:
+        case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
+            return Column(roles[variable.text, is_next], attribute.text)
+        case tree.Literal(value=value):
+            return Constant.of(value)
+        case tree.Negative(operand=tree.Literal(value=int() | float() as value)):
+            return Constant.of(-value)
+        case tree.Negative(operand=operand):
+            return Operation("-", (convert(operand),))
+        case tree.Arithmetic(operator=symbol, left=left, right=right):
+            return Operation(symbol, (convert(left), convert(right)))
+        case tree.Comparison(operator=symbol, left=left, right=right):
+            return predicates.compare(symbol, convert(left), convert(right))
+        case tree.InList(operand=operand, items=items, is_negated=is_negated):
+            values = tuple(Constant.of(item.value) for item in items)
+            return Operation("not in" if is_negated else "in", (convert(operand), *values))
+        case tree.IsNull(operand=operand, is_negated=is_negated):
+            return Operation("is not null" if is_negated else "is null", (convert(operand),))
+        case tree.NotCondition(operand=operand):
+            return Operation("not", (convert(operand),))
+        case tree.AndCondition(items=items):
+            return Operation("and", tuple(convert(item) for item in items))
+        case tree.OrCondition(items=items):
+            return Operation("or", tuple(convert(item) for item in items))
+        case tree.BareName() | tree.Equivalence():
+            raise AssertionError(node)  # reported before
+        case _:
+            assert_never(node)

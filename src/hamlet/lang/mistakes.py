@@ -1,0 +1,286 @@
+"""What to say about text that does not parse: one short function for each kind of mistake.
+
+Every message says what is wrong and, in the remedy, what to type instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hamlet.errors import Problem, Span, did_you_mean
+from hamlet.lang.build import token_span
+
+if TYPE_CHECKING:
+    from lark import Token
+
+_CLAUSE_WORDS = ("RETURN", "PATTERN", "WHERE", "GROUPBY", "WITHIN", "SLIDE")
+
+_EXAMPLES = {
+    "RETURN": "RETURN COUNT(*), AVG(T.speed) AS speed",
+    "PATTERN": "PATTERN SEQ(Request, Travel T+, NOT Pickup)",
+    "WHERE": "WHERE [driver] AND T.speed < 10 AND T.speed < NEXT(T).speed",
+    "GROUPBY": "GROUPBY district",
+    "WITHIN": "WITHIN 30 min SLIDE 5 min",
+    "SLIDE": "WITHIN 30 min SLIDE 5 min",
+}
+
+# What a token is called in a sentence that says which one was expected.
+_WORDS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "text in single quotes",
+    "COMPARE": "a comparison such as = or <",
+    "COMMA": "','",
+    "DOT": "'.'",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "PLUS": "'+'",
+    "MINUS": "'-'",
+    "STAR": "'*'",
+    "SLASH": "'/'",
+    "PERCENT": "'%'",
+}
+
+
+def empty_workload(text: str) -> Problem:
+    """A text without any query."""
+    return Problem(
+        "empty-workload",
+        "there is no query here",
+        "Write one: RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 min",
+        Span(0, min(1, len(text))),
+    )
+
+
+def empty_query(semicolon: Token) -> Problem:
+    """Two semicolons with nothing between them."""
+    return Problem(
+        "empty-query",
+        "there is no query before this semicolon",
+        "Remove the semicolon, or write a query before it.",
+        token_span(semicolon),
+    )
+
+
+def missing_semicolon(token: Token) -> Problem:
+    """A second RETURN where the query before it is complete."""
+    return Problem(
+        "missing-semicolon",
+        "a new query starts here without ';' after the one before",
+        "Put ';' between two queries.",
+        token_span(token),
+    )
+
+
+def unreadable_head(head: list[Token], has_clauses: bool) -> Problem:
+    """Something other than a name and a colon before the first clause."""
+    first = head[0]
+    span = Span(first.start_pos or 0, head[-1].end_pos or 0)
+    if first.type in ("UNFINISHED", "UNKNOWN"):
+        return unreadable(first)
+    if len(head) == 1 and first.type == "NAME" and has_clauses:
+        return Problem(
+            "missing-colon",
+            f"the query's name {first} is not followed by ':'",
+            f"Write {first}: RETURN ..." + did_you_mean(first, _CLAUSE_WORDS),
+            span,
+        )
+    return Problem(
+        "unexpected-text",
+        "a query starts with RETURN, or with a name and ':'",
+        f"Begin like this: q1: {_EXAMPLES['RETURN']}" + did_you_mean(first, _CLAUSE_WORDS),
+        span,
+    )
+
+
+def missing_clause(keyword: str, tokens: list[Token]) -> Problem:
+    """A query without one of the clauses that every query has."""
+    at = tokens[-1] if keyword != "RETURN" else tokens[0]
+    return Problem(
+        f"missing-{keyword.lower()}",
+        f"this query has no {keyword}",
+        f"Add, for example: {_EXAMPLES[keyword]}",
+        token_span(at),
+    )
+
+
+def repeated_clause(token: Token) -> Problem:
+    """The same clause twice in one query."""
+    joined = {
+        "WHERE": "Join the conditions with AND.",
+        "RETURN": "List all aggregates after one RETURN, or put ';' between two queries.",
+        "GROUPBY": "List all attributes after one GROUPBY.",
+    }
+    remedy = joined.get(token.type, f"Keep one {token.type}.")
+    return Problem(
+        "repeated-clause", f"this is the query's second {token.type}", remedy, token_span(token)
+    )
+
+
+def clause_out_of_order(token: Token, order: list[str]) -> Problem:
+    """A clause that stands after one that it should precede."""
+    return Problem(
+        "clause-order",
+        f"{token.type} stands too late in the query",
+        f"The order is {' '.join(order)}.",
+        token_span(token),
+    )
+
+
+def number_too_large(token: Token) -> Problem:
+    """A number that neither a 64-bit integer nor a double can hold."""
+    return Problem(
+        "number-range",
+        "this number does not fit: integers go up to 9223372036854775807",
+        "Write a smaller number, or a fractional one such as 1e20.",
+        token_span(token),
+    )
+
+
+def unreadable(token: Token) -> Problem:
+    """A character that means nothing here, or a quote that is never closed."""
+    span = token_span(token)
+    if token.startswith("'"):
+        return Problem(
+            "unterminated-string",
+            "this text has no closing quote on its line",
+            "Close it with a single quote; a quote inside text is written twice: 'it''s'.",
+            span,
+        )
+    if token.startswith("`"):
+        return Problem(
+            "unterminated-name",
+            "this name has no closing backtick on its line",
+            "Close it with a backtick: `case id`.",
+            span,
+        )
+    remedy = "Remove it."
+    if token == '"':
+        remedy = "Write text in single quotes, 'like this', and unusual names in backticks."
+    elif token == "&" or token == "|":
+        remedy = "Write AND or OR."
+    elif token == "!":
+        remedy = "Write NOT, or != for 'is not equal'."
+    shown = repr(str(token))
+    return Problem(
+        "unexpected-character", f"the character {shown} means nothing here", remedy, span
+    )
+
+
+def unopened_bracket(token: Token) -> Problem:
+    """A closing bracket without its opening one."""
+    return Problem(
+        "unopened-bracket",
+        f"this '{token}' closes nothing",
+        "Remove it, or open the bracket before it.",
+        token_span(token),
+    )
+
+
+def unclosed_bracket(token: Token) -> Problem:
+    """An opening bracket that its clause never closes."""
+    closing = {"(": ")", "[": "]"}[str(token)]
+    return Problem(
+        "unclosed-bracket",
+        f"this '{token}' is never closed",
+        f"Add '{closing}' where it ends.",
+        token_span(token),
+    )
+
+
+def too_deep(span: Span) -> Problem:
+    """Nesting beyond any use."""
+    return Problem(
+        "too-deep", "this is nested too deeply", "Write it with fewer levels of nesting.", span
+    )
+
+
+def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Problem:
+    """A token that cannot stand where it does, or an end that comes too soon."""
+    clause = tokens[0].type
+    example = f"Write, for example: {_EXAMPLES[clause]}"
+    before = tokens[position - 1]
+    if position == len(tokens):
+        return _ends_too_soon(tokens, example)
+    token = tokens[position]
+    span = token_span(token)
+    if token.type == "RPAR" and before.type == "LPAR":
+        word = str(tokens[position - 2]).upper() if position > 1 else ""
+        what = f"{word}()" if word.isidentifier() else "()"
+        return Problem("empty-brackets", f"{what} is empty", example, before_to(before, token))
+    if token.type == "RSQB" and before.type == "LSQB":
+        return Problem(
+            "empty-equivalence",
+            "[] names no attribute",
+            "Name the attributes that all events of a trend share: [driver, rider]",
+            before_to(before, token),
+        )
+    if token.type in ("COMMA", "RPAR", "RSQB") and before.type in ("COMMA", "LPAR", "LSQB"):
+        return Problem("missing-item", f"something is missing before this '{token}'", example, span)
+    if clause in ("WITHIN", "SLIDE"):
+        return _odd_duration(tokens, position, example)
+    if clause == "WHERE" and "COMPARE" in expected:
+        return Problem(
+            "missing-comparison",
+            f"expected a comparison, AND or OR before {_shown(token)}",
+            example + did_you_mean(token, _CLAUSE_WORDS),
+            span,
+        )
+    remedy = example
+    if token.type.isalpha() and token.type.isupper() and token.upper() == token.type:
+        if "NAME" in expected and token.type != "NAME":
+            remedy = f"{token.type} is a keyword; as a name it is written in backticks: `{token}`"
+    elif token.type == "NAME":
+        remedy += did_you_mean(token, _CLAUSE_WORDS)
+    return Problem(
+        "unexpected-text",
+        f"expected {_expectation(expected)} but found {_shown(token)}",
+        remedy,
+        span,
+    )
+
+
+def before_to(first: Token, last: Token) -> Span:
+    """From the start of one token to the end of another."""
+    return Span(first.start_pos or 0, last.end_pos or 0)
+
+
+def _ends_too_soon(tokens: list[Token], example: str) -> Problem:
+    clause, last = tokens[0].type, tokens[-1]
+    span = token_span(last)
+    if len(tokens) == 1:
+        return Problem("empty-clause", f"nothing stands after {clause}", example, span)
+    if clause in ("WITHIN", "SLIDE"):
+        return _odd_duration(tokens, len(tokens), example)
+    return Problem("incomplete-clause", f"something is missing after {_shown(last)}", example, span)
+
+
+def _odd_duration(tokens: list[Token], position: int, example: str) -> Problem:
+    """A duration that lacks its number or unit, or is followed by something else."""
+    clause = tokens[0].type
+    span = token_span(tokens[min(position, len(tokens) - 1)])
+    if any(token.type == "NUMBER" for token in tokens[:position]):
+        if position >= 2 and position < len(tokens) and tokens[position - 1].type == "NAME":
+            after = Span(tokens[position].start_pos or 0, tokens[-1].end_pos or 0)
+            remedy = "Put ';' before another query, or remove this."
+            return Problem(
+                "text-after-query",
+                "the query ends before this text",
+                remedy + did_you_mean(tokens[position], _CLAUSE_WORDS),
+                after,
+            )
+        return Problem("missing-unit", f"{clause} has a number without a unit", example, span)
+    return Problem("missing-duration", f"{clause} needs a number and a unit", example, span)
+
+
+def _shown(token: Token) -> str:
+    return f"'{token}'"
+
+
+def _expectation(expected: set[str]) -> str:
+    words = sorted(_WORDS.get(kind, kind) for kind in expected if kind != "$END")
+    if not words:
+        return "the clause to end here"
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]

@@ -1,0 +1,185 @@
+"""From tree back to canonical text: the parser's partner.
+
+Law: `parse_tree(print_workload(t)) == t` for every tree the parser makes. Brackets are written
+only where the tree needs them, keywords in capitals, each clause on a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, assert_never
+
+from hamlet.lang import tree
+from hamlet.lang.parser import KEYWORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PLAIN = re.compile(r"[^\W\d]\w*")
+
+# How tightly an operator binds; an operand that binds less tightly than its place wants brackets.
+_OR, _AND, _NOT, _POSTFIX = 1, 2, 3, 4
+_COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = 4, 5, 6, 7, 8
+
+
+def print_workload(workload: tree.WorkloadTree) -> str:
+    """All queries, separated by semicolons."""
+    return ";\n\n".join(print_query(query) for query in workload.queries) + "\n"
+
+
+def print_query(query: tree.QueryTree) -> str:
+    """One query, a line for each clause.
+
+    >>> from hamlet.lang.parser import parse_tree
+    >>> text = "q: return count(*) pattern ((A a)+ or SEQ(B, not C, D)) within 10 seconds"
+    >>> print(print_query(parse_tree(text).queries[0]))
+    q: RETURN COUNT(*)
+    PATTERN A a+ OR SEQ(B, NOT C, D)
+    WITHIN 10 s
+    """
+    label = f"{print_name(query.name)}: " if query.name else ""
+    lines = [f"{label}RETURN {', '.join(print_item(item) for item in query.items)}"]
+    lines.append(f"PATTERN {print_pattern(query.pattern)}")
+    if query.where is not None:
+        lines.append(f"WHERE {print_condition(query.where)}")
+    if query.group_by:
+        lines.append(f"GROUPBY {', '.join(print_name(name) for name in query.group_by)}")
+    slide = f" SLIDE {print_duration(query.slide)}" if query.slide else ""
+    lines.append(f"WITHIN {print_duration(query.within)}{slide}")
+    return "\n".join(lines)
+
+
+def print_name(name: tree.Name) -> str:
+    """A name, in backticks where it could not stand bare."""
+    if _PLAIN.fullmatch(name.text) and not _is_reserved(name.text):
+        return name.text
+    return "`" + name.text.replace("`", "``") + "`"
+
+
+def _is_reserved(word: str) -> bool:
+    # GROUP and BY are words only together, but a type GROUP with an alias BY would be such a pair.
+    return word.upper() in KEYWORDS or word.upper() in ("GROUP", "BY")
+
+
+def print_item(item: tree.ReturnItem) -> str:
+    """What is returned, with its new name where it has one."""
+    if isinstance(item, tree.GroupItem):
+        return print_name(item.name)
+    return aggregate_text(item) + (f" AS {print_name(item.alias)}" if item.alias else "")
+
+
+def aggregate_text(item: tree.AggregateItem) -> str:
+    """An aggregate's canonical text, which is its name where it has no other."""
+    match item.argument:
+        case tree.Star():
+            argument = "*"
+        case tree.Name():
+            argument = print_name(item.argument)
+        case tree.AttributeRef():
+            argument = print_condition(item.argument)
+    return f"{print_name(item.function)}({argument})"
+
+
+def print_duration(duration: tree.Duration) -> str:
+    """A length of time without needless digits."""
+    amount = duration.amount.normalize()
+    digits = f"{amount:f}" if amount.adjusted() < 30 else str(amount)
+    return f"{digits if amount != 0 else Decimal(0)} {print_name(duration.unit)}"
+
+
+def print_pattern(pattern: tree.Pattern, place: int = 0) -> str:
+    """A pattern, in brackets where it binds less tightly than its place wants."""
+    match pattern:
+        case tree.TypePattern(type=name, alias=alias):
+            return print_name(name) + (f" {print_name(alias)}" if alias else "")
+        case tree.KleenePattern(body=body):
+            return print_pattern(body, _POSTFIX) + "+"
+        case tree.NotPattern(body=body):
+            return _bracketed(f"NOT {print_pattern(body, _NOT)}", _NOT, place)
+        case tree.SeqPattern(items=items):
+            return f"SEQ({', '.join(print_pattern(item) for item in items)})"
+        case tree.AndPattern(items=items):
+            text = " AND ".join(print_pattern(item, _AND + 1) for item in items)
+            return _bracketed(text, _AND, place)
+        case tree.OrPattern(items=items):
+            text = " OR ".join(print_pattern(item, _OR + 1) for item in items)
+            return _bracketed(text, _OR, place)
+        case _:
+            assert_never(pattern)
+
+
+def print_condition(node: tree.Expression, place: int = 0) -> str:
+    """An expression, in brackets where it binds less tightly than its place wants."""
+    show = print_condition
+    match node:
+        case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
+            shown = f"NEXT({print_name(variable)})" if is_next else print_name(variable)
+            return f"{shown}.{print_name(attribute)}"
+        case tree.BareName(name=name):
+            return print_name(name)
+        case tree.Literal(value=value):
+            return print_literal(value)
+        case tree.Equivalence(attributes=names):
+            return f"[{', '.join(print_name(name) for name in names)}]"
+        case tree.Negative(operand=operand):
+            # A minus before a minus would begin a comment.
+            inner = _ATOM if isinstance(operand, tree.Negative) else _UNARY
+            return _bracketed(f"-{show(operand, inner)}", _UNARY, place)
+        case tree.Arithmetic():
+            return _print_arithmetic(node, place)
+        case tree.Comparison(operator=operator, left=left, right=right):
+            return _bracketed(
+                f"{show(left, _SUM)} {operator} {show(right, _SUM)}", _COMPARISON, place
+            )
+        case tree.InList(operand=operand, items=items, is_negated=is_negated):
+            listed = ", ".join(print_literal(item.value) for item in items)
+            word = "NOT IN" if is_negated else "IN"
+            return _bracketed(f"{show(operand, _SUM)} {word} ({listed})", _COMPARISON, place)
+        case tree.IsNull(operand=operand, is_negated=is_negated):
+            word = "IS NOT NULL" if is_negated else "IS NULL"
+            return _bracketed(f"{show(operand, _SUM)} {word}", _COMPARISON, place)
+        case tree.NotCondition(operand=operand):
+            return _bracketed(f"NOT {show(operand, _NOT)}", _NOT, place)
+        case tree.AndCondition(items=items):
+            return _joined(show, " AND ", items, _AND, place)
+        case tree.OrCondition(items=items):
+            return _joined(show, " OR ", items, _OR, place)
+        case _:
+            assert_never(node)
+
+
+def print_literal(value: int | float | str | bool | None) -> str:
+    """A literal as it is written in a query.
+
+    >>> [print_literal(v) for v in (True, None, 3, 0.5, "it's")]
+    ['TRUE', 'NULL', '3', '0.5', "'it''s'"]
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
+
+
+def _print_arithmetic(node: tree.Arithmetic, place: int) -> str:
+    level = _SUM if node.operator in "+-" else _PRODUCT
+    right = print_condition(node.right, level + 1)
+    # "a - -b" keeps its blank, so that the two signs are not read as a comment.
+    return _bracketed(f"{print_condition(node.left, level)} {node.operator} {right}", level, place)
+
+
+def _joined(
+    show: Callable[[tree.Expression, int], str],
+    word: str,
+    items: tuple[tree.Expression, ...],
+    level: int,
+    place: int,
+) -> str:
+    return _bracketed(word.join(show(item, level + 1) for item in items), level, place)
+
+
+def _bracketed(text: str, level: int, place: int) -> str:
+    return f"({text})" if level < place else text

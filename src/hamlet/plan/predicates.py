@@ -1,0 +1,318 @@
+"""Predicate expressions without variables or positions, and the shape of each edge predicate.
+
+An expression looks at columns of one event (role "this") or of two adjacent events of a trend
+(roles "previous" and "next"). Two predicates that say the same of the same columns are equal
+values, however they were written, which is what lets queries share atoms.
+
+Truth has three values, as in SQL: a comparison with null is unknown, and only true satisfies.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+Role = Literal["this", "previous", "next"]
+Scalar = int | float | str | bool | None
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """An attribute of the event in a role."""
+
+    role: Role
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal value; its kind is part of it, so that 1, 1.0 and TRUE differ."""
+
+    value: Scalar
+    kind: str
+
+    @staticmethod
+    def of(value: Scalar) -> Constant:
+        """A constant of the kind of a Python value."""
+        return Constant(value, type(value).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator over operands: arithmetic, comparison, logic, "in" or "is null"."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+
+Expression = Column | Constant | Operation
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePredicate:
+    """What must hold between two adjacent events of a trend.
+
+    Where it has the form f(previous) op g(next), an ordered index answers it; otherwise `previous`
+    and `next` are None and every earlier event has to be looked at. A rearranged one equals
+    `condition` over real numbers; where columns are floating-point, a kernel that uses the form to
+    find candidates still decides by `condition`.
+    """
+
+    condition: Expression
+    operator: str = ""
+    previous: Expression | None = None
+    next: Expression | None = None
+    is_rearranged: bool = False
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it is a comparison f(previous) op g(next)."""
+        return self.previous is not None
+
+
+def columns_of(expression: Expression) -> Iterator[Column]:
+    """Every column an expression looks at, in reading order, with repetitions."""
+    if isinstance(expression, Column):
+        yield expression
+    elif isinstance(expression, Operation):
+        for operand in expression.operands:
+            yield from columns_of(operand)
+
+
+def roles_of(expression: Expression) -> frozenset[Role]:
+    """The roles an expression looks at."""
+    return frozenset(column.role for column in columns_of(expression))
+
+
+def compare(symbol: str, left: Expression, right: Expression) -> Operation:
+    """A comparison, with a lone constant on the right so that equal ones are equal values.
+
+    >>> show(compare(">", Constant.of(10), Column("this", "speed")))
+    'speed < 10'
+    """
+    if not roles_of(left) and roles_of(right):
+        return Operation(FLIPPED[symbol], (right, left))
+    return Operation(symbol, (left, right))
+
+
+def all_of(parts: list[Expression]) -> Expression | None:
+    """The conjunction of some conditions, without repetitions and in a stable order.
+
+    >>> a, b = Column("this", "a"), Column("this", "b")
+    >>> all_of([a, b, a]) == all_of([b, a])
+    True
+    """
+    distinct = sorted(set(parts), key=show)
+    if not distinct:
+        return None
+    return distinct[0] if len(distinct) == 1 else Operation("and", tuple(distinct))
+
+
+# Edge predicates
+
+
+def edge_predicate(condition: Expression) -> EdgePredicate:
+    """Recognise f(previous) op g(next), moving terms across the comparison where that takes it.
+
+    >>> after, before = Column("next", "x"), Column("previous", "x")
+    >>> gap = Operation("-", (after, before))
+    >>> show_edge(edge_predicate(compare("<", gap, Constant.of(5))))
+    'previous.x > next.x - 5'
+    """
+    if not isinstance(condition, Operation) or condition.operator not in COMPARISONS:
+        return EdgePredicate(condition)
+    left, right = condition.operands
+    symbol = condition.operator
+    if roles_of(left) == {"previous"} and roles_of(right) == {"next"}:
+        return EdgePredicate(condition, symbol, left, right)
+    if roles_of(left) == {"next"} and roles_of(right) == {"previous"}:
+        return EdgePredicate(condition, FLIPPED[symbol], right, left)
+    return _rearranged(condition)
+
+
+def _rearranged(condition: Operation) -> EdgePredicate:
+    """Collect the terms of the event before on the left and all others on the right."""
+    left, right = condition.operands
+    terms = [*_terms(left, 1), *_terms(right, -1)]
+    before = [(sign, term) for sign, term in terms if roles_of(term) == {"previous"}]
+    others = [(sign, term) for sign, term in terms if "previous" not in roles_of(term)]
+    if len(before) + len(others) < len(terms) or not before:
+        return EdgePredicate(condition)
+    if not any(roles_of(term) for _, term in others) or any(_is_not_a_number(t) for _, t in terms):
+        return EdgePredicate(condition)
+    symbol = condition.operator
+    if before[0][0] < 0:
+        symbol = FLIPPED[symbol]
+        before = [(-sign, term) for sign, term in before]
+    else:
+        others = [(-sign, term) for sign, term in others]
+    return EdgePredicate(condition, symbol, _sum(before), _sum(others), is_rearranged=True)
+
+
+def _terms(expression: Expression, sign: int) -> Iterator[tuple[int, Expression]]:
+    """The signed terms of a sum."""
+    if isinstance(expression, Operation) and expression.operator in ("+", "-"):
+        operands = expression.operands
+        yield from _terms(operands[0], sign if len(operands) == 2 else -sign)
+        if len(operands) == 2:
+            yield from _terms(operands[1], sign if expression.operator == "+" else -sign)
+    else:
+        yield sign, expression
+
+
+def _is_not_a_number(term: Expression) -> bool:
+    return isinstance(term, Constant) and term.kind not in ("int", "float")
+
+
+def _sum(terms: list[tuple[int, Expression]]) -> Expression:
+    """Signed terms as one expression, a positive term first where there is one."""
+    terms = sorted(terms, key=lambda pair: (-pair[0], not roles_of(pair[1])))
+    sign, total = terms[0]
+    if sign < 0:
+        total = Operation("-", (total,))
+    for sign, term in terms[1:]:
+        total = Operation("+" if sign > 0 else "-", (total, term))
+    return total
+
+
+# Text
+
+_LEVELS = {"or": 1, "and": 2, "not": 3, "in": 4, "not in": 4, "is null": 4, "is not null": 4}
+_LEVELS |= {symbol: 4 for symbol in COMPARISONS} | {"+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
+
+
+def show(expression: Expression, place: int = 0) -> str:
+    """An expression as text; columns of the event itself stand without a role."""
+    if isinstance(expression, Column):
+        name = expression.attribute
+        return name if expression.role == "this" else f"{expression.role}.{name}"
+    if isinstance(expression, Constant):
+        return _show_constant(expression.value)
+    symbol, operands = expression.operator, expression.operands
+    level = _LEVELS[symbol]
+    if symbol in ("in", "not in"):
+        values = ", ".join(show(operand) for operand in operands[1:])
+        text = f"{show(operands[0], 5)} {symbol.upper()} ({values})"
+    elif symbol in ("is null", "is not null"):
+        text = f"{show(operands[0], 5)} {symbol.upper()}"
+    elif len(operands) == 1 and symbol in ("not", "-"):
+        text = ("NOT " if symbol == "not" else "-") + show(operands[0], 7 if symbol == "-" else 3)
+        level = 6 if symbol == "-" else level
+    else:
+        word = symbol.upper() if symbol in ("and", "or") else symbol
+        first = show(operands[0], level if level > 4 else level + 1)
+        text = f" {word} ".join([first, *(show(operand, level + 1) for operand in operands[1:])])
+    return f"({text})" if level < place else text
+
+
+def show_edge(predicate: EdgePredicate) -> str:
+    """An edge predicate as text, in the form it will be answered in."""
+    if predicate.previous is None or predicate.next is None:
+        return show(predicate.condition)
+    return f"{show(predicate.previous, 5)} {predicate.operator} {show(predicate.next, 5)}"
+
+
+def _show_constant(value: Scalar) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
+
+
+# Meaning
+
+
+def holds(expression: Expression, events: Mapping[Role, Mapping[str, Any]]) -> bool:
+    """Whether an expression is true of some events, one for each role it mentions.
+
+    >>> slow = compare("<", Column("this", "speed"), Constant.of(10))
+    >>> holds(slow, {"this": {"speed": 7}}), holds(slow, {"this": {"speed": None}})
+    (True, False)
+    """
+    return evaluate(expression, events) is True
+
+
+def evaluate(expression: Expression, events: Mapping[Role, Mapping[str, Any]]) -> Any:
+    """The value of an expression; None stands for null and for unknown.
+
+    Slow and plain: it is what compiled and vectorised evaluations are tested against.
+    """
+    if isinstance(expression, Constant):
+        return expression.value
+    if isinstance(expression, Column):
+        return events[expression.role].get(expression.attribute)
+    values = [evaluate(operand, events) for operand in expression.operands]
+    return _MEANINGS[expression.operator](values)
+
+
+def _strict(function: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+    """Null where any operand is null."""
+    return lambda values: None if any(v is None for v in values) else function(*values)
+
+
+def _subtract(left: Any, right: Any = None) -> Any:
+    return -left if right is None else left - right
+
+
+def _divide(left: Any, right: Any) -> Any:
+    return None if right == 0 else left / right
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    """The remainder with the sign of the dividend, as in SQL; null for division by zero."""
+    if right == 0:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return int(math.copysign(1, left)) * (abs(left) % abs(right))
+    return math.fmod(left, right)
+
+
+def _and(values: list[Any]) -> Any:
+    if False in values:
+        return False
+    return None if None in values else True
+
+
+def _or(values: list[Any]) -> Any:
+    if True in values:
+        return True
+    return None if None in values else False
+
+
+def _in(values: list[Any]) -> Any:
+    return _or([None if None in (values[0], value) else values[0] == value for value in values[1:]])
+
+
+def _not(value: Any) -> Any:
+    return None if value is None else not value
+
+
+_MEANINGS: dict[str, Callable[[list[Any]], Any]] = {
+    "+": _strict(operator.add),
+    "-": _strict(_subtract),
+    "*": _strict(operator.mul),
+    "/": _strict(_divide),
+    "%": _strict(_remainder),
+    "=": _strict(operator.eq),
+    "!=": _strict(operator.ne),
+    "<": _strict(operator.lt),
+    "<=": _strict(operator.le),
+    ">": _strict(operator.gt),
+    ">=": _strict(operator.ge),
+    "and": _and,
+    "or": _or,
+    "not": lambda values: _not(values[0]),
+    "in": _in,
+    "not in": lambda values: _not(_in(values)),
+    "is null": lambda values: values[0] is None,
+    "is not null": lambda values: values[0] is not None,
+}

@@ -1,0 +1,162 @@
+"""What is asked: a query as a value, its names resolved, without the text it was written in.
+
+The places of a pattern are numbered from left to right, those inside NOT included. Everything that
+concerns a variable (local predicates, edge predicates, aggregates) is kept by place, so that later
+stages know nothing of aliases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hamlet.plan.predicates import EdgePredicate, Expression
+
+_UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place of a pattern: a type, perhaps an alias, and the negation it stands in."""
+
+    index: int
+    type: str
+    alias: str | None = None
+    negation: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The type, with the alias where there is one."""
+        return f"{self.type} {self.alias}" if self.alias else self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """A match of one event at a place."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """One or more matches of a pattern, one after another."""
+
+    body: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """No match of a negated pattern, given by its number, at this point of a sequence."""
+
+    negation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Matches one after another, with absences between them."""
+
+    items: tuple[Pattern | Absence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What any of the patterns matches."""
+
+    items: tuple[Pattern, ...]
+
+
+Pattern = Single | Repeat | Sequence | Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Windows [i * slide, i * slide + within) for every integer i, in microseconds."""
+
+    within_us: int
+    slide_us: int
+
+    @property
+    def overlap(self) -> int:
+        """The most windows that one moment can be in."""
+        return -(-self.within_us // self.slide_us)
+
+    def __str__(self) -> str:
+        return f"{show_duration(self.within_us)} / {show_duration(self.slide_us)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One aggregate of a query; `places` are those whose events it is about (none for COUNT(*))."""
+
+    name: str
+    function: str
+    places: tuple[int, ...] = ()
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query with all names resolved.
+
+    `branches` has one pattern, or the two that AND joins; `negations` the patterns under NOT.
+    `local` has for each place the condition its events satisfy. `adjacent` lists, for pairs of
+    places that may hold adjacent events, the numbers of the edge predicates between them.
+    """
+
+    name: str
+    aggregates: tuple[Aggregate, ...]
+    places: tuple[Place, ...]
+    branches: tuple[Pattern, ...]
+    negations: tuple[Pattern, ...]
+    local: tuple[Expression | None, ...]
+    edge_predicates: tuple[EdgePredicate, ...]
+    adjacent: tuple[tuple[tuple[int, int], tuple[int, ...]], ...]
+    group_by: tuple[str, ...]
+    equivalence: tuple[str, ...]
+    window: Window
+
+    @property
+    def partition(self) -> tuple[str, ...]:
+        """The attributes whose equal values make a partition, grouping attributes first."""
+        return self.group_by + tuple(a for a in self.equivalence if a not in self.group_by)
+
+    @property
+    def is_conjunction(self) -> bool:
+        """Whether the pattern is P AND Q."""
+        return len(self.branches) == 2
+
+    def mark(self, place: int) -> tuple[int, ...]:
+        """Which aggregates count the events at a place: places of one mark are alike to them."""
+        return tuple(i for i, aggregate in enumerate(self.aggregates) if place in aggregate.places)
+
+
+def show_duration(microseconds: int) -> str:
+    """A length of time in the largest unit that divides it.
+
+    >>> show_duration(300_000_000), show_duration(1_500)
+    ('5 min', '1.5 ms')
+    """
+    for unit, length in _UNITS:
+        if microseconds % length == 0:
+            return f"{microseconds // length} {unit}"
+    return f"{microseconds / 1000:g} ms"
+
+
+def show_pattern(query: Query, pattern: Pattern | Absence) -> str:
+    """A pattern as text, from its places.
+
+    Only for reading: equal text is not a promise of equal patterns.
+    """
+    match pattern:
+        case Single(place=place):
+            return query.places[place].label
+        case Repeat(body=body):
+            text = show_pattern(query, body)
+            return f"({text})+" if isinstance(body, Choice) else f"{text}+"
+        case Absence(negation=number):
+            return f"NOT {show_pattern(query, query.negations[number])}"
+        case Sequence(items=items):
+            return f"SEQ({', '.join(show_pattern(query, item) for item in items)})"
+        case Choice(items=items):
+            return "(" + " OR ".join(show_pattern(query, item) for item in items) + ")"

@@ -1,0 +1,387 @@
+"""Templates: the finite automaton of a pattern, in which every trend has exactly one run.
+
+States stand for places of the pattern; START and END are virtual. An edge carries the condition
+under which an event may follow another: guards (no match of a negated pattern in between) and edge
+predicates. Where a sequence could run through the places in two ways, states become sets of
+places, as in the subset construction, and the conditions of an edge say exactly which places of
+the set are reached; so each trend still has one run and is counted once. (Section "Workload
+Analysis" of the paper; the subset construction is ours.)
+
+Name here        in the paper
+State            a type in the template; predecessor types are the sources of its edges
+START, END       start and end types are the targets and sources of their edges
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from hamlet.plan.positions import MOST_PAIRS, Positions, TooComplex, positions_of, twins
+from hamlet.plan.predicates import Expression, all_of, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hamlet.plan.query import Query
+
+START, END = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way along an edge: all guards clear and all edge predicates (by number) true."""
+
+    guards: frozenset[int] = frozenset()
+    predicates: frozenset[int] = frozenset()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing can bar this way."""
+        return not self.guards and not self.predicates
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """When an edge is taken: one way of each of `needs`, no way of `forbids`.
+
+    `holds` and `fails` are further conditions on the second event alone; like `forbids` they occur
+    only where states are sets of places.
+    """
+
+    needs: frozenset[frozenset[Alternative]] = frozenset()
+    forbids: frozenset[Alternative] = frozenset()
+    holds: frozenset[Expression] = frozenset()
+    fails: frozenset[Expression] = frozenset()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the edge is always taken."""
+        return self == FREE
+
+    @property
+    def alternatives(self) -> Iterator[Alternative]:
+        """Every way that is mentioned."""
+        for need in self.needs:
+            yield from need
+        yield from self.forbids
+
+    @property
+    def guards(self) -> frozenset[int]:
+        """The negations that the edge looks at."""
+        return frozenset(guard for way in self.alternatives for guard in way.guards)
+
+    @property
+    def predicates(self) -> frozenset[int]:
+        """The edge predicates that the edge looks at."""
+        return frozenset(number for way in self.alternatives for number in way.predicates)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether all guards must be clear and all predicates true, and nothing else matters."""
+        one_way = all(len(need) == 1 for need in self.needs)
+        return one_way and not (self.forbids or self.holds or self.fails)
+
+    def joined(self, other: Condition) -> Condition:
+        """The condition that both hold."""
+        return Condition(
+            self.needs | other.needs,
+            self.forbids | other.forbids,
+            self.holds | other.holds,
+            self.fails | other.fails,
+        )
+
+
+FREE = Condition()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One place, or a set of places of one type; `atom` is what its events themselves satisfy."""
+
+    type: str
+    places: tuple[int, ...]
+    atom: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """From a state or START to a state or END, by their numbers."""
+
+    source: int
+    target: int
+    condition: Condition = FREE
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """States and edges; `is_determinised` where states are sets of places."""
+
+    states: tuple[State, ...]
+    edges: tuple[Edge, ...]
+    is_determinised: bool = False
+
+    @property
+    def start_types(self) -> frozenset[str]:
+        """The types of events that begin a match."""
+        return frozenset(self.states[e.target].type for e in self.edges if e.source == START)
+
+    @property
+    def end_types(self) -> frozenset[str]:
+        """The types of events that end a match."""
+        return frozenset(self.states[e.source].type for e in self.edges if e.target == END)
+
+    def predecessor_types(self, event_type: str) -> frozenset[str]:
+        """The types of events that may come right before one of a type."""
+        return frozenset(
+            self.states[edge.source].type
+            for edge in self.edges
+            if edge.source >= 0 and edge.target >= 0 and self.states[edge.target].type == event_type
+        )
+
+    @property
+    def kleene_types(self) -> frozenset[str]:
+        """The types E with a loop on one state: where the pattern has E+, in whatever form."""
+        return frozenset(
+            self.states[edge.source].type for edge in self.edges if edge.source == edge.target
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTemplates:
+    """All templates of a query: for its pattern (or P, Q, and both at once) and for each NOT."""
+
+    branches: tuple[Template, ...]
+    both: Template | None
+    guards: tuple[Template, ...]
+
+
+def templates_of(query: Query) -> QueryTemplates:
+    """Every template that a query needs."""
+    branches = tuple(template_of(query, positions_of(branch)) for branch in query.branches)
+    both = intersection(*branches) if query.is_conjunction else None
+    guards = tuple(template_of(query, positions_of(negated)) for negated in query.negations)
+    return QueryTemplates(branches, both, guards)
+
+
+def template_of(query: Query, positions: Positions) -> Template:
+    """The template of a position automaton with the predicates of a query."""
+    types = tuple(place.type for place in query.places)
+    if twins(positions, positions, types):
+        return _determinised(query, positions)
+    return _direct(query, positions)
+
+
+def _direct(query: Query, positions: Positions) -> Template:
+    """One state for each place."""
+    places = sorted({*positions.first, *(target for _, target in positions.follow)})
+    number = {place: state for state, place in enumerate(places)}
+    ways = dict(query.adjacent)
+    edges = [Edge(START, number[p], _simple(guards)) for p, guards in positions.first.items()]
+    edges += [
+        Edge(number[p], number[q], _simple(guards, ways.get((p, q), ())))
+        for (p, q), guards in positions.follow.items()
+    ]
+    edges += [Edge(number[p], END, _simple(guards)) for p, guards in positions.last.items()]
+    states = tuple(State(query.places[p].type, (p,), query.local[p]) for p in places)
+    return Template(states, tuple(sorted(edges, key=_edge_order)))
+
+
+def _simple(guards: frozenset[int], predicates: tuple[int, ...] = ()) -> Condition:
+    if not guards and not predicates:
+        return FREE
+    return Condition(frozenset({frozenset({Alternative(guards, frozenset(predicates))})}))
+
+
+def _edge_order(edge: Edge) -> tuple[int, int, str]:
+    """START edges first, END edges last, otherwise by state."""
+    big = 1 << 30
+    target = big if edge.target == END else edge.target
+    return edge.source, target, repr(sorted(map(show, edge.condition.holds)))
+
+
+# Sets of places
+
+
+def _determinised(query: Query, positions: Positions) -> Template:
+    """States as sets of places of one type that every aggregate treats alike."""
+    ways = _ways(query, positions)
+    numbers: dict[tuple[int, ...], int] = {}
+    sets: list[tuple[int, ...]] = []
+    edges: list[Edge] = []
+
+    def number_of(places: tuple[int, ...]) -> int:
+        if places not in numbers:
+            numbers[places] = len(sets)
+            sets.append(places)
+            if len(sets) > MOST_PAIRS // 40:
+                raise TooComplex
+        return numbers[places]
+
+    def expand(source: int, places: tuple[int, ...]) -> None:
+        for target, condition in _targets(query, ways, places):
+            edges.append(Edge(source, number_of(target), condition))
+            if len(edges) > MOST_PAIRS:
+                raise TooComplex
+
+    expand(START, (START,))
+    done = 0
+    while done < len(sets):
+        expand(done, sets[done])
+        ends = frozenset(Alternative(positions.last[p]) for p in sets[done] if p in positions.last)
+        if ends:
+            edges.append(Edge(done, END, Condition(_needed(ends))))
+        done += 1
+    states = tuple(_set_state(query, places) for places in sets)
+    return Template(states, tuple(sorted(edges, key=_edge_order)), is_determinised=True)
+
+
+def _ways(query: Query, positions: Positions) -> dict[int, dict[int, Alternative]]:
+    """For START and each place, the places that may come next and the way there."""
+    predicates = dict(query.adjacent)
+    ways: dict[int, dict[int, Alternative]] = {
+        START: {place: Alternative(guards) for place, guards in positions.first.items()}
+    }
+    for (p, q), guards in positions.follow.items():
+        ways.setdefault(p, {})[q] = Alternative(guards, frozenset(predicates.get((p, q), ())))
+    return ways
+
+
+def _targets(
+    query: Query, ways: dict[int, dict[int, Alternative]], places: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], Condition]]:
+    """All sets of places that one event may lead to, with the conditions that tell them apart."""
+    reachable: dict[int, set[Alternative]] = {}
+    for place in places:
+        for target, way in ways.get(place, {}).items():
+            reachable.setdefault(target, set()).add(way)
+    alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    for target in sorted(reachable):
+        alike.setdefault((query.places[target].type, query.mark(target)), []).append(target)
+    for candidates in alike.values():
+        yield from _subsets(query, reachable, candidates)
+
+
+def _subsets(
+    query: Query, reachable: dict[int, set[Alternative]], candidates: list[int]
+) -> Iterator[tuple[tuple[int, ...], Condition]]:
+    """Each non-empty subset of candidates that some event may reach exactly, and when it does.
+
+    First it is fixed which local conditions the event satisfies; then each place whose condition is
+    satisfied is reached for certain where a way to it is free, and otherwise reached or not.
+    """
+    atoms = sorted({a for a in (query.local[c] for c in candidates) if a is not None}, key=show)
+    if 2 ** (len(atoms) + len(candidates)) > MOST_PAIRS:
+        raise TooComplex
+    for truths in product((True, False), repeat=len(atoms)):
+        true = {None, *(a for a, t in zip(atoms, truths, strict=True) if t)}
+        open_to = [c for c in candidates if query.local[c] in true]
+        certain = {c for c in open_to if any(way.is_free for way in reachable[c])}
+        unsure = [c for c in open_to if c not in certain]
+        for reached in product((True, False), repeat=len(unsure)):
+            subset = {*certain, *(c for c, r in zip(unsure, reached, strict=True) if r)}
+            if subset:
+                barred = [c for c in open_to if c not in subset]
+                yield tuple(sorted(subset)), _exactly(query, reachable, subset, barred, true, atoms)
+
+
+def _exactly(
+    query: Query,
+    reachable: dict[int, set[Alternative]],
+    subset: set[int],
+    barred: list[int],
+    true: set[Expression | None],
+    atoms: list[Expression],
+) -> Condition:
+    """That all of `subset` and none of `barred` is reached by an event with these true atoms."""
+    needs = frozenset[frozenset[Alternative]]()
+    for place in subset:
+        needs |= _needed(frozenset(reachable[place]))
+    own = {query.local[place] for place in subset}
+    return Condition(
+        needs,
+        frozenset(way for place in barred for way in reachable[place]),
+        frozenset(a for a in atoms if a in true and a not in own),
+        frozenset(a for a in atoms if a not in true),
+    )
+
+
+def _needed(ways: frozenset[Alternative]) -> frozenset[frozenset[Alternative]]:
+    """That one of some ways is open; nothing is needed where one of them is free."""
+    if any(way.is_free for way in ways):
+        return frozenset()
+    return frozenset({ways})
+
+
+def _set_state(query: Query, places: tuple[int, ...]) -> State:
+    conditions = [c for c in (query.local[place] for place in places) if c is not None]
+    return State(query.places[places[0]].type, places, all_of(conditions))
+
+
+# P AND Q
+
+
+def intersection(one: Template, other: Template) -> Template:
+    """The template of what both accept: pairs of states of one type, taken in step.
+
+    Each of the two has one run for a trend, so their product has one run too.
+    """
+    numbers: dict[tuple[int, int], int] = {}
+    pairs: list[tuple[int, int]] = []
+    edges: list[Edge] = []
+    after_one, after_other = _leaving(one), _leaving(other)
+
+    def expand(source: int, pair: tuple[int, int]) -> None:
+        for a, b in product(after_one.get(pair[0], ()), after_other.get(pair[1], ())):
+            condition = a.condition.joined(b.condition)
+            if a.target == END and b.target == END:
+                edges.append(Edge(source, END, condition))
+            elif a.target != END and b.target != END:
+                target = (a.target, b.target)
+                if one.states[target[0]].type != other.states[target[1]].type:
+                    continue
+                if target not in numbers:
+                    numbers[target] = len(pairs)
+                    pairs.append(target)
+                edges.append(Edge(source, numbers[target], condition))
+        if len(edges) > MOST_PAIRS:
+            raise TooComplex
+
+    expand(START, (START, START))
+    done = 0
+    while done < len(pairs):
+        expand(done, pairs[done])
+        done += 1
+    states = tuple(_pair_state(one.states[a], other.states[b]) for a, b in pairs)
+    return _trimmed(Template(states, tuple(sorted(edges, key=_edge_order)), is_determinised=True))
+
+
+def _leaving(template: Template) -> dict[int, list[Edge]]:
+    leaving: dict[int, list[Edge]] = {}
+    for edge in template.edges:
+        leaving.setdefault(edge.source, []).append(edge)
+    return leaving
+
+
+def _pair_state(one: State, other: State) -> State:
+    atoms = [atom for atom in (one.atom, other.atom) if atom is not None]
+    return State(one.type, one.places + other.places, all_of(atoms))
+
+
+def _trimmed(template: Template) -> Template:
+    """Without the states from which END cannot be reached."""
+    useful = {END}
+    grew = True
+    while grew:
+        more = {e.source for e in template.edges if e.target in useful} - useful
+        grew = bool(more)
+        useful |= more
+    kept = [number for number in range(len(template.states)) if number in useful]
+    renumbered = {START: START, END: END} | {old: new for new, old in enumerate(kept)}
+    edges = tuple(
+        Edge(renumbered[e.source], renumbered[e.target], e.condition)
+        for e in template.edges
+        if e.source in renumbered and e.target in renumbered
+    )
+    return Template(tuple(template.states[n] for n in kept), edges, template.is_determinised)

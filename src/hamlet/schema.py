@@ -1,0 +1,131 @@
+"""What is known of the events before they are read: attributes and their kinds, by type or for all.
+
+A schema is optional. With one, a workload that mentions an attribute that is not there, or uses it
+as something it is not, is refused before the first event is read. It is taken from a file of
+events (its columns), or from a JSON file that says it in words:
+
+    {"attributes": {"district": "number", "driver": "text"},
+     "types": {"Travel": {"speed": "number"}, "Request": {"pool": "boolean"}}}
+
+`attributes` are those of every event. Where `types` is given, no other type exists; where it is
+not, any type may occur.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from hamlet.errors import ReadError, SchemaError, did_you_mean, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+Kind = Literal["number", "text", "boolean", "time"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Kinds of attributes: of every event, and of single types (None: types unknown)."""
+
+    attributes: Mapping[str, Kind] = field(default_factory=dict)
+    types: Mapping[str, Mapping[str, Kind]] | None = None
+
+    def of(self, event_type: str) -> dict[str, Kind]:
+        """Every attribute of events of a type.
+
+        >>> Schema({"district": "number"}, {"Travel": {"speed": "number"}}).of("Travel")
+        {'district': 'number', 'speed': 'number'}
+        """
+        return {**self.attributes, **(self.types or {}).get(event_type, {})}
+
+    @staticmethod
+    def load(path: str | Path) -> Schema:
+        """Read a schema from a JSON description or from the columns of a file of events."""
+        path = Path(path)
+        if path.suffix == ".json":
+            return _described(path)
+        return Schema.from_arrow(_columns(path))
+
+    @staticmethod
+    def from_arrow(columns: pa.Schema) -> Schema:
+        """The kinds of the columns of a table; columns of other kinds cannot be used in a query."""
+        kinds = {column.name: _kind_of(column.type) for column in columns}
+        return Schema({name: kind for name, kind in kinds.items() if kind is not None})
+
+
+def _described(path: Path) -> Schema:
+    try:
+        described = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReadError(str(path), error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise ReadError(str(path), f"it is not JSON ({error})") from error
+    if not isinstance(described, dict):
+        raise SchemaError(str(path), 'expected an object with "attributes" and "types"')
+    unknown = set(described) - {"attributes", "types"}
+    if unknown:
+        reason = f'unknown entry "{min(unknown)}"; a schema has "attributes" and "types"'
+        raise SchemaError(str(path), reason)
+    types = described.get("types")
+    if types is not None and not isinstance(types, dict):
+        raise SchemaError(str(path), '"types" must be an object from type to attributes')
+    attributes = _checked(path, "attributes", described.get("attributes", {}))
+    by_type = {name: _checked(path, name, found) for name, found in (types or {}).items()}
+    return Schema(attributes, None if types is None else by_type)
+
+
+def _checked(path: Path, where: str, found: Any) -> dict[str, Kind]:
+    if not isinstance(found, dict):
+        raise SchemaError(str(path), f'"{where}" must be an object from attribute to kind')
+    for name, kind in found.items():
+        if kind not in KINDS:
+            guess = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
+            reason = f'attribute "{name}" has kind {kind!r}; kinds are {listed(KINDS)}.'
+            raise SchemaError(str(path), reason + guess)
+    return found
+
+
+def _columns(path: Path) -> pa.Schema:
+    """The columns of a file of events, without reading more of it than needed."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+    from pyarrow import json as arrow_json
+
+    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
+    try:
+        match suffixes[-1:]:
+            case [".parquet"]:
+                return parquet.read_schema(path)
+            case [".csv"]:
+                with csv.open_csv(str(path)) as reader:
+                    return reader.schema
+            case [".jsonl" | ".ndjson"]:
+                with pa.input_stream(str(path)) as stream:
+                    return arrow_json.read_json(stream).schema
+    except OSError as error:
+        raise ReadError(str(path), error.strerror or str(error).split(". ")[0]) from error
+    except pa.ArrowInvalid as error:
+        raise ReadError(str(path), str(error)) from error
+    raise ReadError(str(path), "a schema is a .json, .csv, .jsonl or .parquet file")
+
+
+def _kind_of(column: pa.DataType) -> Kind | None:
+    from pyarrow import types
+
+    if types.is_dictionary(column):
+        column = column.value_type
+    if types.is_boolean(column):
+        return "boolean"
+    if types.is_integer(column) or types.is_floating(column) or types.is_decimal(column):
+        return "number"
+    if types.is_string(column) or types.is_large_string(column):
+        return "text"
+    if types.is_timestamp(column) or types.is_date(column):
+        return "time"
+    return None
