@@ -1,1 +1,17 @@
-"""Hamlet."""
+"""Hamlet: many Kleene-pattern queries over one stream of events, answered together."""
+
+from hamlet.errors import HamletError, PlanError, QueryError, ReadError, SchemaError
+from hamlet.schema import Schema
+from hamlet.workload import Workload
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "HamletError",
+    "PlanError",
+    "QueryError",
+    "ReadError",
+    "Schema",
+    "SchemaError",
+    "Workload",
+]

@@ -104,6 +104,15 @@ class PlanError(HamletError):
 
     code = "plan"
 
+    def __init__(self, what: str, name: str, remedy: str) -> None:
+        super().__init__(what, name, remedy)
+        self.what = what
+        self.name = name
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"there is no {self.what} '{self.name}'. {self.remedy}"
+
 
 class InternalError(Exception):
     """A bug of ours, not a mistake of the caller."""

@@ -18,7 +18,7 @@ from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.printer import aggregate_text, print_duration
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
 from hamlet.plan.query import Aggregate, Query, Window
-from hamlet.plan.template import QueryTemplates, templates_of
+from hamlet.plan.template import PlannedQuery, templates_of
 
 if TYPE_CHECKING:
     from hamlet.schema import Schema
@@ -31,20 +31,12 @@ _MICROSECONDS = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d"
 _LONGEST_US = 10**18
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A query with its templates, which binding has had to make."""
-
-    query: Query
-    templates: QueryTemplates
-
-
 def bind(
     trees: list[tree.QueryTree | None], schema: Schema | None = None
-) -> tuple[list[Bound], list[Problem]]:
+) -> tuple[list[PlannedQuery], list[Problem]]:
     """Bind the queries of a workload; None stands for one that could not be read."""
     names, problems = _names(trees)
-    bound: list[Bound] = []
+    bound: list[PlannedQuery] = []
     for query, name in zip(trees, names, strict=True):
         if query is None:
             continue
@@ -84,7 +76,7 @@ class _Binder:
     schema: Schema | None
     problems: list[Problem] = field(default_factory=list)
 
-    def bind(self) -> Bound | None:
+    def bind(self) -> PlannedQuery | None:
         """The query and its templates, or None where a problem was found."""
         pattern = PatternBinder(self.problems, self.schema)
         pattern.bind(self.written.pattern)
@@ -112,7 +104,7 @@ class _Binder:
                 window=window,
             )
             self._check_aliases(query, pattern)
-            return None if self.problems else Bound(query, templates_of(query))
+            return None if self.problems else PlannedQuery(query, templates_of(query))
         except TooComplex:
             self._refuse(
                 "too-complex",

@@ -152,8 +152,7 @@ def show_pattern(query: Query, pattern: Pattern | Absence) -> str:
         case Single(place=place):
             return query.places[place].label
         case Repeat(body=body):
-            text = show_pattern(query, body)
-            return f"({text})+" if isinstance(body, Choice) else f"{text}+"
+            return f"{show_pattern(query, body)}+"
         case Absence(negation=number):
             return f"NOT {show_pattern(query, query.negations[number])}"
         case Sequence(items=items):

@@ -157,6 +157,19 @@ class QueryTemplates:
     guards: tuple[Template, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedQuery:
+    """A query together with its templates."""
+
+    query: Query
+    templates: QueryTemplates
+
+    @property
+    def kleene_types(self) -> frozenset[str]:
+        """The types E whose E+ the query could share with others."""
+        return frozenset().union(*(branch.kleene_types for branch in self.templates.branches))
+
+
 def templates_of(query: Query) -> QueryTemplates:
     """Every template that a query needs."""
     branches = tuple(template_of(query, positions_of(branch)) for branch in query.branches)

@@ -1,0 +1,5 @@
+"""`python -m hamlet` is the same as `hamlet`."""
+
+from hamlet.cli import main
+
+main()

@@ -1,0 +1,393 @@
+"""From plan to description: every stage as plain data, shared parts named once and referred to.
+
+Names: a1, a2, ... are atoms, p1, ... edge predicates, t1, ... templates, s1, ... sharable sets.
+Templates that are equal up to aliases are one, whichever queries they came from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hamlet.plan.letters import Alphabet, Atom, alphabet_of
+from hamlet.plan.predicates import EdgePredicate, show, show_edge
+from hamlet.plan.program import Grain, Program, compile_set, grain_of
+from hamlet.plan.query import Query, show_duration, show_pattern
+from hamlet.plan.template import END, START, Alternative, Condition, PlannedQuery, State, Template
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from hamlet.plan.query import Aggregate
+    from hamlet.plan.workload import SharableSet, WorkloadPlan
+
+COSTS = {
+    Grain.TYPE: "one running total: constant time for each event",
+    Grain.ORDERED: "ordered index: logarithmic time for each event",
+    Grain.SCAN: "looks at every stored predecessor: linear time for each event",
+}
+GRAINS = {Grain.TYPE: "type-grained", Grain.ORDERED: "event-grained", Grain.SCAN: "event-grained"}
+
+
+def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
+    """The whole plan as data that can be written as JSON."""
+    describer = _Describer(plan)
+    queries = [describer.query(number) for number in range(len(plan.queries))]
+    return {
+        "workload": name,
+        "queries": queries,
+        "atoms": describer.atoms(),
+        "predicates": describer.predicates(),
+        "templates": describer.templates,
+        "sets": [describer.sharable_set(number) for number in range(len(plan.sets))],
+        "apart": describer.apart(),
+        "letters": describer.letters(),
+        "edges": describer.edges(),
+        "programs": [describer.program(number) for number in range(len(plan.sets))],
+    }
+
+
+class _Describer:
+    """Gives names to shared parts as they are first met."""
+
+    def __init__(self, plan: WorkloadPlan) -> None:
+        self.plan = plan
+        self.alphabet: Alphabet = alphabet_of(plan.queries)
+        self.atom_name = {atom: f"a{i}" for i, atom in enumerate(self.alphabet.atoms, 1)}
+        self.predicate_name: dict[EdgePredicate, str] = {}
+        self.templates: list[dict[str, Any]] = []
+        self.template_name: dict[Hashable, dict[str, Any]] = {}
+        self.set_name = {
+            number: f"s{index}"
+            for index, sharable in enumerate(plan.sets, 1)
+            for number in sharable.queries
+        }
+
+    # Queries
+
+    def query(self, number: int) -> dict[str, Any]:
+        """One query, its templates given by name."""
+        planned = self.plan.queries[number]
+        query, templates = planned.query, planned.templates
+        names = [
+            self._template(planned, template, show_pattern(query, branch))
+            for template, branch in zip(templates.branches, query.branches, strict=True)
+        ]
+        if templates.both is not None:
+            both = " and ".join(show_pattern(query, branch) for branch in query.branches)
+            names.append(self._template(planned, templates.both, f"both {both}"))
+        for negation, guard in enumerate(templates.guards):
+            text = "NOT " + show_pattern(query, query.negations[negation])
+            self._template(planned, guard, text)
+        return {
+            "name": query.name,
+            "pattern": " AND ".join(show_pattern(query, branch) for branch in query.branches),
+            "templates": names,
+            "aggregates": [_show_aggregate(query, each) for each in query.aggregates],
+            "group_by": list(query.group_by),
+            "equivalence": list(query.equivalence),
+            "within": show_duration(query.window.within_us),
+            "slide": show_duration(query.window.slide_us),
+            "set": self.set_name[number],
+        }
+
+    # Templates
+
+    def _template(self, planned: PlannedQuery, template: Template, text: str) -> str:
+        """The name of a template, described when it is first met."""
+        key = _identity(planned, template)
+        known = self.template_name.get(key)
+        if known is None:
+            known = {
+                "name": f"t{len(self.templates) + 1}",
+                "pattern": text,
+                "queries": [],
+                "determinised": template.is_determinised,
+                "states": self._states(planned.query, template),
+                "edges": self._edges(planned, template),
+            }
+            self.template_name[key] = known
+            self.templates.append(known)
+        if planned.query.name not in known["queries"]:
+            known["queries"].append(planned.query.name)
+        return str(known["name"])
+
+    def _states(self, query: Query, template: Template) -> list[dict[str, Any]]:
+        labels = _state_labels(query, template)
+        return [
+            {
+                "label": label,
+                "type": state.type,
+                "atom": self.atom_name[Atom(state.type, state.atom)],
+                "condition": show(state.atom) if state.atom else None,
+            }
+            for label, state in zip(labels, template.states, strict=True)
+        ]
+
+    def _edges(self, planned: PlannedQuery, template: Template) -> list[dict[str, Any]]:
+        labels = _state_labels(planned.query, template)
+        named = {START: "START", END: "END"} | dict(enumerate(labels))
+        return [
+            {
+                "from": named[edge.source],
+                "to": named[edge.target],
+                **self._condition(planned.query, edge.condition),
+                "grain": grain_of(edge.condition, planned.query.edge_predicates).name.lower(),
+            }
+            for edge in template.edges
+        ]
+
+    def _condition(self, query: Query, condition: Condition) -> dict[str, Any]:
+        """Guards and predicates of an edge; where it is not a plain "all of these", as text too."""
+        described: dict[str, Any] = {
+            "guards": _show_guards(query, condition.guards),
+            "predicates": [
+                self._predicate(query.edge_predicates[number])
+                for number in sorted(condition.predicates)
+            ],
+        }
+        if not condition.is_simple:
+            described["condition"] = " and ".join(self._clauses(query, condition))
+        return described
+
+    def _clauses(self, query: Query, condition: Condition) -> Iterator[str]:
+        yield from sorted(self._ways(query, need) for need in condition.needs)
+        if condition.forbids:
+            yield f"not ({self._ways(query, condition.forbids)})"
+        yield from sorted(show(each) for each in condition.holds)
+        yield from sorted(f"unless {show(each)}" for each in condition.fails)
+
+    def _ways(self, query: Query, ways: frozenset[Alternative]) -> str:
+        texts = sorted(self._way(query, way) for way in ways)
+        return texts[0] if len(texts) == 1 else " or ".join(f"({text})" for text in texts)
+
+    def _way(self, query: Query, way: Alternative) -> str:
+        guards = _show_guards(query, way.guards)
+        names = [self._predicate(query.edge_predicates[n]) for n in sorted(way.predicates)]
+        return ", ".join([*guards, *names])
+
+    # Shared parts
+
+    def _predicate(self, predicate: EdgePredicate) -> str:
+        return self.predicate_name.setdefault(predicate, f"p{len(self.predicate_name) + 1}")
+
+    def predicates(self) -> list[dict[str, Any]]:
+        """The edge predicates met so far."""
+        return [
+            {
+                "name": name,
+                "predicate": show_edge(predicate),
+                "form": "ordered" if predicate.is_ordered else "general",
+                "written": show(predicate.condition),
+            }
+            for predicate, name in self.predicate_name.items()
+        ]
+
+    def atoms(self) -> list[dict[str, Any]]:
+        """Every atom with its name."""
+        return [
+            {
+                "name": name,
+                "type": atom.type,
+                "condition": show(atom.condition) if atom.condition else None,
+            }
+            for atom, name in self.atom_name.items()
+        ]
+
+    def letters(self) -> list[dict[str, Any]]:
+        """For each type its atoms, which are the bits of a letter."""
+        return [
+            {
+                "type": name,
+                "atoms": [self.atom_name[atom] for atom in self.alphabet.of_type(name)],
+                "most_letters": self.alphabet.most_letters(name),
+            }
+            for name in self.alphabet.types
+        ]
+
+    # Sets
+
+    def _names(self, queries: tuple[int, ...]) -> list[str]:
+        return [self.plan.queries[number].query.name for number in queries]
+
+    def sharable_set(self, index: int) -> dict[str, Any]:
+        """One set with its merged template."""
+        sharable = self.plan.sets[index]
+        windows = dict.fromkeys(str(self.plan.queries[n].query.window) for n in sharable.queries)
+        shared = {name for name, _ in sharable.shared}
+        return {
+            "name": f"s{index + 1}",
+            "queries": self._names(sharable.queries),
+            "partition": list(sharable.partition),
+            "shared": {name: self._names(queries) for name, queries in sharable.shared},
+            "windows": list(windows),
+            "pane": show_duration(sharable.pane_us),
+            "types": list(sharable.merged.types),
+            "edges": [
+                {
+                    "from": edge.source,
+                    "to": edge.target,
+                    "queries": self._names(edge.queries),
+                    "shared": edge.source == edge.target and edge.source in shared,
+                    "guards": self._guards_between(sharable, edge.source, edge.target),
+                }
+                for edge in sharable.merged.edges
+            ],
+        }
+
+    def _guards_between(self, sharable: SharableSet, source: str, target: str) -> list[list[Any]]:
+        """Guards on an edge of the merged template, each with its queries."""
+        found: dict[str, list[str]] = {}
+        for number in sharable.queries:
+            planned = self.plan.queries[number]
+            for edge_source, edge_target, condition in _typed_conditions(planned):
+                if (edge_source, edge_target) != (source, target):
+                    continue
+                for guard in _show_guards(planned.query, condition.guards):
+                    names = found.setdefault(guard, [])
+                    if planned.query.name not in names:
+                        names.append(planned.query.name)
+        return [[guard, names] for guard, names in found.items()]
+
+    def apart(self) -> dict[str, Any]:
+        """Why sets are apart, in a form that is linear in their number and covers every pair."""
+        by_partition: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        alone: list[str] = []
+        for index, sharable in enumerate(self.plan.sets):
+            kleene: set[str] = set()
+            for number in sharable.queries:
+                kleene |= self.plan.queries[number].kleene_types
+            if not kleene:
+                alone += self._names(sharable.queries)
+            key = tuple(sorted(sharable.partition))
+            member = {"set": f"s{index + 1}", "kleene": sorted(kleene)}
+            by_partition.setdefault(key, []).append(member)
+        return {
+            "partitions": [
+                {"attributes": list(key), "sets": members} for key, members in by_partition.items()
+            ],
+            "without_kleene": alone,
+        }
+
+    def edges(self) -> list[dict[str, Any]]:
+        """Granularity of each edge between types, with the queries that have it so."""
+        found: dict[tuple[str, str, str, Grain, tuple[str, ...]], list[str]] = {}
+        for number, planned in enumerate(self.plan.queries):
+            query = planned.query
+            for source, target, condition in _typed_conditions(planned):
+                grain = grain_of(condition, query.edge_predicates)
+                names = tuple(
+                    self._predicate(query.edge_predicates[n]) for n in sorted(condition.predicates)
+                )
+                key = (self.set_name[number], source, target, grain, names)
+                queries = found.setdefault(key, [])
+                if query.name not in queries:
+                    queries.append(query.name)
+        return [
+            {
+                "set": name,
+                "from": source,
+                "to": target,
+                "grain": GRAINS[grain],
+                "predicates": list(predicates),
+                "cost": COSTS[grain],
+                "queries": queries,
+            }
+            for (name, source, target, grain, predicates), queries in found.items()
+        ]
+
+    def program(self, index: int) -> dict[str, Any]:
+        """How large the arrays of a set are."""
+        program: Program = compile_set(self.plan, self.plan.sets[index])
+        columns = sum(self.plan.queries[number].query.window.overlap for number in program.queries)
+        return {
+            "set": f"s{index + 1}",
+            "templates": len(program.template_query),
+            "states": len(program.state_atom),
+            "edges": len(program.edge_source),
+            "conditions": len(program.conditions),
+            "columns": columns,
+            "bytes": sum(array.nbytes for array in program.arrays.values()),
+        }
+
+
+def _typed_conditions(planned: PlannedQuery) -> Iterator[tuple[str, str, Condition]]:
+    """The edges of a query's own templates as types and conditions."""
+    for template in planned.templates.branches:
+        for edge in template.edges:
+            source = "START" if edge.source == START else template.states[edge.source].type
+            target = "END" if edge.target == END else template.states[edge.target].type
+            yield source, target, edge.condition
+
+
+def _identity(planned: PlannedQuery, template: Template) -> Hashable:
+    """What makes two templates the same whatever their queries call things."""
+    states = tuple((state.type, state.atom) for state in template.states)
+    edges = tuple(
+        (edge.source, edge.target, _condition_identity(planned, edge.condition))
+        for edge in template.edges
+    )
+    return states, edges
+
+
+def _condition_identity(planned: PlannedQuery, condition: Condition) -> Hashable:
+    if condition.is_free:
+        return None
+
+    def way(alternative: Alternative) -> Hashable:
+        guards = (_identity(planned, planned.templates.guards[g]) for g in alternative.guards)
+        predicates = (planned.query.edge_predicates[n] for n in alternative.predicates)
+        return frozenset(guards), frozenset(predicates)
+
+    return (
+        frozenset(frozenset(way(each) for each in need) for need in condition.needs),
+        frozenset(way(each) for each in condition.forbids),
+        condition.holds,
+        condition.fails,
+    )
+
+
+def _state_labels(query: Query, template: Template) -> list[str]:
+    """A label for each state: its type where that is enough, else its places, told apart."""
+    types = [state.type for state in template.states]
+    if len(set(types)) == len(types):
+        return types
+    labels = [_places_label(query, state) for state in template.states]
+    return [
+        label if labels.count(label) == 1 else f"{label} #{labels[: i + 1].count(label)}"
+        for i, label in enumerate(labels)
+    ]
+
+
+def _places_label(query: Query, state: State) -> str:
+    names = [query.places[place].alias or "" for place in state.places]
+    named = "|".join(name for name in dict.fromkeys(names) if name)
+    return f"{state.type} {named}" if named else state.type
+
+
+def _show_guards(query: Query, guards: frozenset[int]) -> list[str]:
+    """Guards as text, equal ones once."""
+    return list(dict.fromkeys(_show_guard(query, guard) for guard in sorted(guards)))
+
+
+def _show_guard(query: Query, guard: int) -> str:
+    text = show_pattern(query, query.negations[guard])
+    inside = [place for place in query.places if place.negation == guard]
+    conditions = []
+    for place in inside:
+        condition = query.local[place.index]
+        if condition is not None:
+            whose = f"{place.alias or place.type}: " if len(inside) > 1 else ""
+            conditions.append(whose + show(condition))
+    return f"no {text}" + (f" where {'; '.join(conditions)}" if conditions else "")
+
+
+def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
+    """An aggregate as it is shown: what it computes, and its name where that is another."""
+    if aggregate.function == "COUNT" and not aggregate.places:
+        text = "COUNT(*)"
+    else:
+        place = query.places[aggregate.places[0]]
+        variable = place.alias if len(aggregate.places) == 1 and place.alias else place.type
+        attribute = f".{aggregate.attribute}" if aggregate.attribute else ""
+        text = f"{aggregate.function}({variable}{attribute})"
+    return text if aggregate.name == text else f"{text} AS {aggregate.name}"

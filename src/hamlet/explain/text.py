@@ -1,0 +1,257 @@
+"""From description to stable text, stage by stage; golden tests compare it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hamlet.errors import PlanError, did_you_mean, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    Description = dict[str, Any]
+
+
+def explain_text(description: Description, stages: Sequence[str] | None = None) -> str:
+    """The chosen stages, or all of them, under a line that sums the workload up."""
+    chosen = [stage_named(stage) for stage in stages or STAGES]
+    blocks = [summary(description)]
+    for stage, block in STAGES.items():
+        if stage in chosen:
+            lines = list(block(description))
+            if lines:
+                blocks.append("\n".join([stage, *(f"  {line}".rstrip() for line in lines)]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def summary(description: Description) -> str:
+    """A workload in one line.
+
+    >>> summary({"workload": "x.hql", "queries": [1], "sets": [{"shared": {}}]})
+    'x.hql: 1 query, nothing to share'
+    """
+    queries, sets = len(description["queries"]), description["sets"]
+    shared = [one for one in sets if one["shared"]]
+    if not shared:
+        found = "nothing to share"
+    else:
+        sharing = sum(len(one["queries"]) for one in shared)
+        types = listed(dict.fromkeys(f"{name}+" for one in shared for name in one["shared"]), 6)
+        found = f"{sharing} of them share {types} in {_counted(len(shared), 'set')}"
+    return f"{description['workload']}: {_counted(queries, 'query', 'queries')}, {found}"
+
+
+def shown_queries(names: Sequence[str], of: Sequence[str], most: int = 6) -> str:
+    """Some of the queries of a set, short where they are many.
+
+    >>> shown_queries(["q1", "q2"], of=["q1", "q2"])
+    'q1, q2'
+    >>> shown_queries([f"q{i}" for i in range(30)], of=[f"q{i}" for i in range(30)])
+    'all 30 queries'
+    """
+    if len(names) <= most:
+        return ", ".join(names)
+    if len(names) == len(of):
+        return f"all {len(of)} queries"
+    missing = [name for name in of if name not in set(names)]
+    if len(missing) <= 2:
+        return f"all but {', '.join(missing)}"
+    return listed(names, most - 1)
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _table(rows: list[list[str]], indent: str = "") -> Iterator[str]:
+    """Rows with aligned columns."""
+    if not rows:
+        return
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield (indent + "  ".join(cells)).rstrip()
+
+
+def _queries(description: Description) -> Iterator[str]:
+    rows = [
+        [
+            query["name"],
+            query["set"],
+            _template_reference(query["templates"]),
+            f"{query['within']} / {query['slide']}",
+            _partition_text(query),
+            ", ".join(query["aggregates"]),
+        ]
+        for query in description["queries"]
+    ]
+    header = ["name", "set", "template", "window", "grouped by [and equal in]", "returns"]
+    yield from _table([header, *rows])
+
+
+def _partition_text(query: Description) -> str:
+    grouped = ", ".join(query["group_by"]) or "-"
+    equal = ", ".join(query["equivalence"])
+    return f"{grouped} [{equal}]" if equal else grouped
+
+
+def _template_reference(names: list[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    return f"{names[0]} AND {names[1]}, both {names[2]}"
+
+
+def _atoms(description: Description) -> Iterator[str]:
+    rows = [
+        [atom["name"], f":= {atom['type']}" + _where(atom["condition"])]
+        for atom in description["atoms"]
+    ]
+    yield from _table(rows)
+
+
+def _where(condition: str | None) -> str:
+    return f" where {condition}" if condition else ""
+
+
+def _predicates(description: Description) -> Iterator[str]:
+    rows = []
+    for each in description["predicates"]:
+        written = each["written"]
+        rearranged = f"from {written}" if written != each["predicate"] else ""
+        rows.append([each["name"], f":= {each['predicate']}", each["form"], rearranged])
+    yield from _table(rows)
+
+
+def _templates(description: Description) -> Iterator[str]:
+    all_queries = [query["name"] for query in description["queries"]]
+    for template in description["templates"]:
+        note = "  (states are sets of places)" if template["determinised"] else ""
+        queries = shown_queries(template["queries"], all_queries)
+        yield f"{template['name']} := {template['pattern']}  for {queries}{note}"
+        atoms = [f"{state['label']} = {state['atom']}" for state in template["states"]]
+        yield f"     {', '.join(atoms)}"
+        rows = [[edge["from"], f"-> {edge['to']}", _edge_text(edge)] for edge in template["edges"]]
+        yield from _table(rows, indent="     ")
+
+
+def _edge_text(edge: Description) -> str:
+    return str(edge.get("condition") or ", ".join([*edge["guards"], *edge["predicates"]]))
+
+
+def _sets(description: Description) -> Iterator[str]:
+    for one in description["sets"]:
+        queries = shown_queries(one["queries"], one["queries"], most=8)
+        shared = ", ".join(
+            f"{name}+ shared by {shown_queries(names, one['queries'], most=8)}"
+            for name, names in one["shared"].items()
+        )
+        yield f"{one['name']} := {queries}"
+        yield f"      {shared or 'nothing shared'}"
+        by = f"partition [{', '.join(one['partition'])}]"
+        yield f"      {by if one['partition'] else 'one partition'}"
+        yield f"      panes of {one['pane']} for windows {listed(one['windows'], 6)}"
+
+
+def _merged(description: Description) -> Iterator[str]:
+    for one in description["sets"]:
+        yield f"{one['name']} := each type once, each edge with its queries"
+        rows = [
+            [
+                edge["from"],
+                f"-> {edge['to']}",
+                shown_queries(edge["queries"], one["queries"]) + _guards_text(edge, one),
+                "shared" if edge["shared"] else "",
+            ]
+            for edge in one["edges"]
+        ]
+        yield from _table(rows, indent="      ")
+
+
+def _guards_text(edge: Description, one: Description) -> str:
+    guards = [
+        guard if len(names) == len(edge["queries"]) else f"{guard} for {_short(names, one)}"
+        for guard, names in edge["guards"]
+    ]
+    return f" ({'; '.join(guards)})" if guards else ""
+
+
+def _short(names: list[str], one: Description) -> str:
+    return shown_queries(names, one["queries"], most=3)
+
+
+def _apart(description: Description) -> Iterator[str]:
+    apart = description["apart"]
+    partitions = apart["partitions"]
+    if len(partitions) > 1:
+        yield "different partition attributes:"
+        rows = [
+            [f"[{', '.join(each['attributes'])}]", listed([one["set"] for one in each["sets"]])]
+            for each in partitions
+        ]
+        yield from _table(rows, indent="  ")
+    for each in partitions:
+        repeating = [one for one in each["sets"] if one["kleene"]]
+        if len(repeating) > 1:
+            yield f"no Kleene type in common, under [{', '.join(each['attributes'])}]:"
+            rows = [[one["set"], ", ".join(f"{k}+" for k in one["kleene"])] for one in repeating]
+            yield from _table(rows, indent="  ")
+    if apart["without_kleene"] and len(description["sets"]) > 1:
+        yield f"repeats no single type: {listed(apart['without_kleene'])}"
+
+
+def _letters(description: Description) -> Iterator[str]:
+    rows = [
+        [
+            letter["type"],
+            " ".join(letter["atoms"]),
+            f"at most {_counted(letter['most_letters'], 'letter')}",
+        ]
+        for letter in description["letters"]
+    ]
+    yield from _table(rows)
+
+
+def _edges(description: Description) -> Iterator[str]:
+    sets = {one["name"]: one["queries"] for one in description["sets"]}
+    rows = [
+        [
+            edge["set"],
+            edge["from"],
+            f"-> {edge['to']}",
+            edge["grain"],
+            " ".join(edge["predicates"]),
+            shown_queries(edge["queries"], sets[edge["set"]]),
+        ]
+        for edge in description["edges"]
+    ]
+    yield from _table(rows)
+    costs = (f"{edge['grain']}, {edge['cost']}" for edge in description["edges"])
+    yield from dict.fromkeys(costs)
+
+
+def _programs(description: Description) -> Iterator[str]:
+    keys = ["set", "templates", "states", "edges", "conditions", "columns", "bytes"]
+    rows = [[str(program[key]) for key in keys] for program in description["programs"]]
+    yield from _table([keys, *rows])
+
+
+STAGES: dict[str, Callable[[Description], Iterator[str]]] = {
+    "queries": _queries,
+    "atoms": _atoms,
+    "predicates": _predicates,
+    "templates": _templates,
+    "sets": _sets,
+    "merged": _merged,
+    "apart": _apart,
+    "letters": _letters,
+    "edges": _edges,
+    "program": _programs,
+}
+
+
+def stage_named(name: str) -> str:
+    """A stage by its name, or an error that offers the nearest."""
+    if name in STAGES:
+        return name
+    remedy = f"Stages are {listed(STAGES)}." + did_you_mean(name, STAGES)
+    raise PlanError("stage", name, remedy)

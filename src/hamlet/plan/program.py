@@ -1,0 +1,238 @@
+"""The program: a sharable set as flat integer arrays, which is all that a kernel gets to see.
+
+Kernels are interpreters of these arrays, compiled once for all workloads. States are numbered
+through the whole set and laid out by atom, so that the same place of all queries stands side by
+side and one event touches one contiguous stretch. Edges are sorted by target: what an event needs
+to know is where its predecessors are.
+
+A condition is a row: its granularity, its guards, and its edge predicates. Conditions that are
+more than "all of these guards clear and all of these predicates true" keep their tree in
+`conditions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hamlet.plan.letters import Alphabet, Atom, alphabet_of
+from hamlet.plan.template import END, FREE, START, Alternative, Condition, PlannedQuery, Template
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hamlet.plan.predicates import EdgePredicate
+    from hamlet.plan.workload import SharableSet, WorkloadPlan
+
+    Ints = NDArray[np.int32]
+
+FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+
+
+class Grain(IntEnum):
+    """How the predecessors along an edge are summed up."""
+
+    TYPE = 0  # one running total for each place: constant time, nothing stored for each event
+    ORDERED = 1  # an index ordered by f(previous): logarithmic time
+    SCAN = 2  # every stored predecessor is looked at: linear time
+
+
+class Role(IntEnum):
+    """What a template is for."""
+
+    PATTERN = 0
+    SECOND = 1  # Q of P AND Q
+    BOTH = 2  # what P and Q both match
+    GUARD = 3  # a negated pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The arrays of one sharable set; `n_` and `_of` say what an array is indexed by.
+
+    Templates: `template_query`, `template_role`. States: `state_template`, `state_atom`,
+    `state_is_kleene`. Edges, by target: `edge_source`, `edge_target` (START is -1, END is -2),
+    `edge_condition`. Conditions: `condition_grain` and the condition itself, with guards as
+    template numbers and predicates as indices of `predicates`; condition 0 is the free one.
+    Columns: `window` has WITHIN and SLIDE of each query in panes. Aggregates: `aggregate_query`,
+    `aggregate_function`, `aggregate_attribute` (-1 for none), and `aggregate_state_start` /
+    `aggregate_states` (state numbers, row by row).
+    """
+
+    queries: tuple[int, ...]
+    pane_us: int
+    alphabet: Alphabet
+    predicates: tuple[EdgePredicate, ...]
+    attributes: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    template_query: Ints
+    template_role: Ints
+    state_template: Ints
+    state_atom: Ints
+    state_is_kleene: Ints
+    edge_source: Ints
+    edge_target: Ints
+    edge_condition: Ints
+    condition_grain: Ints
+    window: Ints
+    aggregate_query: Ints
+    aggregate_function: Ints
+    aggregate_attribute: Ints
+    aggregate_state_start: Ints
+    aggregate_states: Ints
+
+    @property
+    def arrays(self) -> dict[str, Ints]:
+        """The arrays by name."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+
+def grain_of(condition: Condition, predicates: tuple[EdgePredicate, ...]) -> Grain:
+    """How an edge with a condition is executed; `predicates` are those its numbers refer to."""
+    if not condition.predicates:
+        # Guards are resets of a running total, but only where each of them must be clear.
+        return Grain.TYPE if condition.is_simple or not condition.guards else Grain.SCAN
+    ordered = [predicates[number].is_ordered for number in condition.predicates]
+    return Grain.ORDERED if condition.is_simple and all(ordered) else Grain.SCAN
+
+
+def compile_set(plan: WorkloadPlan, sharable: SharableSet) -> Program:
+    """The program of one sharable set."""
+    members = [plan.queries[number] for number in sharable.queries]
+    compiler = _Compiler(alphabet_of(members))
+    for query, planned in enumerate(members):
+        compiler.add(query, planned)
+    return compiler.program(sharable, members)
+
+
+class _Compiler:
+    """Numbers templates, states, conditions and predicates while queries are added."""
+
+    def __init__(self, alphabet: Alphabet) -> None:
+        self.alphabet = alphabet
+        self.atom_number = {atom: number for number, atom in enumerate(alphabet.atoms)}
+        self.predicate_number: dict[EdgePredicate, int] = {}
+        self.condition_number: dict[Condition, int] = {FREE: 0}
+        self.templates: list[tuple[int, Role]] = []
+        self.states: list[tuple[int, int, bool]] = []
+        self.positive: list[list[tuple[int, frozenset[int]]]] = []  # by query: state, its places
+        self.edges: list[tuple[int, int, int]] = []
+
+    def add(self, query: int, planned: PlannedQuery) -> None:
+        """Take in the templates of a query; guards first, because edges refer to them."""
+        renumbered = [self._predicate(p) for p in planned.query.edge_predicates]
+        guards: list[int] = []
+        self.positive.append([])
+        for role, template in _roles(planned):
+            if role == Role.GUARD:
+                guards.append(len(self.templates))
+            self._template(query, role, template, guards, renumbered)
+
+    def _template(
+        self, query: int, role: Role, template: Template, guards: list[int], predicates: list[int]
+    ) -> None:
+        number, base = len(self.templates), len(self.states)
+        self.templates.append((query, role))
+        loops = {edge.source for edge in template.edges if edge.source == edge.target}
+        for index, state in enumerate(template.states):
+            atom = self.atom_number[Atom(state.type, state.atom)]
+            if role != Role.GUARD:
+                self.positive[query].append((len(self.states), frozenset(state.places)))
+            self.states.append((number, atom, index in loops))
+        for edge in template.edges:
+            source = edge.source if edge.source == START else base + edge.source
+            target = edge.target if edge.target == END else base + edge.target
+            condition = self._condition(_renumbered(edge.condition, guards, predicates))
+            self.edges.append((source, target, condition))
+
+    def _predicate(self, predicate: EdgePredicate) -> int:
+        return self.predicate_number.setdefault(predicate, len(self.predicate_number))
+
+    def _condition(self, condition: Condition) -> int:
+        return self.condition_number.setdefault(condition, len(self.condition_number))
+
+    def program(self, sharable: SharableSet, members: list[PlannedQuery]) -> Program:
+        """Lay everything out."""
+        # By atom, then Kleene places together: an event of a burst then touches one stretch.
+        order = sorted(range(len(self.states)), key=lambda s: (self.states[s][1:], s))
+        moved = {START: START, END: END} | {old: new for new, old in enumerate(order)}
+        edges = sorted((moved[t], moved[s], c) for s, t, c in self.edges)
+        predicates = tuple(self.predicate_number)
+        conditions = tuple(self.condition_number)
+        attributes: dict[str, int] = {}
+        aggregates: list[tuple[int, int, int]] = []
+        starts, states = [0], list[int]()
+        for query, planned in enumerate(members):
+            for aggregate in planned.query.aggregates:
+                name = aggregate.attribute
+                attribute = -1 if name is None else attributes.setdefault(name, len(attributes))
+                aggregates.append((query, FUNCTIONS.index(aggregate.function), attribute))
+                states += sorted(
+                    moved[number]
+                    for number, places in self.positive[query]
+                    if not places.isdisjoint(aggregate.places)
+                )
+                starts.append(len(states))
+        pane = sharable.pane_us
+        windows = [planned.query.window for planned in members]
+        return Program(
+            queries=sharable.queries,
+            pane_us=pane,
+            alphabet=self.alphabet,
+            predicates=predicates,
+            attributes=tuple(attributes),
+            conditions=conditions,
+            template_query=_ints([query for query, _ in self.templates]),
+            template_role=_ints([role for _, role in self.templates]),
+            state_template=_ints([self.states[old][0] for old in order]),
+            state_atom=_ints([self.states[old][1] for old in order]),
+            state_is_kleene=_ints([self.states[old][2] for old in order]),
+            edge_source=_ints([source for _, source, _ in edges]),
+            edge_target=_ints([target for target, _, _ in edges]),
+            edge_condition=_ints([condition for _, _, condition in edges]),
+            condition_grain=_ints([grain_of(c, predicates) for c in conditions]),
+            window=_ints([[w.within_us // pane, w.slide_us // pane] for w in windows]),
+            aggregate_query=_ints([query for query, _, _ in aggregates]),
+            aggregate_function=_ints([function for _, function, _ in aggregates]),
+            aggregate_attribute=_ints([attribute for _, _, attribute in aggregates]),
+            aggregate_state_start=_ints(starts),
+            aggregate_states=_ints(states),
+        )
+
+
+def _roles(planned: PlannedQuery) -> Iterator[tuple[Role, Template]]:
+    templates = planned.templates
+    for guard in templates.guards:
+        yield Role.GUARD, guard
+    yield from zip((Role.PATTERN, Role.SECOND), templates.branches, strict=False)
+    if templates.both is not None:
+        yield Role.BOTH, templates.both
+
+
+def _renumbered(condition: Condition, guards: list[int], predicates: list[int]) -> Condition:
+    """A condition with its guards and predicates numbered through the whole set."""
+    if condition.is_free:
+        return FREE
+
+    def way(alternative: Alternative) -> Alternative:
+        return Alternative(
+            frozenset(guards[guard] for guard in alternative.guards),
+            frozenset(predicates[number] for number in alternative.predicates),
+        )
+
+    return Condition(
+        frozenset(frozenset(way(each) for each in need) for need in condition.needs),
+        frozenset(way(each) for each in condition.forbids),
+        condition.holds,
+        condition.fails,
+    )
+
+
+def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:
+    return np.array(values, dtype=np.int32)

@@ -1,0 +1,148 @@
+"""The public face of a workload: parse it, look at it, and (with an engine) run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hamlet.errors import PlanError, QueryError, ReadError, listed
+from hamlet.explain import describe, explain_text, pictures
+from hamlet.explain.pictures import PICTURED
+from hamlet.explain.text import stage_named, summary
+from hamlet.lang.bind import bind
+from hamlet.lang.parser import read
+from hamlet.picture import render_mermaid, render_svg
+from hamlet.plan.workload import WorkloadPlan, plan_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hamlet.plan.query import Query
+    from hamlet.schema import Schema
+
+FORMATS = ("text", "json", "mermaid", "svg")
+_LONGEST_TEXT = 50_000_000
+
+
+class Workload:
+    """Queries over one stream of events, analysed together.
+
+    >>> workload = Workload.parse('''
+    ...     q1: RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 min SLIDE 5 min;
+    ...     q2: RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 15 min SLIDE 5 min
+    ... ''')
+    >>> workload
+    <Workload: 2 queries, 2 of them share B+ in 1 set>
+    >>> print(workload.explain("merged"))
+    workload: 2 queries, 2 of them share B+ in 1 set
+    <BLANKLINE>
+    merged
+      s1 := each type once, each edge with its queries
+            START  -> A    q1
+            START  -> C    q2
+            A      -> B    q1
+            B      -> B    q1, q2  shared
+            B      -> END  q1, q2
+            C      -> B    q2
+    <BLANKLINE>
+    """
+
+    def __init__(self, plan: WorkloadPlan, name: str = "workload") -> None:
+        self.plan = plan
+        self.name = name
+
+    @staticmethod
+    def parse(text: str, *, schema: Schema | None = None, name: str = "workload") -> Workload:
+        """Read a workload from text.
+
+        Args:
+            text: One or more queries, separated by semicolons.
+            schema: What is known of the events; attributes are checked against it.
+            name: What to call the text in messages, usually its file.
+
+        Raises:
+            QueryError: The text is wrong; the error has every problem found in it.
+        """
+        trees, problems = read(text)
+        planned, more = bind(trees, schema)
+        problems += more
+        if problems:
+            ordered = sorted(problems, key=lambda problem: problem.at.start)
+            raise QueryError(name, text, tuple(dict.fromkeys(ordered)))
+        return Workload(plan_workload(planned), name)
+
+    @staticmethod
+    def load(path: str | Path, *, schema: Schema | None = None) -> Workload:
+        """Read a workload from a file.
+
+        Raises:
+            ReadError: The file cannot be read.
+            QueryError: Its text is wrong.
+        """
+        path = Path(path)
+        return Workload.parse(read_text(path), schema=schema, name=path.name)
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """The queries, in the order they were written."""
+        return tuple(planned.query for planned in self.plan.queries)
+
+    @property
+    def summary(self) -> str:
+        """The workload in one line."""
+        return summary(self.describe())
+
+    def describe(self) -> dict[str, Any]:
+        """The whole plan as plain data."""
+        return describe(self.plan, self.name)
+
+    def explain(self, stage: str | Sequence[str] | None = None, *, format: str = "text") -> str:
+        """What Hamlet understood: every stage of the plan, or some, as text or as pictures.
+
+        Args:
+            stage: One stage or several; all when left out.
+            format: "text", "json", "mermaid" or "svg". Pictures show the stages "merged" and
+                "templates".
+        """
+        stages = [stage] if isinstance(stage, str) else list(stage or ())
+        for each in stages:
+            stage_named(each)
+        description = self.describe()
+        if format == "text":
+            return explain_text(description, stages)
+        if format == "json":
+            return _as_json(description, stages)
+        if format not in FORMATS:
+            raise PlanError("format", format, f"Formats are {listed(FORMATS)}.")
+        graphs = pictures(description, stages)
+        if not graphs:
+            remedy = f"Pictures show {listed(PICTURED)}; text and json show every stage."
+            raise PlanError("picture of stage", stages[0], remedy)
+        if format == "mermaid":
+            return render_mermaid(graphs)
+        return render_svg(graphs, heading=summary(description))
+
+    def __repr__(self) -> str:
+        return f"<Workload: {self.summary.split(': ', 1)[1]}>"
+
+
+def read_text(path: Path) -> str:
+    """The text of a workload file."""
+    try:
+        if path.stat().st_size > _LONGEST_TEXT:
+            raise ReadError(str(path), "it is too large for a workload file")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ReadError(str(path), (error.strerror or str(error)).lower()) from error
+    except UnicodeDecodeError as error:
+        raise ReadError(str(path), "it is not UTF-8 text") from error
+
+
+def _as_json(description: dict[str, Any], stages: list[str]) -> str:
+    keys = {"program": "programs"}
+    chosen = {keys.get(stage, stage) for stage in stages}
+    if "merged" in chosen:
+        chosen.add("sets")  # a set carries its merged template
+    kept = {k: v for k, v in description.items() if not stages or k in chosen or k == "workload"}
+    return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
