@@ -1,6 +1,6 @@
 """Hamlet: many Kleene-pattern queries over one stream of events, answered together."""
 
-from hamlet.errors import HamletError, PlanError, QueryError, ReadError, SchemaError
+from hamlet.errors import HamletError, PlanError, QueryError, ReadError, SchemaError, WriteError
 from hamlet.schema import Schema
 from hamlet.workload import Workload
 
@@ -14,4 +14,5 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Workload",
+    "WriteError",
 ]

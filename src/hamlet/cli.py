@@ -6,15 +6,18 @@ could not do it. A user's mistake never shows a stack trace, unless `--debug` as
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from hamlet import __version__
-from hamlet.errors import HamletError, QueryError, ReadError
+from hamlet.errors import HamletError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
 from hamlet.schema import Schema
 from hamlet.workload import FORMATS, Workload, read_text
@@ -81,11 +84,137 @@ def explain(
     click.echo(f"wrote {out}", err=True)
 
 
+@cli.command(
+    "run",
+    epilog="Exit status: 0 fine, 1 the workload is wrong, 2 it could not be run or written.",
+)
+@click.argument("workload")
+@click.option(
+    "--events",
+    metavar="PATH",
+    required=True,
+    help="CSV, JSON lines or Parquet: a file, a folder or a glob.",
+)
+@click.option("--out", metavar="PATH", help="A .csv, .jsonl or .parquet file, or a folder.")
+@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
+@click.option("--time", metavar="COLUMN", default="time", help="Their times.  [default: time]")
+@click.option("--order", metavar="COLUMN", help="What orders events of equal time.")
+@click.option(
+    "--numbers",
+    type=click.Choice(["exact", "float"]),
+    default="exact",
+    help="Integers, or floats, of any magnitude.  [default: exact]",
+)
+@click.option(
+    "--sharing",
+    type=click.Choice(["dynamic", "always", "never"]),
+    default="dynamic",
+    help="Whether queries share work.  [default: dynamic]",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local"]),
+    default="local",
+    help="What runs it.  [default: local]",
+)
+@click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
+@click.option("--overwrite", is_flag=True, help="Replace what is at --out.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Without --out: first rows, or JSON lines.  [default: text]",
+)
+def run_command(
+    workload: str,
+    events: str,
+    out: str | None,
+    wide: bool,
+    overwrite: bool,
+    format_: str,
+    engine: str,
+    **options: Any,
+) -> None:
+    """Answer every query of a workload over a table of events.
+
+    WORKLOAD is a file of queries, or - for standard input.
+    """
+    loaded = _load(workload, None)
+    if out is not None:
+        _check_out(out, events, loaded if wide else None, overwrite, format_)
+    from hamlet.console import interruptible, print_results, shown_progress
+
+    with shown_progress() as progress:
+        results = interruptible(lambda: loaded.run(events, progress=progress, **options))
+    if out is None and format_ == "json":
+        results.write_lines(sys.stdout.buffer, wide=wide)
+    elif out is None:
+        print_results(results, wide=wide)
+    elif wide:
+        also: Any = ("log10", "exact") if options["numbers"] == "exact" else ("log10",)
+        results.write_wide(out, overwrite=overwrite, also=also)
+    else:
+        results.write(out, overwrite=overwrite)
+    click.echo(results.statistics, err=True)
+    if out is not None:
+        click.echo(f"wrote {out}", err=True)
+
+
+def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, format_: str) -> None:
+    """Refuse a place for results before any event is read."""
+    from hamlet.results import check_target
+
+    if format_ != "text":
+        message = "--format is for standard output; a file is written as its ending says"
+        raise click.UsageError(message)
+    if Path(out).resolve() == Path(events).resolve():
+        raise WriteError(out, "the events are there; choose another place")
+    names = [query.name for query in wide.queries] if wide else ()
+    check_target(Path(out), overwrite=overwrite, wide=names)
+
+
+@cli.group()
+def bench() -> None:
+    """Measure how fast Hamlet is, against the floors that it has to keep."""
+
+
+@bench.command(
+    "engine", epilog="Exit status: 0 every floor is kept, 1 one is not, 2 it cannot run."
+)
+@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Measure only this (may be repeated); --only list shows the names.",
+)
+@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
+    """Measure the local engine on one core: throughput, sharing, sizes of numbers and windows.
+
+    Answers are compared before anything is timed.
+    """
+    from hamlet.bench import engine
+
+    if only == ("list",):
+        click.echo("\n".join(engine.names()))
+        return 0
+    report = engine.measure(only, quick=quick, tell=lambda line: click.echo(line, err=True))
+    click.echo(engine.as_text(report), nl=False)
+    if out is not None:
+        _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
+        click.echo(f"wrote {out}", err=True)
+    return 0 if report["kept"] else 1
+
+
 def _load(workload: str, schema: str | None) -> Workload:
     known = Schema.load(schema) if schema else None
     if workload == "-":
         try:
             text = sys.stdin.buffer.read().decode("utf-8-sig")
+        except OSError as error:
+            raise ReadError("standard input", reason_of(error)) from error
         except UnicodeDecodeError as error:
             raise ReadError("standard input", "it is not UTF-8 text") from error
         return Workload.parse(text, schema=known, name="<stdin>")
@@ -95,13 +224,16 @@ def _load(workload: str, schema: str | None) -> Workload:
 
 def _write_whole(path: Path, text: str) -> None:
     """Write a file so that it appears whole or not at all."""
+    if path.is_dir():
+        raise WriteError(str(path), "is a directory")
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise ReadError(str(path), f"cannot write: {error.strerror}") from error
+        with suppress(OSError):
+            partial.unlink()
+        raise WriteError(str(path), reason_of(error)) from error
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -113,8 +245,7 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        result: Any = cli.main(arguments, prog_name="hamlet", standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        return _run(arguments)
     except click.exceptions.Exit as left:
         return left.exit_code
     except click.ClickException as error:
@@ -125,9 +256,25 @@ def run(arguments: list[str] | None = None) -> int:
         return 2
     except HamletError as error:
         if "--debug" in arguments:
-            raise
-        click.echo(_message(error), err=True)
+            traceback.print_exception(error)
+        else:
+            click.echo(_message(error), err=True)
         return 1 if isinstance(error, QueryError) else 2
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command; standard output that takes no more is an error like any other."""
+    try:
+        result: Any = cli.main(arguments, prog_name="hamlet", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except SystemExit as left:
+        if isinstance(left.__context__, BrokenPipeError):
+            return 0  # nobody reads on: who reads the pipe had enough
+        raise
+    except OSError as error:
+        # What is still buffered would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise WriteError("standard output", reason_of(error)) from error
 
 
 def _message(error: HamletError) -> str:

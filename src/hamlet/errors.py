@@ -8,10 +8,11 @@ the prose.
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 _LINE_WIDTH = 96
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of source text, as offsets from its start."""
 
     start: int
@@ -43,9 +43,15 @@ class Problem:
 
 
 class HamletError(Exception):
-    """The root of everything a user of the package may want to catch."""
+    """The root of everything a user of the package may want to catch; compared by its facts."""
 
     code = "hamlet"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.args == other.args
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.args))
 
 
 class QueryError(HamletError):
@@ -99,6 +105,20 @@ class ReadError(HamletError):
         return f"cannot read {self.path}: {self.reason}"
 
 
+class WriteError(HamletError):
+    """Something cannot be written where it should go."""
+
+    code = "write"
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"cannot write {self.path}: {self.reason}"
+
+
 class PlanError(HamletError):
     """Something was asked of a plan that it does not have."""
 
@@ -119,6 +139,15 @@ class InternalError(Exception):
 
     def __str__(self) -> str:
         return f"internal: {self.args[0]}. This is a bug in hamlet; report it with the line above"
+
+
+def reason_of(error: OSError) -> str:
+    """Why the system could not read or write something, as the end of a sentence.
+
+    >>> reason_of(FileNotFoundError(2, "whatever a library made of it"))
+    'no such file or directory'
+    """
+    return os.strerror(error.errno).lower() if error.errno else str(error)
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
@@ -143,16 +172,25 @@ def render(problem: Problem, name: str, text: str) -> str:
     return "\n".join(lines)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A closing sentence that offers the nearest known word, or nothing.
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """A closing sentence that offers the nearest known word, or nothing where none is near.
 
     >>> did_you_mean("speeed", ["speed", "driver"])
     " Did you mean 'speed'?"
     """
     candidates = sorted(set(known))
     by_folded = {candidate.casefold(): candidate for candidate in candidates}
-    near = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
+    near = get_close_matches(word.casefold(), by_folded, n=1, cutoff=cutoff)
     return f" Did you mean '{by_folded[near[0]]}'?" if near else ""
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "set"), counted(2, "query", "queries")
+    ('1 set', '2 queries')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def listed(words: Iterable[str], most: int = 12) -> str:
@@ -172,6 +210,7 @@ def _underline(text: str, at: Span) -> tuple[str, str]:
     begin = text.rfind("\n", 0, at.start) + 1
     end = text.find("\n", at.start)
     end = len(text) if end < 0 else end
+    end -= text[begin:end].endswith("\r")
     low, high = at.start, max(at.start + 1, min(at.end, end))
     if end - begin > _LINE_WIDTH:
         begin = max(begin, low - _LINE_WIDTH // 2)

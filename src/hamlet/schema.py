@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from hamlet.errors import ReadError, SchemaError, did_you_mean, listed
+from hamlet.errors import ReadError, SchemaError, did_you_mean, listed, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
 
-Kind = Literal["number", "text", "boolean", "time"]
+Kind = Literal["number", "text", "boolean", "time", "any"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
@@ -48,9 +48,16 @@ class Schema:
     def load(path: str | Path) -> Schema:
         """Read a schema from a JSON description or from the columns of a file of events."""
         path = Path(path)
-        if path.suffix == ".json":
-            return _described(path)
-        return Schema.from_arrow(_columns(path))
+        if path.is_dir():
+            raise ReadError(str(path), "is a directory")
+        try:
+            if path.suffix == ".json":
+                return _described(path)
+            return Schema.from_arrow(_columns(path))
+        except OSError as error:
+            raise ReadError(str(path), reason_of(error)) from error
+        except UnicodeDecodeError as error:
+            raise ReadError(str(path), "it is not UTF-8 text") from error
 
     @staticmethod
     def from_arrow(columns: pa.Schema) -> Schema:
@@ -60,10 +67,9 @@ class Schema:
 
 
 def _described(path: Path) -> Schema:
+    text = path.read_text(encoding="utf-8")
     try:
-        described = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReadError(str(path), error.strerror or str(error)) from error
+        described = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ReadError(str(path), f"it is not JSON ({error})") from error
     if not isinstance(described, dict):
@@ -104,12 +110,11 @@ def _columns(path: Path) -> pa.Schema:
                 return parquet.read_schema(path)
             case [".csv"]:
                 with csv.open_csv(str(path)) as reader:
+                    str(reader.schema.names)  # names are decoded when they are looked at
                     return reader.schema
             case [".jsonl" | ".ndjson"]:
                 with pa.input_stream(str(path)) as stream:
                     return arrow_json.read_json(stream).schema
-    except OSError as error:
-        raise ReadError(str(path), error.strerror or str(error).split(". ")[0]) from error
     except pa.ArrowInvalid as error:
         raise ReadError(str(path), str(error)) from error
     raise ReadError(str(path), "a schema is a .json, .csv, .jsonl or .parquet file")
@@ -120,11 +125,13 @@ def _kind_of(column: pa.DataType) -> Kind | None:
 
     if types.is_dictionary(column):
         column = column.value_type
+    if types.is_null(column):
+        return "any"  # no value has shown yet what it is
     if types.is_boolean(column):
         return "boolean"
     if types.is_integer(column) or types.is_floating(column) or types.is_decimal(column):
         return "number"
-    if types.is_string(column) or types.is_large_string(column):
+    if types.is_string(column) or types.is_large_string(column) or types.is_string_view(column):
         return "text"
     if types.is_timestamp(column) or types.is_date(column):
         return "time"

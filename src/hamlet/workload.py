@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hamlet.errors import PlanError, QueryError, ReadError, listed
-from hamlet.explain import describe, explain_text, pictures
+from hamlet.errors import PlanError, QueryError, ReadError, listed, reason_of
+from hamlet.explain import describe, explain_text, pictures, summary
 from hamlet.explain.pictures import PICTURED
-from hamlet.explain.text import stage_named, summary
+from hamlet.explain.text import stage_named
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
 from hamlet.picture import render_mermaid, render_svg
@@ -18,7 +18,10 @@ from hamlet.plan.workload import WorkloadPlan, plan_workload
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hamlet.engine import Progress, Sharing
+    from hamlet.kernel.base import Numbers
     from hamlet.plan.query import Query
+    from hamlet.results import Results
     from hamlet.schema import Schema
 
 FORMATS = ("text", "json", "mermaid", "svg")
@@ -91,7 +94,7 @@ class Workload:
     @property
     def summary(self) -> str:
         """The workload in one line."""
-        return summary(self.describe())
+        return f"{self.name}: {summary(self.plan)}"
 
     def describe(self) -> dict[str, Any]:
         """The whole plan as plain data."""
@@ -121,10 +124,49 @@ class Workload:
             raise PlanError("picture of stage", stages[0], remedy)
         if format == "mermaid":
             return render_mermaid(graphs)
-        return render_svg(graphs, heading=summary(description))
+        return render_svg(graphs, heading=self.summary)
+
+    def run(
+        self,
+        events: Any,
+        *,
+        type: str = "type",
+        time: str = "time",
+        order: str | None = None,
+        numbers: Numbers = "exact",
+        sharing: Sharing = "dynamic",
+        progress: Progress | None = None,
+    ) -> Results:
+        """Answer every query over a table of events.
+
+        >>> events = [{"time": t, "type": k} for t, k in enumerate("AACBBBB")]
+        >>> workload = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s")
+        >>> workload.run(events).table["exact"].to_pylist()
+        ['30']
+
+        Args:
+            events: An Arrow, pandas or Polars table, a list of dicts, or the path of a file, a
+                folder or a glob: CSV, JSON lines or Parquet, also compressed with gzip.
+            type: The column that holds the types.
+            time: The column that holds the times: timestamps, dates, or numbers of seconds.
+            order: The column that orders events of equal time; without one they are simultaneous.
+            numbers: "exact" for integers of any length, "float" for doubles of any magnitude.
+            sharing: "always" shares work among queries, "never" runs each alone, "dynamic" chooses.
+                Results are the same.
+            progress: Called with what is being done and which part of the whole has been done
+                before, from 0 to 1.
+
+        Raises:
+            ReadError: A file cannot be read.
+            SchemaError: A column is missing, or is not what the workload uses it for.
+        """
+        from hamlet.engine import Options, run_workload
+
+        options = Options(type, time, order, numbers, sharing)
+        return run_workload(self.plan, events, options, progress)
 
     def __repr__(self) -> str:
-        return f"<Workload: {self.summary.split(': ', 1)[1]}>"
+        return f"<Workload: {summary(self.plan)}>"
 
 
 def read_text(path: Path) -> str:
@@ -134,7 +176,7 @@ def read_text(path: Path) -> str:
             raise ReadError(str(path), "it is too large for a workload file")
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ReadError(str(path), (error.strerror or str(error)).lower()) from error
+        raise ReadError(str(path), reason_of(error)) from error
     except UnicodeDecodeError as error:
         raise ReadError(str(path), "it is not UTF-8 text") from error
 

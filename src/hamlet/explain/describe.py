@@ -6,8 +6,10 @@ Templates that are equal up to aliases are one, whichever queries they came from
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from hamlet.errors import counted, listed
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
 from hamlet.plan.predicates import EdgePredicate, show, show_edge
 from hamlet.plan.program import Grain, Program, compile_set, grain_of
@@ -20,12 +22,27 @@ if TYPE_CHECKING:
     from hamlet.plan.query import Aggregate
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
-COSTS = {
-    Grain.TYPE: "one running total: constant time for each event",
-    Grain.ORDERED: "ordered index: logarithmic time for each event",
-    Grain.SCAN: "looks at every stored predecessor: linear time for each event",
+GRAINS = {
+    Grain.TYPE: "type-grained",
+    Grain.ORDERED: "event-grained, ordered",
+    Grain.SCAN: "event-grained, scan",
 }
-GRAINS = {Grain.TYPE: "type-grained", Grain.ORDERED: "event-grained", Grain.SCAN: "event-grained"}
+COSTS = {
+    Grain.TYPE: "one running total, constant time for each event",
+    Grain.ORDERED: "an ordered index, logarithmic time for each event",
+    Grain.SCAN: "a look at every stored predecessor, linear time for each event",
+}
+
+
+def summary(plan: WorkloadPlan) -> str:
+    """How many queries there are and what they share; cheap, however many there are."""
+    queries = counted(len(plan.queries), "query", "queries")
+    sharing = [one for one in plan.sets if one.shared]
+    if not sharing:
+        return f"{queries}, nothing to share"
+    number = sum(len(one.queries) for one in sharing)
+    types = listed(dict.fromkeys(f"{name}+" for one in sharing for name, _ in one.shared), 6)
+    return f"{queries}, {number} of them share {types} in {counted(len(sharing), 'set')}"
 
 
 def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
@@ -34,6 +51,7 @@ def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
     queries = [describer.query(number) for number in range(len(plan.queries))]
     return {
         "workload": name,
+        "summary": summary(plan),
         "queries": queries,
         "atoms": describer.atoms(),
         "predicates": describer.predicates(),
@@ -107,7 +125,8 @@ class _Describer:
             }
             self.template_name[key] = known
             self.templates.append(known)
-        if planned.query.name not in known["queries"]:
+        # Queries come one after another, so one that is there already is the last.
+        if known["queries"][-1:] != [planned.query.name]:
             known["queries"].append(planned.query.name)
         return str(known["name"])
 
@@ -195,13 +214,14 @@ class _Describer:
 
     def letters(self) -> list[dict[str, Any]]:
         """For each type its atoms, which are the bits of a letter."""
+        by_type = groupby(self.alphabet.atoms, key=lambda atom: atom.type)
         return [
             {
                 "type": name,
-                "atoms": [self.atom_name[atom] for atom in self.alphabet.of_type(name)],
-                "most_letters": self.alphabet.most_letters(name),
+                "atoms": [self.atom_name[atom] for atom in atoms],
+                "most_letters": Alphabet(atoms).most_letters(name),
             }
-            for name in self.alphabet.types
+            for name, atoms in ((name, tuple(group)) for name, group in by_type)
         ]
 
     # Sets
@@ -214,6 +234,7 @@ class _Describer:
         sharable = self.plan.sets[index]
         windows = dict.fromkeys(str(self.plan.queries[n].query.window) for n in sharable.queries)
         shared = {name for name, _ in sharable.shared}
+        guards = self._guards_by_edge(sharable)
         return {
             "name": f"s{index + 1}",
             "queries": self._names(sharable.queries),
@@ -228,25 +249,27 @@ class _Describer:
                     "to": edge.target,
                     "queries": self._names(edge.queries),
                     "shared": edge.source == edge.target and edge.source in shared,
-                    "guards": self._guards_between(sharable, edge.source, edge.target),
+                    "guards": [
+                        [guard, list(names)]
+                        for guard, names in guards.get((edge.source, edge.target), {}).items()
+                    ],
                 }
                 for edge in sharable.merged.edges
             ],
         }
 
-    def _guards_between(self, sharable: SharableSet, source: str, target: str) -> list[list[Any]]:
-        """Guards on an edge of the merged template, each with its queries."""
-        found: dict[str, list[str]] = {}
+    def _guards_by_edge(
+        self, sharable: SharableSet
+    ) -> dict[tuple[str, str], dict[str, dict[str, None]]]:
+        """The guards on each edge of the merged template, each with its queries."""
+        found: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
         for number in sharable.queries:
             planned = self.plan.queries[number]
-            for edge_source, edge_target, condition in _typed_conditions(planned):
-                if (edge_source, edge_target) != (source, target):
-                    continue
+            for source, target, condition in _typed_conditions(planned):
                 for guard in _show_guards(planned.query, condition.guards):
-                    names = found.setdefault(guard, [])
-                    if planned.query.name not in names:
-                        names.append(planned.query.name)
-        return [[guard, names] for guard, names in found.items()]
+                    guards = found.setdefault((source, target), {})
+                    guards.setdefault(guard, {})[planned.query.name] = None
+        return found
 
     def apart(self) -> dict[str, Any]:
         """Why sets are apart, in a form that is linear in their number and covers every pair."""
@@ -270,7 +293,7 @@ class _Describer:
 
     def edges(self) -> list[dict[str, Any]]:
         """Granularity of each edge between types, with the queries that have it so."""
-        found: dict[tuple[str, str, str, Grain, tuple[str, ...]], list[str]] = {}
+        found: dict[tuple[str, str, str, Grain, tuple[str, ...]], dict[str, None]] = {}
         for number, planned in enumerate(self.plan.queries):
             query = planned.query
             for source, target, condition in _typed_conditions(planned):
@@ -279,9 +302,7 @@ class _Describer:
                     self._predicate(query.edge_predicates[n]) for n in sorted(condition.predicates)
                 )
                 key = (self.set_name[number], source, target, grain, names)
-                queries = found.setdefault(key, [])
-                if query.name not in queries:
-                    queries.append(query.name)
+                found.setdefault(key, {})[query.name] = None
         return [
             {
                 "set": name,
@@ -290,7 +311,7 @@ class _Describer:
                 "grain": GRAINS[grain],
                 "predicates": list(predicates),
                 "cost": COSTS[grain],
-                "queries": queries,
+                "queries": list(queries),
             }
             for (name, source, target, grain, predicates), queries in found.items()
         ]

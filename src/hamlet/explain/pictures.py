@@ -45,8 +45,9 @@ def pictures(description: Description, stages: Sequence[str] | None = None) -> l
 
 
 def _is_worth_drawing(template: Description) -> bool:
-    """A negated single event is fully told by the guards that name it."""
-    return not template["pattern"].startswith("NOT ") or len(template["states"]) > 1
+    """A negated single event is fully told by the guards that name it; no state is no picture."""
+    fewest = 2 if template["pattern"].startswith("NOT ") else 1
+    return len(template["states"]) >= fewest
 
 
 # Templates
@@ -94,7 +95,7 @@ def _folded(members: list[Description], users: dict[str, int]) -> Description:
         else:
             names = [member["states"][index]["label"] for member in members]
             states.append({**state, "folded": names})
-    queries = [name for member in members for name in member["queries"]]
+    queries = list(dict.fromkeys(name for member in members for name in member["queries"]))
     title = f"{first['name']} and {len(members) - 1} alike"
     return {**first, "name": title, "states": states, "queries": queries}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.errors import PlanError, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -15,30 +15,13 @@ if TYPE_CHECKING:
 def explain_text(description: Description, stages: Sequence[str] | None = None) -> str:
     """The chosen stages, or all of them, under a line that sums the workload up."""
     chosen = [stage_named(stage) for stage in stages or STAGES]
-    blocks = [summary(description)]
+    blocks = [f"{description['workload']}: {description['summary']}"]
     for stage, block in STAGES.items():
         if stage in chosen:
             lines = list(block(description))
             if lines:
                 blocks.append("\n".join([stage, *(f"  {line}".rstrip() for line in lines)]))
     return "\n\n".join(blocks) + "\n"
-
-
-def summary(description: Description) -> str:
-    """A workload in one line.
-
-    >>> summary({"workload": "x.hql", "queries": [1], "sets": [{"shared": {}}]})
-    'x.hql: 1 query, nothing to share'
-    """
-    queries, sets = len(description["queries"]), description["sets"]
-    shared = [one for one in sets if one["shared"]]
-    if not shared:
-        found = "nothing to share"
-    else:
-        sharing = sum(len(one["queries"]) for one in shared)
-        types = listed(dict.fromkeys(f"{name}+" for one in shared for name in one["shared"]), 6)
-        found = f"{sharing} of them share {types} in {_counted(len(shared), 'set')}"
-    return f"{description['workload']}: {_counted(queries, 'query', 'queries')}, {found}"
 
 
 def shown_queries(names: Sequence[str], of: Sequence[str], most: int = 6) -> str:
@@ -53,14 +36,10 @@ def shown_queries(names: Sequence[str], of: Sequence[str], most: int = 6) -> str
         return ", ".join(names)
     if len(names) == len(of):
         return f"all {len(of)} queries"
-    missing = [name for name in of if name not in set(names)]
-    if len(missing) <= 2:
-        return f"all but {', '.join(missing)}"
+    if len(of) - len(names) <= 2:
+        missing = set(of) - set(names)
+        return f"all but {', '.join(name for name in of if name in missing)}"
     return listed(names, most - 1)
-
-
-def _counted(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _table(rows: list[list[str]], indent: str = "") -> Iterator[str]:
@@ -125,11 +104,11 @@ def _predicates(description: Description) -> Iterator[str]:
 def _templates(description: Description) -> Iterator[str]:
     all_queries = [query["name"] for query in description["queries"]]
     for template in description["templates"]:
-        note = "  (states are sets of places)" if template["determinised"] else ""
+        atoms = [f"{state['label']} = {state['atom']}" for state in template["states"]]
+        note = "  (states are sets of places)" if atoms and template["determinised"] else ""
         queries = shown_queries(template["queries"], all_queries)
         yield f"{template['name']} := {template['pattern']}  for {queries}{note}"
-        atoms = [f"{state['label']} = {state['atom']}" for state in template["states"]]
-        yield f"     {', '.join(atoms)}"
+        yield f"     {', '.join(atoms) or 'matches nothing'}"
         rows = [[edge["from"], f"-> {edge['to']}", _edge_text(edge)] for edge in template["edges"]]
         yield from _table(rows, indent="     ")
 
@@ -204,11 +183,17 @@ def _letters(description: Description) -> Iterator[str]:
         [
             letter["type"],
             " ".join(letter["atoms"]),
-            f"at most {_counted(letter['most_letters'], 'letter')}",
+            f"at most {_letter_count(letter['most_letters'])}",
         ]
         for letter in description["letters"]
     ]
     yield from _table(rows)
+
+
+def _letter_count(number: int) -> str:
+    if number > 1_000_000:
+        return f"about 2^{(number + 1).bit_length() - 1} letters"
+    return counted(number, "letter")
 
 
 def _edges(description: Description) -> Iterator[str]:
@@ -225,7 +210,7 @@ def _edges(description: Description) -> Iterator[str]:
         for edge in description["edges"]
     ]
     yield from _table(rows)
-    costs = (f"{edge['grain']}, {edge['cost']}" for edge in description["edges"])
+    costs = (f"{edge['grain']}: {edge['cost']}" for edge in description["edges"])
     yield from dict.fromkeys(costs)
 
 

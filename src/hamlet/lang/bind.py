@@ -1,13 +1,14 @@
 """From tree to query: names checked, predicates sorted, every mistake reported.
 
 One `_Binder` for each query does its clauses in turn: pattern, window, returned items, condition.
-Each step reports what it finds wrong and goes on, so that one reading shows all mistakes of
-meaning.
+Each step reports what it finds wrong and goes on, and a clause that could not be read costs only
+the checks that need it, so that one reading shows all mistakes of meaning.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
@@ -30,16 +31,17 @@ _MICROSECONDS = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d"
 # to spare.
 _LONGEST_US = 10**18
 
+# Every event is counted in each window it is in; more than this at once is surely a slip.
+_MOST_WINDOWS = 1_000_000
+
 
 def bind(
-    trees: list[tree.QueryTree | None], schema: Schema | None = None
+    queries: list[tree.PartialQuery], schema: Schema | None = None
 ) -> tuple[list[PlannedQuery], list[Problem]]:
-    """Bind the queries of a workload; None stands for one that could not be read."""
-    names, problems = _names(trees)
+    """Bind the queries of a workload; of those that were not read whole, check what was."""
+    names, problems = _names(queries)
     bound: list[PlannedQuery] = []
-    for query, name in zip(trees, names, strict=True):
-        if query is None:
-            continue
+    for query, name in zip(queries, names, strict=True):
         binder = _Binder(query, name, schema)
         result = binder.bind()
         problems += binder.problems
@@ -48,22 +50,24 @@ def bind(
     return bound, problems
 
 
-def _names(trees: list[tree.QueryTree | None]) -> tuple[list[str], list[Problem]]:
+def _names(queries: list[tree.PartialQuery]) -> tuple[list[str], list[Problem]]:
     """Each query's name, given or q1, q2, ... by position, and where one is used twice."""
     names: list[str] = []
     problems: list[Problem] = []
     seen: set[str] = set()
-    for position, query in enumerate(trees, 1):
-        given = query.name if query else None
+    for position, query in enumerate(queries, 1):
+        given = query.name
         name = given.text if given else f"q{position}"
-        if query is not None and name in seen:
+        names.append(name)
+        if given is None and not query.is_whole:
+            continue  # its name may be what could not be read
+        if name in seen:
             at = given.span if given else Span(query.span.start, query.span.start + 1)
             remedy = f"Give this one another name; unnamed queries are called q1, q2, ... ({name})."
             problems.append(
                 Problem("duplicate-query", f"two queries are called {name}", remedy, at)
             )
         seen.add(name)
-        names.append(name)
     return names, problems
 
 
@@ -71,7 +75,7 @@ def _names(trees: list[tree.QueryTree | None]) -> tuple[list[str], list[Problem]
 class _Binder:
     """The work of binding one query."""
 
-    written: tree.QueryTree
+    written: tree.PartialQuery
     name: str
     schema: Schema | None
     problems: list[Problem] = field(default_factory=list)
@@ -79,16 +83,17 @@ class _Binder:
     def bind(self) -> PlannedQuery | None:
         """The query and its templates, or None where a problem was found."""
         pattern = PatternBinder(self.problems, self.schema)
-        pattern.bind(self.written.pattern)
+        if self.written.pattern is not None:
+            pattern.bind(self.written.pattern)
         window = self._window()
         self._grouping(pattern)
+        aggregates = self._aggregates(pattern)
         try:
-            follow = self._positions(pattern)
-            aggregates = self._aggregates(pattern)
-            condition = ConditionBinder(pattern, follow, self.schema, self.problems)
+            positions = [positions_of(each) for each in (*pattern.branches, *pattern.negations)]
+            condition = ConditionBinder(pattern, positions, self.problems)
             if self.written.where is not None:
                 condition.bind(self.written.where)
-            if self.problems or window is None:
+            if self.problems or window is None or not self.written.is_whole:
                 return None
             query = Query(
                 name=self.name,
@@ -99,46 +104,39 @@ class _Binder:
                 local=condition.local_by_place(),
                 edge_predicates=tuple(condition.edge_predicates),
                 adjacent=condition.adjacent_by_pair(),
-                group_by=tuple(name.text for name in self.written.group_by),
+                group_by=tuple(name.text for name in self.written.group_by or ()),
                 equivalence=tuple(condition.equivalence),
                 window=window,
             )
-            self._check_aliases(query, pattern)
-            return None if self.problems else PlannedQuery(query, templates_of(query))
+            self._check_aliases(query, positions[: len(query.branches)])
+            return None if self.problems else PlannedQuery(query, templates_of(query, positions))
         except TooComplex:
             self._refuse(
                 "too-complex",
                 "this pattern has too many ways to match to be planned",
                 "Use fewer places of one type, or fewer alternatives inside repetitions.",
-                self.written.pattern.span,
+                (self.written.pattern or self.written).span,
             )
             return None
 
     def _refuse(self, code: str, message: str, remedy: str, at: Span) -> None:
         self.problems.append(Problem(code, message, remedy, at))
 
-    # The pattern's positions
-
-    def _positions(self, pattern: PatternBinder) -> Positions:
-        """Everything that may follow something, in the pattern and inside its negations."""
-        whole = Positions({}, {}, {})
-        for part in [*pattern.branches, *pattern.negations]:
-            positions = positions_of(part)
-            whole.first.update(positions.first)
-            whole.last.update(positions.last)
-            whole.follow.update(positions.follow)
-        return whole
-
-    def _check_aliases(self, query: Query, pattern: PatternBinder) -> None:
+    def _check_aliases(self, query: Query, branches: list[Positions]) -> None:
         """Refuse an aggregate of an alias where an event of a trend may or may not be it."""
+        named = [
+            (item, aggregate)
+            for item, aggregate in zip(self._aggregate_items, query.aggregates, strict=True)
+            if len(aggregate.places) == 1 and query.places[aggregate.places[0]].alias
+        ]
+        if not named:
+            return
         types = tuple(place.type for place in query.places)
-        branches = [positions_of(branch) for branch in query.branches]
         pairs = set[tuple[int, int]]()
         for one in branches:
             for other in branches:
                 pairs |= twins(one, other, types)
-        items = [item for item in self.written.items if isinstance(item, tree.AggregateItem)]
-        for item, aggregate in zip(items, query.aggregates, strict=True):
+        for item, aggregate in named:
             for p, q in sorted(pairs):
                 if p in aggregate.places and q not in aggregate.places:
                     one_label, other_label = query.places[p].label, query.places[q].label
@@ -155,14 +153,16 @@ class _Binder:
 
     def _grouping(self, pattern: PatternBinder) -> None:
         seen: set[str] = set()
-        for name in self.written.group_by:
+        for name in self.written.group_by or ():
             if name.text in seen:
                 self._refuse(
                     "duplicate-attribute", f"{name.text} is listed twice", "Keep one.", name.span
                 )
             seen.add(name.text)
             pattern.check_attribute_of_all(name)
-        for item in self.written.items:
+        if self.written.group_by is None:
+            return
+        for item in self.written.items or ():
             if isinstance(item, tree.GroupItem) and item.name.text not in seen:
                 self._refuse_group_item(item, seen)
 
@@ -174,9 +174,13 @@ class _Binder:
             remedy = f"Add GROUPBY {name}, or aggregate it." + did_you_mean(name, grouped)
         self._refuse("not-grouped", f"{name} is not a grouping attribute", remedy, item.span)
 
+    @property
+    def _aggregate_items(self) -> list[tree.AggregateItem]:
+        return [item for item in self.written.items or () if isinstance(item, tree.AggregateItem)]
+
     def _aggregates(self, pattern: PatternBinder) -> list[Aggregate]:
-        items = [item for item in self.written.items if isinstance(item, tree.AggregateItem)]
-        if not items:
+        items = self._aggregate_items
+        if self.written.items and not items:
             self._refuse(
                 "no-aggregate",
                 "RETURN has no aggregate",
@@ -184,7 +188,7 @@ class _Binder:
                 self.written.items[0].span.to(self.written.items[-1].span),
             )
         aggregates: list[Aggregate] = []
-        taken = {name.text: "a grouping attribute" for name in self.written.group_by}
+        taken = {name.text: "a grouping attribute" for name in self.written.group_by or ()}
         for item in items:
             name = item.alias.text if item.alias else aggregate_text(item)
             if name in taken:
@@ -256,23 +260,39 @@ class _Binder:
     # WITHIN and SLIDE
 
     def _window(self) -> Window | None:
-        within = self._duration(self.written.within, "WITHIN")
-        slide = self._duration(self.written.slide, "SLIDE") if self.written.slide else within
-        if within is None or slide is None:
+        written_within, written_slide = self.written.within, self.written.slide
+        within = self._duration(written_within, "WITHIN")
+        slide = self._duration(written_slide, "SLIDE")
+        if written_within is None or within is None:
             return None
-        if slide > within and self.written.slide is not None:
-            shown, longer = print_duration(self.written.within), print_duration(self.written.slide)
+        if written_slide is None:
+            return Window(within, within)
+        if slide is None:
+            return None
+        shown, shown_slide = print_duration(written_within), print_duration(written_slide)
+        if slide > within:
             self._refuse(
                 "slide-longer",
-                f"WITHIN {shown} SLIDE {longer} leaves gaps between windows",
-                f"SLIDE must be at most WITHIN: SLIDE {shown}, or WITHIN {longer}.",
-                self.written.slide.span,
+                f"WITHIN {shown} SLIDE {shown_slide} leaves gaps between windows",
+                f"SLIDE must be at most WITHIN: SLIDE {shown}, or WITHIN {shown_slide}.",
+                written_slide.span,
             )
             return None
-        return Window(within, slide)
+        window = Window(within, slide)
+        if window.overlap > _MOST_WINDOWS:
+            self._refuse(
+                "too-many-windows",
+                f"WITHIN {shown} SLIDE {shown_slide} has {window.overlap:,} windows at any moment",
+                f"At most {_MOST_WINDOWS:,} may overlap: lengthen SLIDE or shorten WITHIN.",
+                written_slide.span,
+            )
+            return None
+        return window
 
-    def _duration(self, duration: tree.Duration, clause: str) -> int | None:
+    def _duration(self, duration: tree.Duration | None, clause: str) -> int | None:
         """A duration in microseconds, or None where it is none."""
+        if duration is None:
+            return None
         unit = _MICROSECONDS.get(duration.unit.text)
         if unit is None:
             known = tuple(_MICROSECONDS)
@@ -283,7 +303,7 @@ class _Binder:
                 duration.unit.span,
             )
             return None
-        length = duration.amount * unit
+        length = Fraction(duration.amount) * unit
         if length <= 0:
             what = "no length" if length == 0 else "a negative length"
             self._refuse(

@@ -27,7 +27,9 @@ class PatternBinder:
     places: list[Place] = field(default_factory=list)
     branches: list[Pattern] = field(default_factory=list)
     negations: list[Pattern] = field(default_factory=list)
+    is_whole: bool = True  # whether no part of the pattern was refused
     _aliases: dict[str, int] = field(default_factory=dict)
+    _types: dict[str, list[int]] = field(default_factory=dict)
     _alias_names: list[tree.Name] = field(default_factory=list)
     _negation: int | None = None
 
@@ -45,9 +47,8 @@ class PatternBinder:
             bound = self._bind(side)
             if bound is not None:
                 self.branches.append(bound)
-        types = {place.type for place in self.places}
         for alias in self._alias_names:
-            if alias.text in types:
+            if alias.text in self._types:
                 self._refuse(
                     "alias-is-type",
                     f"the alias {alias.text} is also the name of a type",
@@ -72,6 +73,7 @@ class PatternBinder:
                     f"Write {print_pattern(negation)} without the '+'.",
                     pattern.span,
                 )
+                self._name_places(negation)
             case tree.KleenePattern(body=body):
                 bound = self._bind(body)
                 return Repeat(bound) if bound is not None else None
@@ -87,6 +89,7 @@ class PatternBinder:
                     f"Write, for example, SEQ(A, {print_pattern(pattern)}, B).",
                     pattern.span,
                 )
+                self._name_places(pattern)
             case tree.AndPattern():
                 self._refuse(
                     "and-not-outermost",
@@ -94,6 +97,7 @@ class PatternBinder:
                     "Join two whole patterns with it: SEQ(A, B+) AND SEQ(C, D).",
                     pattern.span,
                 )
+                self._name_places(pattern)
             case _:
                 assert_never(pattern)
         return None
@@ -129,6 +133,7 @@ class PatternBinder:
                 "Negate a pattern of events that are there: NOT SEQ(B, D).",
                 at,
             )
+            self._name_places(pattern.body)
             return None
         number = len(self.negations)
         # A stand-in keeps the number while the places inside are bound.
@@ -141,10 +146,22 @@ class PatternBinder:
         self.negations[number] = bound
         return Absence(number)
 
+    def _name_places(self, pattern: tree.Pattern) -> None:
+        """Make the variables of a refused part known, so that no use of them is reported too."""
+        self.is_whole = False
+        if isinstance(pattern, tree.TypePattern):
+            self._place(pattern)
+        elif isinstance(pattern, tree.KleenePattern | tree.NotPattern):
+            self._name_places(pattern.body)
+        else:
+            for item in pattern.items:
+                self._name_places(item)
+
     def _place(self, pattern: tree.TypePattern) -> Single:
         index = len(self.places)
         alias = pattern.alias.text if pattern.alias else None
         self.places.append(Place(index, pattern.type.text, alias, self._negation))
+        self._types.setdefault(pattern.type.text, []).append(index)
         if pattern.alias is not None and alias is not None:
             self._alias(pattern.alias, index)
         self._check_type(pattern.type)
@@ -176,12 +193,15 @@ class PatternBinder:
         return print_name(tree.Name(place.alias or place.type))
 
     def places_of(self, variable: tree.Name) -> tuple[int, ...]:
-        """The places a variable stands for; none, with a problem reported, where it is unknown."""
+        """The places a variable stands for; none, with a problem reported, where it is unknown.
+
+        Of a pattern that could not be read nothing is known, and nothing is reported.
+        """
         if variable.text in self._aliases:
             return (self._aliases[variable.text],)
-        found = tuple(place.index for place in self.places if place.type == variable.text)
-        if not found:
-            known = sorted({place.type for place in self.places} | set(self._aliases))
+        found = tuple(self._types.get(variable.text, ()))
+        if not found and self.places:
+            known = sorted({*self._types, *self._aliases})
             self._refuse(
                 "unknown-variable",
                 f"{variable.text} is not in the pattern",

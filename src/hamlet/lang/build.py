@@ -6,6 +6,7 @@ so a node's span is simply from its first child to its last.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -44,9 +45,9 @@ def token_span(token: Token) -> Span:
 def span_of(children: list[Any]) -> Span:
     """From the start of the first child to the end of the last."""
     first, last = children[0], children[-1]
-    start = token_span(first).start if isinstance(first, Token) else first.span.start
-    end = token_span(last).end if isinstance(last, Token) else last.span.end
-    return Span(start, end)
+    start = first.start_pos if isinstance(first, Token) else first.span.start
+    end = last.end_pos if isinstance(last, Token) else last.span.end
+    return Span(start or 0, end or 0)
 
 
 def name_of(token: Token) -> tree.Name:
@@ -123,7 +124,8 @@ class TreeBuilder(Transformer[Token, Any]):
         return tree.SeqPattern(tuple(c[2::2]), span_of(c))
 
     def brackets(self, c: list[Any]) -> Any:
-        return c[1]
+        # Brackets leave no node, but what is underlined has both of them or neither.
+        return replace(c[1], span=span_of(c))
 
     def where_clause(self, c: list[Any]) -> tree.Expression:
         return c[1]  # type: ignore[no-any-return]

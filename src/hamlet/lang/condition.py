@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from hamlet.lang.bind_pattern import PatternBinder
     from hamlet.plan.positions import Positions
-    from hamlet.schema import Schema
 
 
 @dataclass(slots=True)
@@ -29,8 +28,7 @@ class ConditionBinder:
     """The predicates of one query, filled by `bind`."""
 
     pattern: PatternBinder
-    positions: Positions
-    schema: Schema | None
+    positions: list[Positions]  # of the branches and negations
     problems: list[Problem]
     equivalence: list[str] = field(default_factory=list)
     edge_predicates: list[EdgePredicate] = field(default_factory=list)
@@ -66,8 +64,9 @@ class ConditionBinder:
     # One part
 
     def _predicate(self, part: tree.Expression) -> None:
-        references = list(_references(part))
-        known = self._check_names(part, references)
+        nodes = list(_nodes(part))
+        references = [node for node in nodes if isinstance(node, tree.AttributeRef)]
+        known = self._check_names(part, nodes, references)
         self._check_kinds(part, references)
         if not known:
             return
@@ -85,42 +84,45 @@ class ConditionBinder:
         else:
             self._refuse_mention(part, plain, later)
 
-    def _check_names(self, part: tree.Expression, references: list[tree.AttributeRef]) -> bool:
+    def _check_names(
+        self,
+        part: tree.Expression,
+        nodes: list[tree.Expression],
+        references: list[tree.AttributeRef],
+    ) -> bool:
         """Report names without a variable, unknown variables and misplaced equivalences."""
-        good = bool(references)
-        variables = [place.alias or place.type for place in self.pattern.places]
-        for node in _nodes(part):
+        misplaced = [node for node in nodes if isinstance(node, tree.BareName | tree.Equivalence)]
+        for node in misplaced:
             if isinstance(node, tree.BareName):
-                good = False
-                name = node.name.text
-                shown = self.pattern.example_variable
-                self._refuse(
-                    "bare-attribute",
-                    f"{name} stands without a variable",
-                    f"Say whose it is: {shown}.{print_name(node.name)}, or write text in quotes: "
-                    f"'{name}'." + did_you_mean(name, variables),
-                    node.span,
-                )
-            elif isinstance(node, tree.Equivalence):
-                good = False
+                self._refuse_bare(node)
+            else:
                 self._refuse(
                     "nested-equivalence",
                     "an equivalence stands alone, joined to the rest by AND",
                     "Write WHERE [driver] AND ...",
                     node.span,
                 )
-        for variable in {ref.variable.text: ref.variable for ref in reversed(references)}.values():
-            good = bool(self.pattern.places_of(variable)) and good
-        if not references and not any(
-            isinstance(node, tree.BareName | tree.Equivalence) for node in _nodes(part)
-        ):
+        if not references and not misplaced:
             self._refuse(
                 "no-variable",
                 "this part of the condition mentions no event",
                 "Compare an attribute of a variable, or remove it.",
                 part.span,
             )
-        return good
+        variables = {ref.variable.text: ref.variable for ref in reversed(references)}.values()
+        places = [self.pattern.places_of(variable) for variable in variables]
+        return bool(references) and not misplaced and all(places)
+
+    def _refuse_bare(self, node: tree.BareName) -> None:
+        name, shown = node.name.text, self.pattern.example_variable
+        variables = [place.alias or place.type for place in self.pattern.places]
+        self._refuse(
+            "bare-attribute",
+            f"{name} stands without a variable",
+            f"Say whose it is: {shown}.{print_name(node.name)}, or write text in quotes: "
+            f"'{name}'." + did_you_mean(name, variables),
+            node.span,
+        )
 
     def _check_kinds(self, part: tree.Expression, references: list[tree.AttributeRef]) -> None:
         kinds: dict[tree.AttributeRef, str] = {}
@@ -165,7 +167,7 @@ class ConditionBinder:
             if pairs:
                 found = True
                 self._attach(_expression(part, by_variable), pairs)  # type: ignore[arg-type]
-        if not found:
+        if not found and self.pattern.is_whole:
             self._refuse_never_adjacent(part, first, second, either_order)
 
     def _attach(self, condition: predicates.Expression, pairs: list[tuple[int, int]]) -> None:
@@ -178,7 +180,10 @@ class ConditionBinder:
 
     def _pairs(self, before: tree.Name, after: tree.Name) -> list[tuple[int, int]]:
         sources, targets = self.pattern.places_of(before), self.pattern.places_of(after)
-        return [(p, q) for p in sources for q in targets if (p, q) in self.positions.follow]
+        return [(p, q) for p in sources for q in targets if self._is_followed(p, q)]
+
+    def _is_followed(self, p: int, q: int) -> bool:
+        return any((p, q) in each.follow for each in self.positions)
 
     def _may_meet(self, part: tree.Expression, first: tree.Name, second: tree.Name) -> bool:
         """Whether both variables are outside NOT, or are one and the same inside it."""
@@ -229,7 +234,10 @@ class ConditionBinder:
         places = self.pattern.places
         sources = set(self.pattern.places_of(first))
         after = {
-            places[q].alias or places[q].type for p, q in self.positions.follow if p in sources
+            places[q].alias or places[q].type
+            for positions in self.positions
+            for p, q in positions.follow
+            if p in sources
         }
         if either_order:
             message = f"{first.text} and {second.text} are never adjacent in this pattern"
@@ -275,10 +283,6 @@ def _nodes(node: tree.Expression) -> Iterator[tree.Expression]:
                 yield from _nodes(item)
         case _:
             pass
-
-
-def _references(part: tree.Expression) -> Iterator[tree.AttributeRef]:
-    return (node for node in _nodes(part) if isinstance(node, tree.AttributeRef))
 
 
 def _expression(

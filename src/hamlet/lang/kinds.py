@@ -30,6 +30,8 @@ class KindChecker:
     def condition(self, node: tree.Expression) -> None:
         """Check an expression that must be true or false."""
         kind = self.kind(node)
+        if isinstance(node, tree.BareName | tree.Equivalence):
+            return  # reported elsewhere
         if kind not in ("boolean", ANY) or (
             kind == ANY and not isinstance(node, tree.AttributeRef)
         ):

@@ -24,6 +24,12 @@ _EXAMPLES = {
     "SLIDE": "WITHIN 30 min SLIDE 5 min",
 }
 
+# Comparisons that SQL has, and what to write here.
+_FOREIGN = {
+    "LIKE": "LIKE is not supported; compare whole texts with = or IN ('a', 'b').",
+    "BETWEEN": "BETWEEN is not supported; write T.x >= 1 AND T.x <= 9.",
+}
+
 # What a token is called in a sentence that says which one was expected.
 _WORDS = {
     "NAME": "a name",
@@ -84,20 +90,19 @@ def unreadable_head(head: list[Token], has_clauses: bool) -> Problem:
         return Problem(
             "missing-colon",
             f"the query's name {first} is not followed by ':'",
-            f"Write {first}: RETURN ..." + did_you_mean(first, _CLAUSE_WORDS),
+            f"Write {first}: RETURN ..." + _nearest_clause(first),
             span,
         )
     return Problem(
         "unexpected-text",
         "a query starts with RETURN, or with a name and ':'",
-        f"Begin like this: q1: {_EXAMPLES['RETURN']}" + did_you_mean(first, _CLAUSE_WORDS),
+        f"Begin like this: q1: {_EXAMPLES['RETURN']}" + _nearest_clause(first),
         span,
     )
 
 
-def missing_clause(keyword: str, tokens: list[Token]) -> Problem:
-    """A query without one of the clauses that every query has."""
-    at = tokens[-1] if keyword != "RETURN" else tokens[0]
+def missing_clause(keyword: str, at: Token) -> Problem:
+    """A query without one of the clauses that every query has, at the place it belongs."""
     return Problem(
         f"missing-{keyword.lower()}",
         f"this query has no {keyword}",
@@ -131,6 +136,9 @@ def clause_out_of_order(token: Token, order: list[str]) -> Problem:
 
 def number_too_large(token: Token) -> Problem:
     """A number that neither a 64-bit integer nor a double can hold."""
+    if not token.isdigit() and float(token) == 0:
+        message, remedy = "this number is too near to zero to be held", "Write 0, or a larger one."
+        return Problem("number-range", message, remedy, token_span(token))
     return Problem(
         "number-range",
         "this number does not fit: integers go up to 9223372036854775807",
@@ -191,9 +199,13 @@ def unclosed_bracket(token: Token) -> Problem:
 
 
 def too_deep(span: Span) -> Problem:
-    """Nesting beyond any use."""
+    """Nesting beyond any use; a sum is nested too, each term in the sum before it."""
     return Problem(
-        "too-deep", "this is nested too deeply", "Write it with fewer levels of nesting.", span
+        "too-deep",
+        "this is nested too deeply, or has a sum or product of too many terms",
+        "Keep below 100 levels and terms: write 2 * T.x for T.x + T.x, cut a condition at AND, or "
+        "compute the sum into an attribute beforehand.",
+        span,
     )
 
 
@@ -205,17 +217,21 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
     if position == len(tokens):
         return _ends_too_soon(tokens, example)
     token = tokens[position]
+    if clause == "PATTERN" and before.type == "NAME" and _nearest_clause(before):
+        token = before  # a misspelt clause has been taken for an alias
+    if clause == "WHERE":
+        example = _FOREIGN.get(token.upper(), example)
     span = token_span(token)
     if token.type == "RPAR" and before.type == "LPAR":
         word = str(tokens[position - 2]).upper() if position > 1 else ""
         what = f"{word}()" if word.isidentifier() else "()"
-        return Problem("empty-brackets", f"{what} is empty", example, before_to(before, token))
+        return Problem("empty-brackets", f"{what} is empty", example, from_to(before, token))
     if token.type == "RSQB" and before.type == "LSQB":
         return Problem(
             "empty-equivalence",
             "[] names no attribute",
             "Name the attributes that all events of a trend share: [driver, rider]",
-            before_to(before, token),
+            from_to(before, token),
         )
     if token.type in ("COMMA", "RPAR", "RSQB") and before.type in ("COMMA", "LPAR", "LSQB"):
         return Problem("missing-item", f"something is missing before this '{token}'", example, span)
@@ -225,7 +241,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         return Problem(
             "missing-comparison",
             f"expected a comparison, AND or OR before {_shown(token)}",
-            example + did_you_mean(token, _CLAUSE_WORDS),
+            example + _nearest_clause(token),
             span,
         )
     remedy = example
@@ -233,7 +249,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         if "NAME" in expected and token.type != "NAME":
             remedy = f"{token.type} is a keyword; as a name it is written in backticks: `{token}`"
     elif token.type == "NAME":
-        remedy += did_you_mean(token, _CLAUSE_WORDS)
+        remedy += _nearest_clause(token)
     return Problem(
         "unexpected-text",
         f"expected {_expectation(expected)} but found {_shown(token)}",
@@ -242,7 +258,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
     )
 
 
-def before_to(first: Token, last: Token) -> Span:
+def from_to(first: Token, last: Token) -> Span:
     """From the start of one token to the end of another."""
     return Span(first.start_pos or 0, last.end_pos or 0)
 
@@ -268,11 +284,16 @@ def _odd_duration(tokens: list[Token], position: int, example: str) -> Problem:
             return Problem(
                 "text-after-query",
                 "the query ends before this text",
-                remedy + did_you_mean(tokens[position], _CLAUSE_WORDS),
+                remedy + _nearest_clause(tokens[position]),
                 after,
             )
         return Problem("missing-unit", f"{clause} has a number without a unit", example, span)
     return Problem("missing-duration", f"{clause} needs a number and a unit", example, span)
+
+
+def _nearest_clause(word: str) -> str:
+    """An offer of the clause that a word may be meant to begin, if it is near: LIKE is no SLIDE."""
+    return did_you_mean(word, _CLAUSE_WORDS, cutoff=0.75)
 
 
 def _shown(token: Token) -> str:

@@ -1,25 +1,29 @@
 """From text to tree, with every mistake of the text and not only the first.
 
 The text is cut into tokens, the tokens into queries at ";", a query into clauses at their
-keywords, and each clause is parsed alone. So a mistake costs one clause and the rest is still
-read, and a missing or repeated clause is a plain fact about the list of clauses. Lark does the
-lexing and the parsing.
+keywords, and each clause is parsed alone by Lark. So a mistake costs one clause and the rest is
+still read, and a missing or repeated clause is a plain fact about the list of clauses.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
+from lark.lexer import Lexer
 
-from hamlet.errors import Problem, QueryError, Span
+from hamlet.errors import Problem, QueryError
 from hamlet.lang import mistakes, tree
 from hamlet.lang.build import TreeBuilder, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CLAUSES = {
     "RETURN": "return_clause",
@@ -49,17 +53,33 @@ def parse_tree(text: str, name: str = "<workload>") -> tree.WorkloadTree:
     queries, problems = read(text)
     if problems:
         raise QueryError(name, text, tuple(problems))
-    return tree.WorkloadTree(tuple(query for query in queries if query is not None))
+    return tree.WorkloadTree(tuple(_whole(query) for query in queries))
 
 
-def read(text: str) -> tuple[list[tree.QueryTree | None], list[Problem]]:
-    """The queries of a text, None where one could not be read, and all mistakes of syntax."""
+def read(text: str) -> tuple[list[tree.PartialQuery], list[Problem]]:
+    """The queries of a text, as far as they can be read, and all mistakes of syntax."""
     problems: list[Problem] = []
-    tokens = _tokenise(text, problems)
-    queries = [_read_query(part, problems) for part in _split_queries(tokens, problems)]
+    queries = [_read_query(part, problems) for part in _split_queries(_tokens(text), problems)]
     if not queries:
         problems.append(mistakes.empty_workload(text))
     return queries, problems
+
+
+def _whole(query: tree.PartialQuery) -> tree.QueryTree:
+    """A query in which no mistake was found."""
+    values = {each.name: getattr(query, each.name) for each in fields(tree.QueryTree)}
+    return tree.QueryTree(**values)
+
+
+class _AsGiven(Lexer):
+    """What the parser takes for its lexer: the tokens of a clause are there already."""
+
+    def __init__(self, _: Any) -> None:
+        pass
+
+    def lex(self, tokens: list[Token]) -> Iterator[Token]:  # type: ignore[override]
+        """The tokens."""
+        return iter(tokens)
 
 
 @cache
@@ -69,7 +89,7 @@ def _lark() -> Lark:
     return Lark(
         grammar,
         parser="lalr",
-        lexer="basic",
+        lexer=_AsGiven,
         start=[*CLAUSES.values(), "outside"],
         keep_all_tokens=True,
         maybe_placeholders=False,
@@ -80,15 +100,23 @@ def _lark() -> Lark:
 # Tokens
 
 
-def _tokenise(text: str, problems: list[Problem]) -> list[Token]:
-    """All tokens, words turned into keywords where they are, numbers checked to fit."""
+@cache
+def _terminals() -> re.Pattern[str]:
+    """The terminals of the grammar as one expression; those of high priority are tried first."""
+    terminals = sorted(_lark().terminals, key=lambda each: -each.priority)
+    return re.compile("|".join(f"(?P<{t.name}>{t.pattern.to_regexp()})" for t in terminals))
+
+
+def _tokens(text: str) -> list[Token]:
+    """All tokens, words turned into keywords where they are."""
     tokens: list[Token] = []
-    for token in _lark().lex(text):
-        if token.type == "NAME":
+    for found in _terminals().finditer(text):
+        kind = found.lastgroup or ""
+        if kind == "BLANK":
+            continue
+        token = Token(kind, found.group(), found.start(), end_pos=found.end())
+        if kind == "NAME":
             _mark_keyword(token, tokens)
-        elif token.type == "NUMBER" and not _fits(token):
-            problems.append(mistakes.number_too_large(token))
-            token = token.update(value="0")
         tokens.append(token)
     return tokens
 
@@ -101,21 +129,28 @@ def _mark_keyword(token: Token, before: list[Token]) -> None:
     if word in KEYWORDS:
         token.type = word
     elif word == "BY":
-        if before and before[-1].type == "MINUS":
-            group = before[-2] if len(before) > 1 else None
-            if group is not None and group.type == "NAME" and group.upper() == "GROUP":
-                before.pop()
-        if before and before[-1].type == "NAME" and before[-1].upper() == "GROUP":
+        if before and before[-1].type == "MINUS" and _ends_with_group(before[-3:-1]):
+            before.pop()
+        if _ends_with_group(before[-2:]):
             group = before.pop()
             token.type = "GROUPBY"
             token.start_pos = group.start_pos
 
 
+def _ends_with_group(tokens: list[Token]) -> bool:
+    """Whether the last word is GROUP and no attribute."""
+    if not tokens or tokens[-1].type != "NAME" or tokens[-1].upper() != "GROUP":
+        return False
+    return len(tokens) < 2 or tokens[-2].type != "DOT"
+
+
 def _fits(number: Token) -> bool:
-    """Whether a number can be held as a 64-bit integer or a finite double."""
+    """Whether a number can be held as a 64-bit integer or a finite double, zero only if it is."""
     if number.isdigit():
         return len(number) <= 19 and int(number) < 2**63
-    return float(number) != float("inf") and len(number) <= 400
+    if len(number) > 400 or math.isinf(float(number)):
+        return False
+    return float(number) != 0 or not re.search("[1-9]", re.split("[eE]", number)[0])
 
 
 # Queries
@@ -160,36 +195,35 @@ def _take_label(clause: list[Token]) -> list[Token]:
     return []
 
 
-def _read_query(parts: _Parts, problems: list[Problem]) -> tree.QueryTree | None:
-    """One query, or None with the reasons added to `problems`."""
+def _read_query(parts: _Parts, problems: list[Problem]) -> tree.PartialQuery:
+    """One query, as far as it can be read; what is wrong with it is added to `problems`."""
     found: list[Problem] = []
     name = _read_head(parts.head, parts.clauses, found)
     values: dict[str, Any] = {}
     for clause in parts.clauses:
         keyword = clause[0].type
+        value = _read_clause(clause, found)
         if keyword in values:
             found.append(mistakes.repeated_clause(clause[0]))
+            value = None  # nobody knows which of them is meant
         elif values and _ORDER[keyword] < max(_ORDER[k] for k in values):
             found.append(mistakes.clause_out_of_order(clause[0], list(CLAUSES)))
-        values.setdefault(keyword, None)
-        value = _read_clause(clause, found)
-        if values[keyword] is None:
-            values[keyword] = value
+        values[keyword] = value
+    # A clause that cannot be read may have swallowed a GROUPBY that was misspelt.
+    is_ungrouped = all(value is not None for value in values.values())
     found += _missing_clauses(parts, values, found)
     problems += found
-    if found:
-        return None
-    end = parts.clauses[-1][-1]
-    start = parts.head[0] if parts.head else parts.clauses[0][0]
-    return tree.QueryTree(
+    tokens = [*parts.head, *(clause[end] for clause in parts.clauses for end in (0, -1))]
+    return tree.PartialQuery(
         name=name,
-        items=values["RETURN"],
-        pattern=values["PATTERN"],
+        items=values.get("RETURN"),
+        pattern=values.get("PATTERN"),
         where=values.get("WHERE"),
-        group_by=values.get("GROUPBY") or (),
-        within=values["WITHIN"],
+        group_by=values.get("GROUPBY", () if is_ungrouped else None),
+        within=values.get("WITHIN"),
         slide=values.get("SLIDE"),
-        span=Span(start.start_pos or 0, end.end_pos or 0),
+        is_whole=not found,
+        span=mistakes.from_to(tokens[0], tokens[-1]),
     )
 
 
@@ -212,10 +246,18 @@ def _missing_clauses(parts: _Parts, values: dict[str, Any], found: list[Problem]
     if any(token.type == "UNFINISHED" for token in tokens):
         return []
     return [
-        mistakes.missing_clause(keyword, tokens)
+        mistakes.missing_clause(keyword, _place_for(keyword, parts))
         for keyword in _NEEDED
         if keyword not in values and keyword not in hidden
     ]
+
+
+def _place_for(keyword: str, parts: _Parts) -> Token:
+    """The token after which a missing clause belongs, or the first where it belongs before all."""
+    earlier = [c for c in parts.clauses if _ORDER[c[0].type] < _ORDER[keyword]]
+    if earlier:
+        return earlier[-1][-1]
+    return parts.head[-1] if parts.head else parts.clauses[0][0]
 
 
 # Clauses
@@ -223,25 +265,33 @@ def _missing_clauses(parts: _Parts, values: dict[str, Any], found: list[Problem]
 
 def _read_clause(tokens: list[Token], found: list[Problem]) -> Any:
     """The value of one clause, or None with the reason added to `found`."""
-    problem = _unreadable_token(tokens) or _unbalanced(tokens)
-    if problem is not None:
-        found.append(problem)
-        return None
-    parser = _lark().parse_interactive(start=CLAUSES[tokens[0].type])
-    position = 0
+    has_unfit = _replace_unfit(tokens, found)
     try:
-        for position, token in enumerate(tokens):  # noqa: B007 (read when a token does not fit)
-            parser.feed_token(token)
-        position = len(tokens)
-        value = parser.feed_eof(tokens[-1])  # type: ignore[no-untyped-call]
+        value = _lark().parse(tokens, start=CLAUSES[tokens[0].type])
     except UnexpectedToken as error:
-        found.append(mistakes.unexpected(tokens, position, set(error.expected)))
+        # At the end of the clause it is a token that the parser has made.
+        position = next((i for i, t in enumerate(tokens) if t is error.token), len(tokens))
+        found.append(
+            _unreadable_token(tokens)
+            or _unbalanced(tokens)
+            or mistakes.unexpected(tokens, position, set(error.expected))
+        )
         return None
     # A clause has at least as many tokens as levels, so short ones need no look.
     if len(tokens) > _DEEPEST and _is_too_deep(value):
-        found.append(mistakes.too_deep(mistakes.before_to(tokens[0], tokens[-1])))
+        found.append(mistakes.too_deep(mistakes.from_to(tokens[0], tokens[-1])))
         return None
-    return value
+    # A condition can be checked whatever its numbers are, a window cannot.
+    return None if has_unfit and tokens[0].type in ("WITHIN", "SLIDE") else value
+
+
+def _replace_unfit(tokens: list[Token], found: list[Problem]) -> bool:
+    """Report numbers that cannot be held, and put 0 in their place; whether there were any."""
+    unfit = [i for i, token in enumerate(tokens) if token.type == "NUMBER" and not _fits(token)]
+    for i in unfit:
+        found.append(mistakes.number_too_large(tokens[i]))
+        tokens[i] = tokens[i].update(value="0")
+    return bool(unfit)
 
 
 def _unreadable_token(tokens: list[Token]) -> Problem | None:
@@ -275,8 +325,6 @@ def _is_too_deep(value: Any) -> bool:
 
 
 def _children(node: Any) -> list[Any]:
-    if isinstance(node, tuple):
-        return list(node)
-    if not is_dataclass(node) or isinstance(node, Span):
-        return []
-    return [getattr(node, each.name) for each in fields(node)]
+    if is_dataclass(node):
+        return [getattr(node, each.name) for each in fields(node) if each.compare]
+    return list(node) if isinstance(node, tuple) else []

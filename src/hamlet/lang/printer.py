@@ -83,8 +83,11 @@ def aggregate_text(item: tree.AggregateItem) -> str:
 
 def print_duration(duration: tree.Duration) -> str:
     """A length of time without needless digits."""
-    amount = duration.amount.normalize()
-    digits = f"{amount:f}" if amount.adjusted() < 30 else str(amount)
+    amount = duration.amount
+    # Digits where the parser takes as many, otherwise with an exponent; never rounded.
+    digits = f"{amount:f}" if -20 < amount.adjusted() < 18 else f"{amount:e}"
+    if "." in digits and "e" not in digits:
+        digits = digits.rstrip("0").rstrip(".")
     return f"{digits if amount != 0 else Decimal(0)} {print_name(duration.unit)}"
 
 

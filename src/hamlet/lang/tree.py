@@ -261,6 +261,24 @@ class QueryTree:
 
 
 @dataclass(frozen=True, slots=True)
+class PartialQuery:
+    """What could be read of a query: None for a clause that is missing or unreadable.
+
+    `group_by` is empty only where it is certain that there is none.
+    """
+
+    name: Name | None
+    items: tuple[ReturnItem, ...] | None
+    pattern: Pattern | None
+    where: Expression | None
+    group_by: tuple[Name, ...] | None
+    within: Duration | None
+    slide: Duration | None
+    is_whole: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadTree:
     """The queries of one text, in order."""
 

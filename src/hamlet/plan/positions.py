@@ -33,6 +33,11 @@ class Positions:
     last: dict[int, Guards]
     follow: dict[tuple[int, int], Guards]
 
+    @property
+    def places(self) -> set[int]:
+        """Every place that a match may have."""
+        return {*self.first, *(target for _, target in self.follow)}
+
     def successors(self) -> dict[int, list[int]]:
         """For each place the places that may come next."""
         after: dict[int, list[int]] = {}
@@ -115,7 +120,8 @@ def twins(one: Positions, other: Positions, types: tuple[str, ...]) -> set[tuple
     automaton given twice, no twins means that every sequence runs through it in at most one way.
     Predicates are not looked at: what they rule out is still a pair here.
     """
-    if len(set(types)) == len(types):
+    places = one.places | other.places
+    if len({types[place] for place in places}) == len(places):
         return set()
     after_one, after_other = one.successors(), other.successors()
     reached = {(p, q) for p in one.first for q in other.first if types[p] == types[q]}

@@ -4,7 +4,8 @@ An expression looks at columns of one event (role "this") or of two adjacent eve
 (roles "previous" and "next"). Two predicates that say the same of the same columns are equal
 values, however they were written, which is what lets queries share atoms.
 
-Truth has three values, as in SQL: a comparison with null is unknown, and only true satisfies.
+Truth has three values, as in SQL: a comparison with null is unknown, and only true satisfies. A
+value that is neither true nor false is unknown where a condition is wanted.
 """
 
 from __future__ import annotations
@@ -110,10 +111,10 @@ def all_of(parts: list[Expression]) -> Expression | None:
     >>> all_of([a, b, a]) == all_of([b, a])
     True
     """
-    distinct = sorted(set(parts), key=show)
-    if not distinct:
-        return None
-    return distinct[0] if len(distinct) == 1 else Operation("and", tuple(distinct))
+    distinct = set(parts)
+    if len(distinct) > 1:
+        return Operation("and", tuple(sorted(distinct, key=show)))
+    return next(iter(distinct), None)
 
 
 # Edge predicates
@@ -271,29 +272,35 @@ def _remainder(left: Any, right: Any) -> Any:
     """The remainder with the sign of the dividend, as in SQL; null for division by zero."""
     if right == 0:
         return None
+    if math.isinf(left):
+        return math.nan  # as infinity minus infinity is
     if isinstance(left, int) and isinstance(right, int):
         return int(math.copysign(1, left)) * (abs(left) % abs(right))
     return math.fmod(left, right)
 
 
-def _and(values: list[Any]) -> Any:
-    if False in values:
-        return False
-    return None if None in values else True
+def _truth(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
-def _or(values: list[Any]) -> Any:
-    if True in values:
+def _and(values: list[Any]) -> bool | None:
+    return _not(_or([_not(value) for value in values]))
+
+
+def _or(values: list[Any]) -> bool | None:
+    truths = [_truth(value) for value in values]
+    if True in truths:
         return True
-    return None if None in values else False
+    return None if None in truths else False
 
 
 def _in(values: list[Any]) -> Any:
     return _or([None if None in (values[0], value) else values[0] == value for value in values[1:]])
 
 
-def _not(value: Any) -> Any:
-    return None if value is None else not value
+def _not(value: Any) -> bool | None:
+    truth = _truth(value)
+    return None if truth is None else not truth
 
 
 _MEANINGS: dict[str, Callable[[list[Any]], Any]] = {

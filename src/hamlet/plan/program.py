@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
     Ints = NDArray[np.int32]
+    LongInts = NDArray[np.int64]
 
 FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
@@ -59,7 +60,8 @@ class Program:
     `state_is_kleene`. Edges, by target: `edge_source`, `edge_target` (START is -1, END is -2),
     `edge_condition`. Conditions: `condition_grain` and the condition itself, with guards as
     template numbers and predicates as indices of `predicates`; condition 0 is the free one.
-    Columns: `window` has WITHIN and SLIDE of each query in panes. Aggregates: `aggregate_query`,
+    Columns: `window` has WITHIN and SLIDE of each query in panes, which alone may pass 32 bits: a
+    year beside a millisecond. Aggregates: `aggregate_query`,
     `aggregate_function`, `aggregate_attribute` (-1 for none), and `aggregate_state_start` /
     `aggregate_states` (state numbers, row by row).
     """
@@ -79,7 +81,7 @@ class Program:
     edge_target: Ints
     edge_condition: Ints
     condition_grain: Ints
-    window: Ints
+    window: LongInts
     aggregate_query: Ints
     aggregate_function: Ints
     aggregate_attribute: Ints
@@ -87,7 +89,7 @@ class Program:
     aggregate_states: Ints
 
     @property
-    def arrays(self) -> dict[str, Ints]:
+    def arrays(self) -> dict[str, Ints | LongInts]:
         """The arrays by name."""
         values = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
@@ -126,16 +128,17 @@ class _Compiler:
 
     def add(self, query: int, planned: PlannedQuery) -> None:
         """Take in the templates of a query; guards first, because edges refer to them."""
-        renumbered = [self._predicate(p) for p in planned.query.edge_predicates]
-        guards: list[int] = []
+        predicates = [self._predicate(p) for p in planned.query.edge_predicates]
+        first_guard = len(self.templates)
         self.positive.append([])
+        # Many edges have the same condition, so each is renumbered once.
+        written = {edge.condition: None for _, t in _roles(planned) for edge in t.edges}
+        conditions = {c: self._condition(_renumbered(c, first_guard, predicates)) for c in written}
         for role, template in _roles(planned):
-            if role == Role.GUARD:
-                guards.append(len(self.templates))
-            self._template(query, role, template, guards, renumbered)
+            self._template(query, role, template, conditions)
 
     def _template(
-        self, query: int, role: Role, template: Template, guards: list[int], predicates: list[int]
+        self, query: int, role: Role, template: Template, conditions: dict[Condition, int]
     ) -> None:
         number, base = len(self.templates), len(self.states)
         self.templates.append((query, role))
@@ -148,8 +151,7 @@ class _Compiler:
         for edge in template.edges:
             source = edge.source if edge.source == START else base + edge.source
             target = edge.target if edge.target == END else base + edge.target
-            condition = self._condition(_renumbered(edge.condition, guards, predicates))
-            self.edges.append((source, target, condition))
+            self.edges.append((source, target, conditions[edge.condition]))
 
     def _predicate(self, predicate: EdgePredicate) -> int:
         return self.predicate_number.setdefault(predicate, len(self.predicate_number))
@@ -197,7 +199,7 @@ class _Compiler:
             edge_target=_ints([target for target, _, _ in edges]),
             edge_condition=_ints([condition for _, _, condition in edges]),
             condition_grain=_ints([grain_of(c, predicates) for c in conditions]),
-            window=_ints([[w.within_us // pane, w.slide_us // pane] for w in windows]),
+            window=np.array([(w.within_us // pane, w.slide_us // pane) for w in windows], np.int64),
             aggregate_query=_ints([query for query, _, _ in aggregates]),
             aggregate_function=_ints([function for _, function, _ in aggregates]),
             aggregate_attribute=_ints([attribute for _, _, attribute in aggregates]),
@@ -215,14 +217,14 @@ def _roles(planned: PlannedQuery) -> Iterator[tuple[Role, Template]]:
         yield Role.BOTH, templates.both
 
 
-def _renumbered(condition: Condition, guards: list[int], predicates: list[int]) -> Condition:
+def _renumbered(condition: Condition, first_guard: int, predicates: list[int]) -> Condition:
     """A condition with its guards and predicates numbered through the whole set."""
     if condition.is_free:
         return FREE
 
     def way(alternative: Alternative) -> Alternative:
         return Alternative(
-            frozenset(guards[guard] for guard in alternative.guards),
+            frozenset(first_guard + guard for guard in alternative.guards),
             frozenset(predicates[number] for number in alternative.predicates),
         )
 
@@ -234,5 +236,5 @@ def _renumbered(condition: Condition, guards: list[int], predicates: list[int]) 
     )
 
 
-def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:
+def _ints(values: Sequence[int]) -> Ints:
     return np.array(values, dtype=np.int32)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from hamlet.plan.positions import MOST_PAIRS, Positions, TooComplex, positions_of, twins
+from hamlet.plan.positions import MOST_PAIRS, Positions, TooComplex, twins
 from hamlet.plan.predicates import Expression, all_of, show
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ class Alternative:
         """Whether nothing can bar this way."""
         return not self.guards and not self.predicates
 
+    def implies(self, other: Alternative) -> bool:
+        """Whether the other way is open wherever this one is."""
+        return other.guards <= self.guards and other.predicates <= self.predicates
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -59,6 +63,14 @@ class Condition:
     def is_free(self) -> bool:
         """Whether the edge is always taken."""
         return self == FREE
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether it can never be met: every way of some need implies a forbidden one."""
+        return any(
+            all(any(way.implies(barred) for barred in self.forbids) for way in need)
+            for need in self.needs
+        )
 
     @property
     def alternatives(self) -> Iterator[Alternative]:
@@ -170,12 +182,12 @@ class PlannedQuery:
         return frozenset().union(*(branch.kleene_types for branch in self.templates.branches))
 
 
-def templates_of(query: Query) -> QueryTemplates:
-    """Every template that a query needs."""
-    branches = tuple(template_of(query, positions_of(branch)) for branch in query.branches)
+def templates_of(query: Query, positions: list[Positions]) -> QueryTemplates:
+    """Every template that a query needs, from the positions of its branches and negations."""
+    templates = [template_of(query, each) for each in positions]
+    branches = tuple(templates[: len(query.branches)])
     both = intersection(*branches) if query.is_conjunction else None
-    guards = tuple(template_of(query, positions_of(negated)) for negated in query.negations)
-    return QueryTemplates(branches, both, guards)
+    return QueryTemplates(branches, both, tuple(templates[len(query.branches) :]))
 
 
 def template_of(query: Query, positions: Positions) -> Template:
@@ -188,7 +200,7 @@ def template_of(query: Query, positions: Positions) -> Template:
 
 def _direct(query: Query, positions: Positions) -> Template:
     """One state for each place."""
-    places = sorted({*positions.first, *(target for _, target in positions.follow)})
+    places = sorted(positions.places)
     number = {place: state for state, place in enumerate(places)}
     ways = dict(query.adjacent)
     edges = [Edge(START, number[p], _simple(guards)) for p, guards in positions.first.items()]
@@ -207,11 +219,11 @@ def _simple(guards: frozenset[int], predicates: tuple[int, ...] = ()) -> Conditi
     return Condition(frozenset({frozenset({Alternative(guards, frozenset(predicates))})}))
 
 
-def _edge_order(edge: Edge) -> tuple[int, int, str]:
+def _edge_order(edge: Edge) -> tuple[int, int, list[str]]:
     """START edges first, END edges last, otherwise by state."""
     big = 1 << 30
     target = big if edge.target == END else edge.target
-    return edge.source, target, repr(sorted(map(show, edge.condition.holds)))
+    return edge.source, target, sorted(map(show, edge.condition.holds))
 
 
 # Sets of places
@@ -220,6 +232,7 @@ def _edge_order(edge: Edge) -> tuple[int, int, str]:
 def _determinised(query: Query, positions: Positions) -> Template:
     """States as sets of places of one type that every aggregate treats alike."""
     ways = _ways(query, positions)
+    kinds = [(place.type, query.mark(place.index)) for place in query.places]
     numbers: dict[tuple[int, ...], int] = {}
     sets: list[tuple[int, ...]] = []
     edges: list[Edge] = []
@@ -233,7 +246,7 @@ def _determinised(query: Query, positions: Positions) -> Template:
         return numbers[places]
 
     def expand(source: int, places: tuple[int, ...]) -> None:
-        for target, condition in _targets(query, ways, places):
+        for target, condition in _targets(query, ways, kinds, places):
             edges.append(Edge(source, number_of(target), condition))
             if len(edges) > MOST_PAIRS:
                 raise TooComplex
@@ -242,9 +255,9 @@ def _determinised(query: Query, positions: Positions) -> Template:
     done = 0
     while done < len(sets):
         expand(done, sets[done])
-        ends = frozenset(Alternative(positions.last[p]) for p in sets[done] if p in positions.last)
+        ends = {Alternative(positions.last[p]) for p in sets[done] if p in positions.last}
         if ends:
-            edges.append(Edge(done, END, Condition(_needed(ends))))
+            edges.append(Edge(done, END, _one_of(ends)))
         done += 1
     states = tuple(_set_state(query, places) for places in sets)
     return Template(states, tuple(sorted(edges, key=_edge_order)), is_determinised=True)
@@ -262,7 +275,10 @@ def _ways(query: Query, positions: Positions) -> dict[int, dict[int, Alternative
 
 
 def _targets(
-    query: Query, ways: dict[int, dict[int, Alternative]], places: tuple[int, ...]
+    query: Query,
+    ways: dict[int, dict[int, Alternative]],
+    kinds: list[tuple[str, tuple[int, ...]]],
+    places: tuple[int, ...],
 ) -> Iterator[tuple[tuple[int, ...], Condition]]:
     """All sets of places that one event may lead to, with the conditions that tell them apart."""
     reachable: dict[int, set[Alternative]] = {}
@@ -271,9 +287,12 @@ def _targets(
             reachable.setdefault(target, set()).add(way)
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for target in sorted(reachable):
-        alike.setdefault((query.places[target].type, query.mark(target)), []).append(target)
+        alike.setdefault(kinds[target], []).append(target)
     for candidates in alike.values():
-        yield from _subsets(query, reachable, candidates)
+        if len(candidates) == 1:
+            yield tuple(candidates), _one_of(reachable[candidates[0]])
+        else:
+            yield from _subsets(query, reachable, candidates)
 
 
 def _subsets(
@@ -285,46 +304,34 @@ def _subsets(
     satisfied is reached for certain where a way to it is free, and otherwise reached or not.
     """
     atoms = sorted({a for a in (query.local[c] for c in candidates) if a is not None}, key=show)
+    needed = {c: _one_of(reachable[c]) for c in candidates}
     if 2 ** (len(atoms) + len(candidates)) > MOST_PAIRS:
         raise TooComplex
     for truths in product((True, False), repeat=len(atoms)):
         true = {None, *(a for a, t in zip(atoms, truths, strict=True) if t)}
         open_to = [c for c in candidates if query.local[c] in true]
-        certain = {c for c in open_to if any(way.is_free for way in reachable[c])}
-        unsure = [c for c in open_to if c not in certain]
+        unsure = [c for c in open_to if needed[c] is not FREE]
         for reached in product((True, False), repeat=len(unsure)):
-            subset = {*certain, *(c for c, r in zip(unsure, reached, strict=True) if r)}
-            if subset:
-                barred = [c for c in open_to if c not in subset]
-                yield tuple(sorted(subset)), _exactly(query, reachable, subset, barred, true, atoms)
+            barred = [c for c, r in zip(unsure, reached, strict=True) if not r]
+            subset = [c for c in open_to if c not in barred]
+            if not subset:
+                continue
+            own = {query.local[place] for place in subset}
+            condition = Condition(
+                needs=frozenset().union(*(needed[place].needs for place in subset)),
+                forbids=frozenset().union(*(reachable[place] for place in barred)),
+                holds=frozenset(a for a in atoms if a in true and a not in own),
+                fails=frozenset(a for a in atoms if a not in true),
+            )
+            if not condition.is_contradiction:
+                yield tuple(subset), condition
 
 
-def _exactly(
-    query: Query,
-    reachable: dict[int, set[Alternative]],
-    subset: set[int],
-    barred: list[int],
-    true: set[Expression | None],
-    atoms: list[Expression],
-) -> Condition:
-    """That all of `subset` and none of `barred` is reached by an event with these true atoms."""
-    needs = frozenset[frozenset[Alternative]]()
-    for place in subset:
-        needs |= _needed(frozenset(reachable[place]))
-    own = {query.local[place] for place in subset}
-    return Condition(
-        needs,
-        frozenset(way for place in barred for way in reachable[place]),
-        frozenset(a for a in atoms if a in true and a not in own),
-        frozenset(a for a in atoms if a not in true),
-    )
-
-
-def _needed(ways: frozenset[Alternative]) -> frozenset[frozenset[Alternative]]:
+def _one_of(ways: set[Alternative]) -> Condition:
     """That one of some ways is open; nothing is needed where one of them is free."""
     if any(way.is_free for way in ways):
-        return frozenset()
-    return frozenset({ways})
+        return FREE
+    return Condition(frozenset({frozenset(ways)}))
 
 
 def _set_state(query: Query, places: tuple[int, ...]) -> State:

@@ -81,6 +81,12 @@ def plan_workload(queries: Iterable[PlannedQuery]) -> WorkloadPlan:
     return WorkloadPlan(planned, sets)
 
 
+def plan_alone(plan: WorkloadPlan) -> WorkloadPlan:
+    """The same queries with nothing shared: each in a set of its own."""
+    alone = (_sharable_set(plan.queries, [number]) for number in range(len(plan.queries)))
+    return WorkloadPlan(plan.queries, tuple(alone))
+
+
 def why_apart(one: PlannedQuery, other: PlannedQuery) -> str | None:
     """Why two queries cannot share, or None where they can."""
     if _partition_key(one) != _partition_key(other):

@@ -1,0 +1,104 @@
+"""Timing on one core: repeated, interleaved where two things are compared, with median and spread."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    Work = Callable[[], object]
+
+_PACKAGES = ("hamlet-trends", "numba", "numpy", "pyarrow")
+
+
+class Spread(NamedTuple):
+    """The median of repeated measurements, and the least and the greatest."""
+
+    median: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(values: Sequence[float]) -> Spread:
+        """The spread of some values."""
+        return Spread(median(values), min(values), max(values))
+
+
+def seconds(work: Work) -> float:
+    """How long some work takes, garbage collected before."""
+    gc.collect()
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def rate(work: Work, amount: int, repeat: int) -> Spread:
+    """How much is done in a second, after a run to warm up."""
+    work()
+    return Spread.of([amount / seconds(work) for _ in range(repeat)])
+
+
+def ratio(slow: Work, fast: Work, repeat: int, warm: bool = True) -> Spread:
+    """How many times as long the one takes as the other, both measured in turn."""
+    if warm:
+        slow()
+    fast()
+    return Spread.of([seconds(slow) / seconds(fast) for _ in range(repeat)])
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Hold this process, and Arrow's threads, to one core."""
+    import pyarrow as pa
+
+    threads = pa.cpu_count()
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    pa.set_cpu_count(1)
+    if cores:
+        os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        pa.set_cpu_count(threads)
+        if cores:
+            os.sched_setaffinity(0, cores)
+
+
+def circumstances() -> dict[str, Any]:
+    """What figures were measured on and with: machine, versions, commit and command."""
+    return {
+        "command": shlex.join(["hamlet", *sys.argv[1:]]),
+        "machine": {"processor": _processor(), "system": platform.platform(), "cores_used": 1},
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in _PACKAGES},
+        "commit": _commit(),
+    }
+
+
+def _processor() -> str:
+    cpus = Path("/proc/cpuinfo")
+    lines = cpus.read_text(encoding="utf-8").splitlines() if cpus.exists() else []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    try:
+        command = ["git", "describe", "--always", "--dirty"]
+        here = Path(__file__).parent
+        found = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()

@@ -1,0 +1,198 @@
+"""A whole workload over a table, in one process: read, encode, run, finish.
+
+Each sharable set is encoded and run by itself; with `sharing="never"` each query is a set of its
+own.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time as clock
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hamlet.errors import PlanError
+from hamlet.events import EventTable
+from hamlet.kernel.code import compile_code
+from hamlet.kernel.encode import EncodedSet, encode
+from hamlet.kernel.finish import Answer, Groups, finish
+from hamlet.kernel.shared import run_batch
+from hamlet.plan.program import compile_set
+from hamlet.plan.workload import WorkloadPlan, plan_alone
+from hamlet.results import Results
+from hamlet.statistics import RunStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hamlet.kernel.base import Numbers
+    from hamlet.kernel.code import Compiled
+    from hamlet.kernel.partitions import Grouping
+    from hamlet.plan.program import Program
+    from hamlet.plan.workload import SharableSet
+    from hamlet.results import Times
+
+    # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
+    Progress = Callable[[str, float], None]
+
+Sharing = Literal["dynamic", "always", "never"]
+NUMBERS = ("exact", "float")
+SHARING = ("dynamic", "always", "never")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a workload is run."""
+
+    type: str = "type"
+    time: str = "time"
+    order: str | None = None
+    numbers: Numbers = "exact"
+    sharing: Sharing = "dynamic"
+
+    def check(self) -> None:
+        """Refuse what is not an option."""
+        if self.numbers not in NUMBERS:
+            raise PlanError("numbers", self.numbers, "Numbers are exact or float.")
+        if self.sharing not in SHARING:
+            raise PlanError("sharing", self.sharing, "Sharing is dynamic, always or never.")
+
+
+def run_workload(
+    plan: WorkloadPlan, source: Any, options: Options, progress: Progress | None = None
+) -> Results:
+    """The results of every query over all events of a source."""
+    options.check()
+    statistics = RunStatistics()
+    tell = progress or _say_nothing
+    tell("reading", 0.0)
+    with _timed(statistics, "read"):
+        table = EventTable.of(
+            source, plan, type=options.type, time=options.time, order=options.order
+        )
+    answers: list[Answer] = []
+    shared_plan = plan_alone(plan) if options.sharing == "never" else plan
+    count = len(shared_plan.sets)
+    for number, sharable in enumerate(shared_plan.sets):
+        # Reading is counted as one part, and so is what each set takes.
+        def tell_set(what: str, done: float, number: int = number) -> None:
+            tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
+
+        answers += _run_set(shared_plan, sharable, table, options, statistics, tell_set)
+    statistics.events_in = table.statistics.rows
+    statistics.events_used = table.statistics.used
+    statistics.malformed = table.statistics.malformed
+    queries = [planned.query for planned in plan.queries]
+    tell("putting results together", 1.0)
+    with _timed(statistics, "results"):
+        times: Times = "seconds" if table.time_is_number else "timestamps"
+        return Results(queries, answers, times=times, statistics=statistics)
+
+
+def _run_set(
+    plan: WorkloadPlan,
+    sharable: SharableSet,
+    table: EventTable,
+    options: Options,
+    statistics: RunStatistics,
+    tell: Progress,
+) -> tuple[Answer, ...]:
+    tell("encoding", 0.0)
+    with _timed(statistics, "plan"):
+        program = compile_set(plan, sharable)
+    with _timed(statistics, "encode"):
+        encoded = encode(table, plan, sharable, program, options.numbers)
+    tell("running", 0.3)
+    with _timed(statistics, "run"):
+        compiled = compile_encoded(plan, program, encoded, options)
+        emission, counters = run_batch(compiled, encoded.batch, options.numbers == "float")
+    tell("finishing", 0.9)
+    with _timed(statistics, "finish"):
+        answers = finish(
+            plan,
+            program,
+            emission,
+            digits=encoded.digits,
+            is_integer={a: a in encoded.integers for a in encoded.digits},
+            groups=_groups(encoded),
+        )
+    statistics.bursts += counters.bursts
+    statistics.snapshots += counters.snapshots
+    statistics.windows_closed += counters.windows
+    statistics.groups += sum(len(pc.unique(answer.rows["group"])) for answer in answers)
+    return answers
+
+
+def compile_encoded(
+    plan: WorkloadPlan, program: Program, encoded: EncodedSet, options: Options
+) -> Compiled:
+    """The code that the machine runs over the events of a set."""
+    batch = encoded.batch
+    return compile_code(
+        plan,
+        program,
+        batch.weight_specs,
+        batch.extreme_attributes,
+        encoded.digits,
+        encoded.conditions,
+        batch.column_names,
+        encoded.ordered_usable,
+        share=options.sharing != "never",
+    )
+
+
+def _groups(encoded: EncodedSet) -> list[Groups]:
+    """The groups of each query; queries that group alike have them in common."""
+    made: dict[tuple[str, ...], Groups] = {}
+    for grouping in encoded.groupings:
+        if grouping.attributes not in made:
+            made[grouping.attributes] = _named_groups(encoded, grouping)
+    return [made[grouping.attributes] for grouping in encoded.groupings]
+
+
+def _named_groups(encoded: EncodedSet, grouping: Grouping) -> Groups:
+    values = {name: encoded.keys[name].take(grouping.partition) for name in grouping.attributes}
+    count = len(grouping.partition)
+    pieces: list[Any] = []
+    for number, (name, column) in enumerate(values.items()):
+        lead = ("{" if number == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": "
+        pieces += [pa.scalar(lead, pa.large_string()), _json_texts(column)]
+    if not pieces:
+        return Groups(grouping.of_partition, ["{}"] * count, values)
+    pieces.append(pa.scalar("}", pa.large_string()))
+    texts = pc.binary_join_element_wise(*pieces, pa.scalar("", pa.large_string()))
+    return Groups(grouping.of_partition, texts.to_pylist(), values)
+
+
+def _json_texts(column: pa.Array) -> pa.Array:
+    """Each value as JSON text."""
+    if pa.types.is_integer(column.type):
+        return column.cast(pa.large_string())
+    texts = [json.dumps(_plain(v), ensure_ascii=False) for v in column.to_pylist()]
+    return pa.array(texts, pa.large_string())
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON knows; times as ISO text."""
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def _say_nothing(what: str, done: float) -> None:
+    """What is called where nobody wants to know."""
+
+
+@contextmanager
+def _timed(statistics: RunStatistics, stage: str) -> Iterator[None]:
+    begun = clock.perf_counter()
+    yield
+    took = clock.perf_counter() - begun
+    statistics.seconds[stage] = statistics.seconds.get(stage, 0.0) + took

@@ -1,0 +1,1 @@
+"""WORK: what turns events into results; each kernel must return what `reference` returns."""

@@ -1,0 +1,160 @@
+"""Weights: what components add up, as exact integer digits or as doubles.
+
+Every double is an integer times a power of two. The digits of a column cover the bits from the
+lowest that any of its values has to the highest: one digit where they fit, else several of 40 bits,
+short enough to be multiplied by counts for a while before 64 bits are full. All digits of a value
+have its sign, and the sum of digit * 2**exponent is the value, exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from hamlet.kernel.evaluate import bound, doubles
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hamlet.columns import Values
+
+    Digits = tuple[tuple[int, ...], list[NDArray[np.int64]]]
+
+# Integers below this are one digit.
+_LARGEST_DIGIT = 2**62
+_INTEGER_BITS = 32
+_BITS = 40
+# Doubles that span no more bits than this are one digit.
+_MOST_BITS = 53
+
+
+def digits_of(values: Values) -> Digits:
+    """Exponents and digits of numbers; 0 where null.
+
+    >>> from hamlet.columns import Values
+    >>> exponents, digits = digits_of(Values("number", np.array([0.75, -3.0])))
+    >>> exponents, [digit.tolist() for digit in digits]
+    ((-2,), [[3, -12]])
+    """
+    data = values.data
+    if values.kind is None:
+        return (0,), [np.zeros(len(data), np.int64)]
+    if values.valid is not None:
+        data = np.where(values.valid, data, 0)
+    if values.is_integer:
+        return _of_integers(data)
+    return _of_doubles(np.ascontiguousarray(data))
+
+
+def present(values: Values) -> NDArray[np.bool_]:
+    """Where there is a value."""
+    return np.ones(len(values), np.bool_) if values.valid is None else values.valid
+
+
+def doubles_or(values: Values, null: float) -> NDArray[np.float64]:
+    """Numbers, truth values or times as doubles, with a stand-in for null."""
+    if values.kind is None:
+        return np.full(len(values), null)
+    data = doubles(values.data)
+    return data if values.valid is None else np.where(values.valid, data, null)
+
+
+def _of_integers(data: NDArray[Any]) -> Digits:
+    most = bound(data)
+    if most < _LARGEST_DIGIT:
+        return (0,), [data.astype(np.int64, copy=False)]
+    count = -(-most.bit_length() // _INTEGER_BITS)
+    sign, rest = np.where(data < 0, -1, 1), np.abs(data.astype(object))
+    digits = []
+    for _ in range(count):
+        digits.append((rest % 2**_INTEGER_BITS).astype(np.int64) * sign)
+        rest = rest // 2**_INTEGER_BITS
+    return tuple(_INTEGER_BITS * i for i in range(count)), digits
+
+
+def _of_doubles(data: NDArray[np.float64]) -> Digits:
+    low, high = bit_range(data)
+    if high <= low:  # nothing but zeros
+        return (0,), [np.zeros(len(data), np.int64)]
+    if low >= 0 and high <= _MOST_BITS:
+        low = 0
+    if high - low <= _MOST_BITS:
+        return (low,), [np.ldexp(data, -low).astype(np.int64)]
+    exponents = tuple(range(low, high, _BITS))
+    digits = np.zeros((len(exponents), len(data)), np.int64)
+    _fill_digits(data.view(np.int64), low, digits)
+    return exponents, list(digits)
+
+
+def bit_range(data: NDArray[np.float64]) -> tuple[int, int]:
+    """The place of the lowest bit of any double, and the place above the highest.
+
+    >>> bit_range(np.array([0.75, 0.0, 4.0]))
+    (-2, 3)
+    """
+    low, high = _bit_range(np.ascontiguousarray(data).view(np.int64))
+    return int(low), int(high)
+
+
+@njit(cache=True, nogil=True)
+def _parts(bits):  # type: ignore[no-untyped-def]
+    """The absolute value of a double as an integer and the place of that integer's lowest bit."""
+    exponent = (bits >> 52) & 0x7FF
+    whole = bits & ((1 << 52) - 1)
+    if exponent == 0:
+        return whole, -1074
+    return whole | (1 << 52), exponent - 1075
+
+
+@njit(cache=True, nogil=True)
+def _bit_range(data):  # type: ignore[no-untyped-def]
+    low, high = 1 << 20, -(1 << 20)
+    for bits in data:
+        whole, place = _parts(bits)
+        if whole == 0:
+            continue
+        if place + 53 > high:
+            top = whole
+            width = 53
+            while top >> 52 == 0:  # only where doubles have leading zeros, next to zero itself
+                top <<= 1
+                width -= 1
+            high = max(high, place + width)
+        if place < low:
+            while whole & 255 == 0:
+                whole >>= 8
+                place += 8
+            while whole & 1 == 0:
+                whole >>= 1
+                place += 1
+            low = min(low, place)
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def _fill_digits(data, low, digits):  # type: ignore[no-untyped-def]
+    """All digits of all values, 40 bits each, from place `low` up."""
+    mask = np.uint64((1 << 40) - 1)
+    for row in range(len(data)):
+        whole, place = _parts(data[row])
+        if whole == 0:
+            continue
+        value = np.uint64(whole)
+        shift = place - low
+        if shift < 0:  # its lowest bits are zeros below any digit
+            value >>= np.uint64(-shift)
+            shift = 0
+        number = shift // 40
+        first = np.uint64(shift - 40 * number)
+        carried = (value << first) & mask
+        value >>= np.uint64(40) - first
+        sign = -1 if data[row] < 0 else 1
+        while True:
+            digits[number, row] = sign * np.int64(carried)
+            if value == 0:
+                break
+            number += 1
+            carried = value & mask
+            value >>= np.uint64(40)

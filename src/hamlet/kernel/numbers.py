@@ -1,0 +1,617 @@
+"""Numbers of any size in flat arrays: the four kinds that kernels compute with.
+
+The type of an array says which kind of numbers it holds:
+
+float64 [n]     doubles, while nothing passes 2^900
+float64 [n, 2]  mantissa and exponent: value = mantissa * 2**(512 * exponent), |mantissa| in
+                [2^-256, 2^256)
+int64   [n]     integers below 2^62 in size
+uint64  [n, k]  integers in two's complement, k words of 64 bits, least significant first
+
+Compiled functions are handed pointers, not arrays (see `pointer`): an array would be counted in and out of
+every call. Each operation below is one function to its callers; Numba picks the implementation by type, so a kernel is
+written once and compiled for each kind. A number that might not fit sets `err[0]` (doubles are looked at
+when a window closes) instead of being wrong: the caller drops what it computed and starts again with
+the next wider kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import float64, njit, types, uint64
+from numba.extending import intrinsic, overload
+from numba.np import arrayobj
+
+# Integers of one word stay below this, so that a sum of two never wraps around.
+SAFE = 1 << 62
+BASE = 2.0**512
+INVERSE = 2.0**-512
+HIGH = 2.0**256
+LOW = 2.0**-256
+LARGEST = 2.0**900
+
+
+def _kind(v: Any) -> str:
+    if isinstance(v, types.CPointer):
+        return "plain" if v.dtype == float64 else "int"
+    return "float" if v[0].dtype == float64 else "limbs"
+
+
+@intrinsic  # type: ignore[misc]
+def raw_pointer(context: Any, array: Any) -> Any:
+    """The address of the first element of an array; the array must outlive it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return arrayobj.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), code
+
+
+def pointer(array: Any) -> Any:
+    """What compiled functions are handed for an array of numbers."""
+
+
+@overload(pointer)
+def _pointer(array: Any) -> Any:
+    if array.ndim == 1:
+
+        def single(array: Any) -> Any:
+            return raw_pointer(array)
+
+        return single
+
+    def several(array: Any) -> Any:
+        return raw_pointer(array), array.shape[1]
+
+    return several
+
+
+def room(v: Any, n: int) -> Any:
+    """An array for n numbers of the same kind."""
+
+
+def is_safe(v: Any, d: int) -> bool:
+    """Whether v[d] can be trusted: false for doubles that have grown too large."""
+    raise NotImplementedError
+
+
+def set_zero(v: Any, d: int) -> None:
+    """v[d] = 0."""
+
+
+def set_one(v: Any, d: int) -> None:
+    """v[d] = 1."""
+
+
+def is_zero(v: Any, d: int) -> bool:
+    """Whether v[d] = 0."""
+    raise NotImplementedError
+
+
+def copy(v: Any, d: int, w: Any, s: int) -> None:
+    """v[d] = w[s]."""
+
+
+def add(v: Any, d: int, w: Any, s: int, err: Any) -> None:
+    """v[d] += w[s]."""
+
+
+def add_times(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> None:
+    """v[d] += factor * w[s], for a 64-bit factor."""
+
+
+def factor(v: Any, am: float, ae: float) -> float:
+    """What the growth of doubles is multiplied by; other kinds take mantissa and exponent."""
+    raise NotImplementedError
+
+
+def add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> None:
+    """v[d] += (A - 1) * w[s], where A = 2**n = am * 2**(512 * ae)."""
+
+
+def add_weighted_growth(
+    v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
+) -> None:
+    """v[d] += A * w[s] * total in floats; 2**(n-1) * w[s] * total in integers."""
+
+
+# Zero, one, copy
+
+_INLINED = {"forceinline": True}
+
+
+@overload(room)
+def _room(v: Any, n: int) -> Any:
+    if v.ndim == 1:
+
+        def single(v: Any, n: int) -> Any:
+            return np.empty(n, v.dtype)
+
+        return single
+
+    def several(v: Any, n: int) -> Any:
+        return np.empty((n, v.shape[1]), v.dtype)
+
+    return several
+
+
+@overload(is_safe, jit_options=_INLINED)
+def _is_safe(v: Any, d: int) -> Any:
+    if _kind(v) == "plain":
+
+        def plain(v: Any, d: int) -> bool:
+            return bool(abs(v[d]) < LARGEST)
+
+        return plain
+
+    def checked(v: Any, d: int) -> bool:
+        return True
+
+    return checked
+
+
+@overload(set_zero, jit_options=_INLINED)
+def _set_zero(v: Any, d: int) -> Any:
+    if isinstance(v, types.CPointer):
+
+        def single(v: Any, d: int) -> None:
+            v[d] = 0
+
+        return single
+
+    def zero(v: Any, d: int) -> None:
+        for k in range(v[1]):
+            v[0][d * v[1] + k] = 0
+
+    return zero
+
+
+@overload(set_one, jit_options=_INLINED)
+def _set_one(v: Any, d: int) -> Any:
+    if isinstance(v, types.CPointer):
+
+        def single(v: Any, d: int) -> None:
+            v[d] = 1
+
+        return single
+
+    def one(v: Any, d: int) -> None:
+        v[0][d * v[1] + 0] = 1
+        for k in range(1, v[1]):
+            v[0][d * v[1] + k] = 0
+
+    return one
+
+
+@overload(copy, jit_options=_INLINED)
+def _copy(v: Any, d: int, w: Any, s: int) -> Any:
+    if isinstance(v, types.CPointer):
+
+        def single(v: Any, d: int, w: Any, s: int) -> None:
+            v[d] = w[s]
+
+        return single
+
+    def copied(v: Any, d: int, w: Any, s: int) -> None:
+        for k in range(v[1]):
+            v[0][d * v[1] + k] = w[0][s * w[1] + k]
+
+    return copied
+
+
+@overload(is_zero, jit_options=_INLINED)
+def _is_zero(v: Any, d: int) -> Any:
+    kind = _kind(v)
+    if kind == "limbs":
+
+        def limbs(v: Any, d: int) -> bool:
+            for k in range(v[1]):
+                if v[0][d * v[1] + k] != uint64(0):
+                    return False
+            return True
+
+        return limbs
+    if kind == "float":
+
+        def floats(v: Any, d: int) -> bool:
+            return bool(v[0][d * v[1] + 0] == 0.0)
+
+        return floats
+
+    def single(v: Any, d: int) -> bool:
+        return bool(v[d] == 0)
+
+    return single
+
+
+# Floats with an exponent of their own
+
+
+@njit(cache=True, nogil=True, forceinline=True)  # type: ignore[misc]
+def _add_float(v, d, m, e):  # type: ignore[no-untyped-def]
+    """v[d] += m * 2**(512 e); the smaller of two numbers 2^512 or more apart is lost in rounding."""
+    if m == 0.0:
+        return
+    a = v[0][d * v[1] + 0]
+    if a == 0.0:
+        v[0][d * v[1] + 0] = m
+        v[0][d * v[1] + 1] = e
+        a = m
+    else:
+        gap = v[0][d * v[1] + 1] - e
+        if gap == 0.0:
+            a += m
+        elif gap > 0.0:
+            if gap == 1.0:
+                a += m * INVERSE
+        else:
+            a = m + (a * INVERSE if gap == -1.0 else 0.0)
+            v[0][d * v[1] + 1] = e
+        v[0][d * v[1] + 0] = a
+    size = abs(a)
+    if size >= HIGH:
+        v[0][d * v[1] + 0] = a * INVERSE
+        v[0][d * v[1] + 1] += 1.0
+    elif size < LOW:
+        if size == 0.0:
+            v[0][d * v[1] + 1] = 0.0
+        else:
+            v[0][d * v[1] + 0] = a * BASE
+            v[0][d * v[1] + 1] -= 1.0
+
+
+@njit(cache=True, nogil=True)  # type: ignore[misc]
+def _add_float_product(v, d, m, e, f, g):  # type: ignore[no-untyped-def]
+    """v[d] += (m * 2**(512 e)) * (f * 2**(512 g)) where f may be any double."""
+    size = abs(f)
+    if size >= HIGH:
+        f *= INVERSE
+        g += 1.0
+    elif size < LOW and size != 0.0:
+        f *= BASE
+        g -= 1.0
+    p = m * f
+    size = abs(p)
+    e += g
+    if size >= HIGH:
+        p *= INVERSE
+        e += 1.0
+    elif size < LOW and size != 0.0:
+        p *= BASE
+        e -= 1.0
+    _add_float(v, d, p, e)
+
+
+# Integers of many words
+
+
+@njit(cache=True, nogil=True)  # type: ignore[misc]
+def bits_of(v, d):  # type: ignore[no-untyped-def]
+    """A bound on the bits of |v[d]|."""
+    k = v[1] - 1
+    sign = v[0][d * v[1] + k] >> uint64(63)
+    fill = uint64(0) - sign  # all ones for a negative number
+    while k > 0 and v[0][d * v[1] + k] == fill:
+        k -= 1
+    top = v[0][d * v[1] + k] ^ fill
+    length = 0
+    while top != uint64(0):
+        top >>= uint64(1)
+        length += 1
+    return 64 * k + length + 1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[misc]
+def _add_shifted(v, d, w, s, n, sign, err):  # type: ignore[no-untyped-def]
+    """v[d] += sign * (w[s] << n) for sign +1 or -1."""
+    words = v[1]
+    if bits_of(w, s) + n + 2 > 64 * words - 2:
+        err[0] = 1
+        return
+    skip = n // 64
+    left = uint64(n % 64)
+    flip = uint64(0) if sign > 0 else ~uint64(0)
+    carry = uint64(0) if sign > 0 else uint64(1)
+    before = uint64(0)
+    for k in range(words):
+        x = uint64(0)
+        if k >= skip:
+            word = w[0][s * w[1] + k - skip]
+            if left == uint64(0):
+                x = word
+            else:
+                x = (word << left) | (before >> (uint64(64) - left))
+            before = word
+        x ^= flip
+        total = v[0][d * v[1] + k] + x
+        over = uint64(1) if total < x else uint64(0)
+        total2 = total + carry
+        over += uint64(1) if total2 < carry else uint64(0)
+        v[0][d * v[1] + k] = total2
+        carry = over
+    _check_top(v, d, err)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[misc]
+def _check_top(v, d, err):  # type: ignore[no-untyped-def]
+    """Two spare bits must be left, so that the next sum cannot wrap around unseen."""
+    top = v[0][d * v[1] + v[1] - 1] >> uint64(61)
+    if top != uint64(0) and top != uint64(7):
+        err[0] = 1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[misc]
+def _wide_product(a, b):  # type: ignore[no-untyped-def]
+    """The two words of a * b."""
+    mask = uint64(0xFFFFFFFF)
+    half = uint64(32)
+    a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
+    low = a0 * b0
+    mid = a1 * b0 + (low >> half)
+    mid2 = a0 * b1 + (mid & mask)
+    return (mid2 << half) | (low & mask), a1 * b1 + (mid >> half) + (mid2 >> half)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[misc]
+def _add_product_shifted(v, d, w, s, factor, n, err):  # type: ignore[no-untyped-def]
+    """v[d] += (factor * w[s]) << n."""
+    words = v[1]
+    if factor == 0:
+        return
+    if bits_of(w, s) + 64 + n + 2 > 64 * words - 2:
+        err[0] = 1
+        return
+    # The product of sizes is added or subtracted; a negative w[s] is negated word by word.
+    negative = False
+    magnitude = uint64(factor)
+    if factor < 0:
+        magnitude = uint64(0) - uint64(factor)
+        negative = True
+    w_negative = (w[0][s * w[1] + words - 1] >> uint64(63)) != uint64(0)
+    if w_negative:
+        negative = not negative
+    w_flip = ~uint64(0) if w_negative else uint64(0)
+    w_carry = uint64(1) if w_negative else uint64(0)
+    flip = ~uint64(0) if negative else uint64(0)
+    carry = uint64(1) if negative else uint64(0)
+    skip = n // 64
+    left = uint64(n % 64)
+    high = uint64(0)
+    before = uint64(0)
+    for k in range(words):
+        x = uint64(0)
+        if k >= skip:
+            word = w[0][s * w[1] + k - skip] ^ w_flip
+            size = word + w_carry
+            w_carry = uint64(1) if size < w_carry else uint64(0)
+            lo, hi = _wide_product(size, magnitude)
+            lo += high
+            high = hi + (uint64(1) if lo < high else uint64(0))
+            if left == uint64(0):
+                x = lo
+            else:
+                x = (lo << left) | (before >> (uint64(64) - left))
+            before = lo
+        x ^= flip
+        total = v[0][d * v[1] + k] + x
+        over = uint64(1) if total < x else uint64(0)
+        total2 = total + carry
+        over += uint64(1) if total2 < carry else uint64(0)
+        v[0][d * v[1] + k] = total2
+        carry = over
+    _check_top(v, d, err)
+
+
+# Integers of one word
+
+
+@njit(cache=True, nogil=True, forceinline=True)  # type: ignore[misc]
+def _store_int(v, d, value, err):  # type: ignore[no-untyped-def]
+    if value >= SAFE or value <= -SAFE:
+        err[0] = 1
+    else:
+        v[d] = value
+
+
+@njit(cache=True, nogil=True, forceinline=True)  # type: ignore[misc]
+def _fits_product(a, b):  # type: ignore[no-untyped-def]
+    return abs(float(a) * float(b)) < 4.0e18
+
+
+# Sums and products
+
+
+@overload(add, jit_options=_INLINED)
+def _add(v: Any, d: int, w: Any, s: int, err: Any) -> Any:
+    kind = _kind(v)
+    if kind == "plain":
+
+        def plain(v: Any, d: int, w: Any, s: int, err: Any) -> None:
+            v[d] += w[s]
+
+        return plain
+    if kind == "float":
+
+        def floats(v: Any, d: int, w: Any, s: int, err: Any) -> None:
+            _add_float(v, d, w[0][s * w[1] + 0], w[0][s * w[1] + 1])
+
+        return floats
+    if kind == "int":
+
+        def ints(v: Any, d: int, w: Any, s: int, err: Any) -> None:
+            _store_int(v, d, v[d] + w[s], err)
+
+        return ints
+
+    def limbs(v: Any, d: int, w: Any, s: int, err: Any) -> None:
+        carry = uint64(0)
+        for k in range(v[1]):
+            x = w[0][s * w[1] + k]
+            total = v[0][d * v[1] + k] + x
+            over = uint64(1) if total < x else uint64(0)
+            total2 = total + carry
+            over += uint64(1) if total2 < carry else uint64(0)
+            v[0][d * v[1] + k] = total2
+            carry = over
+        _check_top(v, d, err)
+
+    return limbs
+
+
+@overload(add_times, jit_options=_INLINED)
+def _add_times(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> Any:
+    kind = _kind(v)
+    if kind == "plain":
+
+        def plain(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> None:
+            v[d] += w[s] * factor
+
+        return plain
+    if kind == "float":
+
+        def floats(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> None:
+            _add_float_product(v, d, w[0][s * w[1] + 0], w[0][s * w[1] + 1], factor, 0.0)
+
+        return floats
+    if kind == "int":
+
+        def ints(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> None:
+            if _fits_product(w[s], factor):
+                _store_int(v, d, v[d] + w[s] * factor, err)
+            else:
+                err[0] = 1
+
+        return ints
+
+    def limbs(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> None:
+        _add_product_shifted(v, d, w, s, factor, 0, err)
+
+    return limbs
+
+
+@overload(add_growth, jit_options=_INLINED)
+def _add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> Any:
+    kind = _kind(v)
+    if kind == "plain":
+
+        def plain(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> None:
+            v[d] += (am - 1.0) * w[s]
+
+        return plain
+    if kind == "float":
+
+        def floats(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> None:
+            # Beyond 2^53 the 1 is lost in rounding anyway.
+            _add_float_product(
+                v, d, w[0][s * w[1] + 0], w[0][s * w[1] + 1], am - 1.0 if ae == 0.0 else am, ae
+            )
+
+        return floats
+    if kind == "int":
+
+        def ints(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> None:
+            value = w[s]
+            if value == 0:
+                return
+            if n < 62 and abs(value) < (SAFE >> n):
+                _store_int(v, d, v[d] + (value << n) - value, err)
+            else:
+                err[0] = 1
+
+        return ints
+
+    def limbs(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> None:
+        _add_shifted(v, d, w, s, n, 1, err)
+        _add_shifted(v, d, w, s, 0, -1, err)
+
+    return limbs
+
+
+@overload(add_weighted_growth, jit_options=_INLINED)
+def _add_weighted_growth(
+    v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
+) -> Any:
+    kind = _kind(v)
+    if kind == "plain":
+
+        def plain(
+            v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
+        ) -> None:
+            v[d] += am * total * w[s]
+
+        return plain
+    if kind == "float":
+
+        def floats(
+            v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
+        ) -> None:
+            if total == 0.0:
+                return
+            size = abs(total)
+            if size >= HIGH:
+                total *= INVERSE
+                ae += 1.0
+            elif size < LOW:
+                total *= BASE
+                ae -= 1.0
+            _add_float_product(v, d, w[0][s * w[1] + 0], w[0][s * w[1] + 1], am * total, ae)
+
+        return floats
+    if kind == "int":
+
+        def ints(
+            v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
+        ) -> None:
+            value = w[s]
+            if value == 0 or total == 0:
+                return
+            if n < 62 and abs(value) < (SAFE >> n) and _fits_product(value << (n - 1), total):
+                _store_int(v, d, v[d] + (value << (n - 1)) * total, err)
+            else:
+                err[0] = 1
+
+        return ints
+
+    def limbs(
+        v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
+    ) -> None:
+        _add_product_shifted(v, d, w, s, total, n - 1, err)
+
+    return limbs
+
+
+@overload(factor, jit_options=_INLINED)
+def _factor(v: Any, am: float, ae: float) -> Any:
+    if _kind(v) == "plain":
+
+        def plain(v: Any, am: float, ae: float) -> float:
+            while ae > 0.0 and am < np.inf:
+                am *= BASE
+                ae -= 1.0
+            return am
+
+        return plain
+
+    def kept(v: Any, am: float, ae: float) -> float:
+        return am
+
+    return kept
+
+
+# Out of the arrays
+
+
+def integers(words: np.ndarray[Any, Any]) -> list[int]:
+    """Rows of an integer array as Python integers.
+
+    >>> integers(np.array([[1, 1], [2**64 - 1, 2**64 - 1]], dtype=np.uint64))
+    [18446744073709551617, -1]
+    """
+    flat = np.ascontiguousarray(words.astype("<u8", copy=False))
+    size = flat.shape[1] * 8
+    data = flat.tobytes()
+    return [
+        int.from_bytes(data[i : i + size], "little", signed=True) for i in range(0, len(data), size)
+    ]

@@ -1,0 +1,380 @@
+"""Results straight from the definition: every trend is written down, then the trends are added up.
+
+Slow, short and never optimised: it is the answer that everything faster is compared with, so it
+uses no template and no plan, only the query itself. A trend grows by one event at a time, in every
+way its pattern allows; `steps` says which ways those are and is the whole meaning of a pattern.
+Time and memory grow like 2 to the number of events: meant for streams of a score of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from hamlet.plan.predicates import holds
+from hamlet.plan.query import Absence, Aggregate, Choice, Pattern, Query, Repeat, Sequence, Single
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Sequence as Listed
+    from decimal import Decimal
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """One aggregate of a query over one window and group.
+
+    `value` is exact: an integer where the attribute is one, a fraction for averages and other sums,
+    for MIN and MAX the attribute itself. `exact` has the digits of counts and of integer sums.
+    """
+
+    query: str
+    window_start_us: int
+    window_end_us: int
+    group: tuple[tuple[str, Any], ...]
+    aggregate: str
+    value: int | float | Fraction | None
+    exact: str | None
+
+
+def run_reference(
+    queries: Listed[Query],
+    events: Iterable[Mapping[str, Any]],
+    *,
+    type_column: str = "type",
+    time_column: str = "time",
+    order_column: str | None = None,
+) -> list[ResultRow]:
+    """The rows of every query, by query and window; groups come in the order of the events.
+
+    Args:
+        queries: Bound queries.
+        events: Rows in any order; an attribute that a row does not have is null.
+        type_column: Where a row has its type.
+        time_column: Where a row has its time: a number of seconds, or a datetime (UTC where it
+            does not say).
+        order_column: What orders rows of equal time; a row without a value comes first.
+    """
+    rows = list(events)
+    known = [
+        Event((_microseconds(row[time_column]), _order(row, order_column)), row[type_column], row)
+        for row in rows
+        if row.get(type_column) is not None and row.get(time_column) is not None
+    ]
+    fractional = {
+        attribute
+        for row in rows
+        for attribute, value in row.items()
+        if value is not None and not isinstance(value, int)
+    }
+    return [result for query in queries for result in _results(query, known, fractional)]
+
+
+# Events
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A row and where it stands; two equal rows are still two events."""
+
+    position: tuple[int, tuple[Any, ...]]
+    type: str
+    row: Mapping[str, Any]
+
+    @property
+    def ts(self) -> int:
+        """Its time in microseconds."""
+        return self.position[0]
+
+    def is_before(self, other: Event) -> bool:
+        """Whether it comes strictly before another: neither of two simultaneous events does."""
+        return self.position < other.position
+
+    def values(self, attributes: tuple[str, ...]) -> tuple[Any, ...]:
+        """Its values of some attributes."""
+        return tuple(self.row.get(attribute) for attribute in attributes)
+
+
+Trend = tuple[Event, ...]
+
+
+def _microseconds(time: float | Decimal | datetime) -> int:
+    """A time as integer microseconds since the epoch.
+
+    >>> _microseconds(-1.5), _microseconds(datetime(1970, 1, 1, 0, 1))
+    (-1500000, 60000000)
+    """
+    if isinstance(time, datetime):
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return (aware - _EPOCH) // timedelta(microseconds=1)
+    return round(Fraction(time) * 1_000_000)
+
+
+def _order(row: Mapping[str, Any], order_column: str | None) -> tuple[Any, ...]:
+    """What decides between rows of equal time: nothing, or the value of the order column."""
+    value = None if order_column is None else row.get(order_column)
+    return () if value is None else (value,)
+
+
+# Patterns
+
+# What remains to be matched; and which aggregates count an event, for each event of a trend.
+Rest = tuple[Pattern | Absence, ...]
+Marks = tuple[tuple[int, ...], ...]
+Found = dict[Trend, Marks]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One more event of a match: the absences crossed on the way, its place, and what remains."""
+
+    absences: tuple[int, ...]
+    place: int
+    rest: Rest
+
+
+def steps(rest: Rest) -> Iterator[Step]:
+    """Every way in which the next event may go on with what remains to be matched.
+
+    P+ is P, or P and then P+ again:
+
+    >>> for step in steps((Absence(0), Repeat(Single(5)))):
+    ...     print(step.absences, step.place, step.rest)
+    (0,) 5 ()
+    (0,) 5 (Repeat(body=Single(place=5)),)
+    """
+    if not rest:
+        return
+    item, after = rest[0], rest[1:]
+    match item:
+        case Single(place=place):
+            yield Step((), place, after)
+        case Absence(negation=negation):
+            for step in steps(after):
+                yield Step((negation, *step.absences), step.place, step.rest)
+        case Sequence(items=items):
+            yield from steps((*items, *after))
+        case Choice(items=items):
+            for one in items:
+                yield from steps((one, *after))
+        case Repeat(body=body):
+            yield from steps((body, *after))
+            yield from steps((body, item, *after))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way in which a pattern has matched some events so far.
+
+    It knows the place of the last event, what remains to be matched, and for each event which
+    aggregates count it at its place.
+    """
+
+    marks: Marks
+    last: int | None
+    rest: Rest
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The events of one window and partition, and from where to where a NOT is violated.
+
+    `violations` has, for each negation, the first and last event of every match of it.
+    """
+
+    query: Query
+    events: tuple[Event, ...]
+    violations: tuple[frozenset[tuple[Event, Event]], ...] = ()
+
+    def trends(self, pattern: Pattern) -> Found:
+        """Every trend of a pattern, with the mark of each of its events.
+
+        All ways of matching one trend are followed side by side, so it is found once.
+        """
+        found: Found = {}
+
+        def extend(trend: Trend, ways: set[Way]) -> None:
+            complete = {way.marks for way in ways if self._is_complete(trend, way)}
+            if complete:
+                # All ways agree on the marks, or the query would have been refused.
+                (found[trend],) = complete
+            for event in self.events:
+                if not trend or trend[-1].is_before(event):
+                    further = {more for way in ways for more in self._further(trend, way, event)}
+                    if further:
+                        extend((*trend, event), further)
+
+        extend((), {Way((), None, (pattern,))})
+        return found
+
+    def _further(self, trend: Trend, way: Way, event: Event) -> Iterator[Way]:
+        """The ways on which an event may follow."""
+        before = trend[-1] if trend else None
+        for step in steps(way.rest):
+            if (
+                self._fits(event, step.place)
+                and self._may_follow(before, way.last, event, step.place)
+                and all(self._is_absent(number, before, event) for number in step.absences)
+            ):
+                marks = (*way.marks, self.query.mark(step.place))
+                yield Way(marks, step.place, step.rest)
+
+    def _is_complete(self, trend: Trend, way: Way) -> bool:
+        """Whether nothing remains but absences, and those hold up to the end of the window."""
+        return all(
+            isinstance(item, Absence) and self._is_absent(item.negation, trend[-1], None)
+            for item in way.rest
+        )
+
+    def _fits(self, event: Event, place: int) -> bool:
+        """Whether an event has the type and satisfies the local predicates of a place."""
+        condition = self.query.local[place]
+        return event.type == self.query.places[place].type and (
+            condition is None or holds(condition, {"this": event.row})
+        )
+
+    def _may_follow(self, before: Event | None, last: int | None, event: Event, place: int) -> bool:
+        """Whether all edge predicates hold between two adjacent events at their places."""
+        if before is None or last is None:
+            return True
+        numbers = dict(self.query.adjacent).get((last, place), ())
+        return all(
+            holds(
+                self.query.edge_predicates[number].condition,
+                {"previous": before.row, "next": event.row},
+            )
+            for number in numbers
+        )
+
+    def _is_absent(self, negation: int, before: Event | None, after: Event | None) -> bool:
+        """Whether no match of a negation lies between two events, or the ends of the window."""
+        return not any(
+            (before is None or before.is_before(first)) and (after is None or last.is_before(after))
+            for first, last in self.violations[negation]
+        )
+
+
+def _partition(query: Query, events: tuple[Event, ...]) -> Partition:
+    bare = Partition(query, events)
+    matches = [bare.trends(negated) for negated in query.negations]
+    return Partition(query, events, tuple(frozenset((t[0], t[-1]) for t in m) for m in matches))
+
+
+# Windows and groups
+
+
+def _results(query: Query, events: list[Event], fractional: set[str]) -> Iterator[ResultRow]:
+    types = {place.type for place in query.places}
+    taking_part = [e for e in events if e.type in types and None not in e.values(query.partition)]
+    for start in _window_starts(query, taking_part):
+        end = start + query.window.within_us
+        inside = [event for event in taking_part if start <= event.ts < end]
+        for group, members in _split(inside, query.group_by).items():
+            trends = _weighted_trends(query, members)
+            for number, aggregate in enumerate(query.aggregates if trends else ()):
+                value = _value(query, number, trends, aggregate.attribute in fractional)
+                yield ResultRow(
+                    query=query.name,
+                    window_start_us=start,
+                    window_end_us=end,
+                    group=tuple(zip(query.group_by, group, strict=True)),
+                    aggregate=aggregate.name,
+                    value=value,
+                    exact=_digits(aggregate, value),
+                )
+
+
+def _window_starts(query: Query, events: list[Event]) -> list[int]:
+    """The starts of all windows [i * slide, i * slide + within) with an event in them."""
+    within, slide = query.window.within_us, query.window.slide_us
+    numbers = {i for e in events for i in range((e.ts - within) // slide + 1, e.ts // slide + 1)}
+    return [i * slide for i in sorted(numbers)]
+
+
+def _split(events: list[Event], attributes: tuple[str, ...]) -> dict[tuple[Any, ...], list[Event]]:
+    """Events by their values of some attributes."""
+    parts: dict[tuple[Any, ...], list[Event]] = {}
+    for event in events:
+        parts.setdefault(event.values(attributes), []).append(event)
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A trend, the marks of its events, and how many times it counts."""
+
+    trend: Trend
+    marks: Marks
+    weight: int
+
+
+def _weighted_trends(query: Query, members: list[Event]) -> list[Weighted]:
+    """The trends of one window and group: each counts once, or with AND once for each pair."""
+    partitions = [
+        _partition(query, tuple(events)) for events in _split(members, query.partition).values()
+    ]
+    sides = [
+        {trend: marks for part in partitions for trend, marks in part.trends(branch).items()}
+        for branch in query.branches
+    ]
+    together = {trend: marks for side in sides for trend, marks in side.items()}
+    if query.is_conjunction:
+        one, other = sides
+        weights = {trend: _partners(trend, one, other, together) for trend in together}
+    else:
+        weights = dict.fromkeys(together, 1)
+    return [Weighted(t, marks, weights[t]) for t, marks in together.items() if weights[t]]
+
+
+def _partners(trend: Trend, one: Found, other: Found, together: Found) -> int:
+    """With how many different trends it makes a pair, one from each side."""
+    if trend in one and trend in other:
+        return len(together) - 1
+    return len(other) if trend in one else len(one)
+
+
+# Aggregates
+
+
+def _value(
+    query: Query, number: int, trends: list[Weighted], is_fractional: bool
+) -> int | float | Fraction | None:
+    """The value of an aggregate, given by its number, over at least one trend."""
+    aggregate = query.aggregates[number]
+    if aggregate.function == "COUNT" and not aggregate.places:
+        total = sum(one.weight for one in trends)
+        return total // 2 if query.is_conjunction else total  # a pair is counted by both its trends
+    occurrences = [
+        (event, one.weight)
+        for one in trends
+        for event, mark in zip(one.trend, one.marks, strict=True)
+        if number in mark
+    ]
+    if aggregate.function == "COUNT":
+        return sum(weight for _, weight in occurrences)
+    pairs = [(event.row.get(str(aggregate.attribute)), weight) for event, weight in occurrences]
+    known = [(value, weight) for value, weight in pairs if value is not None]
+    return _of_attribute(aggregate.function, known, is_fractional) if known else None
+
+
+def _of_attribute(
+    function: str, known: list[tuple[Any, int]], is_fractional: bool
+) -> int | float | Fraction:
+    """SUM, AVG, MIN or MAX of values, each with the number of times it occurs."""
+    if function in ("MIN", "MAX"):
+        values: list[int | float] = [value for value, _ in known]
+        return min(values) if function == "MIN" else max(values)
+    total = sum(Fraction(value) * weight for value, weight in known)
+    if function == "AVG":
+        return Fraction(total) / sum(weight for _, weight in known)
+    return Fraction(total) if is_fractional else int(total)
+
+
+def _digits(aggregate: Aggregate, value: int | float | Fraction | None) -> str | None:
+    """The digits of a count or an integer sum."""
+    is_whole = aggregate.function in ("COUNT", "SUM") and isinstance(value, int)
+    return str(value) if is_whole else None

@@ -1,0 +1,354 @@
+"""Running a batch on the machine: memory laid out, words added where integers outgrow them.
+
+In exact mode every partition is first tried with one word for each number. Those that outgrow it are run
+again with more, doubling each time: partitions with small counts never pay for the large ones, and the
+last run costs about as much as all before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hamlet.kernel import numbers
+from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.layout import (
+    C_ATOMS,
+    C_BURSTS,
+    C_EVENTS,
+    C_GLOG,
+    C_GUARD_LOGS,
+    C_LOG,
+    C_LOGS,
+    C_MOST,
+    C_MOST_X,
+    C_SNAPSHOTS,
+    C_STACK,
+    CODE_ARRAYS,
+    COUNTS,
+    HEADER,
+    SCALARS,
+    STATE_ARRAYS,
+)
+from hamlet.kernel.machine import FAR, run
+from hamlet.kernel.trees import Trees, lay_out_trees
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.code import Compiled
+
+_FIRST_RECORDS = 1024
+_FIRST_LOGGED = 64
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a run has done."""
+
+    snapshots: int = 0
+    bursts: int = 0
+    windows: int = 0
+    partitions_redone: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The state of some partitions between two batches, all with numbers of one kind.
+
+    ranges: For each partition its number, two unused entries, and where it begins in the others.
+    """
+
+    ranges: NDArray[np.int64]
+    ints: NDArray[np.int64]
+    numbers: NDArray[Any]
+    extremes: NDArray[np.float64]
+
+    @staticmethod
+    def nothing(is_float: bool, words: int) -> Kept:
+        """No state of any partition."""
+        empty = np.empty((0, 6), np.int64)
+        return Kept(empty, np.empty(0, np.int64), room(0, is_float, words), np.empty(0))
+
+
+def run_batch(compiled: Compiled, batch: EventBatch, is_float: bool) -> tuple[Emission, Counters]:
+    """All windows of all partitions of a batch, closed at its end."""
+    counters = Counters()
+    emissions: list[Emission] = []
+    words = 1
+    while len(batch):
+        ranges = partition_ranges(batch)
+        kept = Kept.nothing(is_float, words)
+        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, is_float, words, counters)
+        emissions.append(emission)
+        if not len(redo):
+            break
+        counters.partitions_redone += len(redo)
+        batch = only_partitions(batch, redo)
+        words = next_words(words)
+    return joined(compiled, emissions, is_float), counters
+
+
+def next_words(words: int) -> int:
+    """How many words numbers get when they have outgrown theirs."""
+    return 2 * words
+
+
+def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
+    """For each partition its number, its first event, the one after its last, and no state."""
+    firsts = np.flatnonzero(np.diff(events.part, prepend=-1))
+    ranges = np.full((len(firsts), 6), -1, np.int64)
+    ranges[:, 0] = events.part[firsts]
+    ranges[:, 1] = firsts
+    ranges[:, 2] = [*firsts[1:], len(events)]
+    return ranges
+
+
+def run_once(
+    compiled: Compiled,
+    events: EventBatch,
+    ranges: NDArray[np.int64],
+    kept: Kept,
+    until: int,
+    is_float: bool,
+    words: int,
+    counters: Counters,
+) -> tuple[Emission, NDArray[np.int32], Kept]:
+    """Run some partitions with numbers of one kind.
+
+    Returns what they emit, the partitions that need a wider kind (of which nothing is emitted), and,
+    with `until` before the end of time, the state of the others.
+    """
+    code = compiled.code
+    most = max(int(code.u_nc.max()), 1)
+    most_x = int(code.u_nx.max())
+    widest = int((code.u_w * code.u_nc).max())
+    trees = lay_out_trees(compiled, events)
+    packed, state = _packed(compiled, trees)
+    units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
+    logs, guard_logs = len(code.log_unit), _guard_logs(compiled)
+    widths = code.u_w[code.log_unit]
+    redo = np.empty(len(ranges), np.int32)
+    state[C_EVENTS], state[C_ATOMS] = len(events), events.letters.shape[1]
+    state[C_STACK], state[C_LOG], state[C_GLOG] = 16, _FIRST_LOGGED, _FIRST_LOGGED
+    state[C_LOGS], state[C_GUARD_LOGS] = logs, guard_logs
+    state[C_MOST], state[C_MOST_X] = most, most_x
+    out_n = np.zeros(1, np.int64)
+    records, v, x, redone, after = run(
+        packed,
+        state,
+        room(compiled.values + widest, is_float, words),
+        np.empty(compiled.extremes, np.float64),
+        np.ones(2 * (lazies + units)),
+        np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), events.weights.dtype),
+        np.empty(stacks * 16, np.int64),
+        np.empty(stacks * 16, np.float64),
+        events.part,
+        events.ts,
+        events.tied,
+        events.letter,
+        _line(events.letters),
+        _line(events.weights),
+        _line(events.extremes),
+        _line(events.previous),
+        _line(events.next),
+        _line(events.columns),
+        code.p_arg,
+        _by_letter(compiled, events.letters),
+        np.empty(3 * logs * _FIRST_LOGGED, np.int64),
+        room(int((widths * code.u_nc[code.log_unit]).sum()) * _FIRST_LOGGED, is_float, words),
+        np.empty(int((widths * code.u_nx[code.log_unit]).sum()) * _FIRST_LOGGED, np.float64),
+        np.empty(3 * guard_logs * _FIRST_LOGGED, np.int64),
+        np.empty(3 * _FIRST_RECORDS, np.int64),
+        room(_FIRST_RECORDS * most, is_float, words),
+        np.empty(_FIRST_RECORDS * most_x, np.float64),
+        out_n,
+        room(trees.numbers, is_float, words),
+        np.empty(trees.extremes, np.float64),
+        trees.places,
+        is_float,
+        until,
+        ranges,
+        kept.ints,
+        kept.numbers,
+        kept.extremes,
+        redo,
+    )
+    n = int(out_n[0])
+    counters.snapshots += int(state[C_SNAPSHOTS])
+    counters.bursts += int(state[C_BURSTS])
+    counters.windows += n
+    records = records[: 3 * n].reshape(n, 3).T
+    x = x[: n * most_x].reshape(n, most_x)
+    v = v[: n * most].reshape((n, most) if words == 1 else (n, most, words))
+    nc = code.u_nc[records[1]]
+    v[np.arange(most)[None, :] >= nc[:, None]] = 0
+    emission = _emission(compiled, records, x, v, is_float)
+    return emission, redo[:redone].copy(), Kept(*after)
+
+
+def _emission(
+    compiled: Compiled,
+    records: NDArray[np.int64],
+    x: NDArray[np.float64],
+    v: NDArray[Any],
+    is_float: bool,
+) -> Emission:
+    x = np.where(np.isfinite(x), x, np.nan)
+    exponents = None
+    if v.ndim == 2:
+        components: NDArray[Any] = v.copy()
+        exponents = np.zeros(v.shape) if is_float else None
+    elif is_float:
+        components, exponents = v[:, :, 0].copy(), v[:, :, 1].copy()
+    else:
+        flat = numbers.integers(v.reshape(-1, v.shape[2]))
+        components = np.empty(len(flat), dtype=object)
+        components[:] = flat
+        components = components.reshape(v.shape[:2])
+    template = compiled.code.u_template[records[1]].astype(np.int32)
+    part = records[0].astype(np.int32)
+    return Emission(part, template, records[2].copy(), components, exponents, x)
+
+
+def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emission:
+    if not parts:
+        most = max(int(compiled.code.u_nc.max()), 1)
+        most_x = int(compiled.code.u_nx.max())
+        return Emission(
+            np.empty(0, np.int32),
+            np.empty(0, np.int32),
+            np.empty(0, np.int64),
+            np.empty((0, most), np.float64 if is_float else np.int64),
+            np.empty((0, most)) if is_float else None,
+            np.empty((0, most_x)),
+        )
+    if len(parts) == 1:
+        return parts[0]
+    exponents = [part.exponents for part in parts if part.exponents is not None]
+    return Emission(
+        np.concatenate([part.part for part in parts]),
+        np.concatenate([part.unit for part in parts]),
+        np.concatenate([part.window for part in parts]),
+        np.concatenate([part.components for part in parts]),
+        np.concatenate(exponents) if exponents else None,
+        np.concatenate([part.extremes for part in parts]),
+    )
+
+
+def room(n: int, is_float: bool, words: int) -> NDArray[Any]:
+    """An array for n numbers of a kind: see numbers.py."""
+    if words == 1:
+        return np.empty(n, np.float64 if is_float else np.int64)
+    return np.empty((n, words), np.float64 if is_float else np.uint64)
+
+
+def _line(array: NDArray[Any]) -> NDArray[Any]:
+    """A table as one line of numbers, row after row."""
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
+    """The events of some partitions."""
+    if len(parts) == len(partition_ranges(events)):
+        return events
+    wanted = np.zeros(int(events.part[-1]) + 1, np.bool_)
+    wanted[parts] = True
+    kept = wanted[events.part]
+    return EventBatch(
+        events.part[kept],
+        events.ts[kept],
+        events.tied[kept],
+        events.letter[kept],
+        events.letters,
+        events.weight_specs,
+        np.ascontiguousarray(events.weights[:, kept]),
+        events.extreme_attributes,
+        np.ascontiguousarray(events.extremes[:, kept]),
+        np.ascontiguousarray(events.previous[:, kept]),
+        np.ascontiguousarray(events.next[:, kept]),
+        events.column_names,
+        np.ascontiguousarray(events.columns[:, kept]),
+    )
+
+
+def _by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """For each letter the ops, guard ops and accumulators of its atoms, in one flat array."""
+    ops: list[list[int]] = []
+    gops: list[list[int]] = []
+    lazy: list[list[int]] = []
+    for letter in letters:
+        atoms = np.flatnonzero(letter)
+        ops.append(sorted(op for atom in atoms for op in compiled.atom_ops[atom]))
+        gops.append([op for atom in atoms for op in compiled.atom_gops[atom]])
+        lazy.append([z for z in (compiled.lazy_of_atom[atom] for atom in atoms) if z >= 0])
+    arrays: list[Any] = []
+    direct = [_is_direct(compiled, *each) for each in zip(ops, gops, strict=True)]
+    for lists in (ops, gops, lazy):
+        arrays.append(np.cumsum([0, *(len(each) for each in lists)]))
+        arrays.append([value for each in lists for value in each])
+    only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
+    return _flat([], [*arrays, direct, only_lazy])
+
+
+def _is_direct(compiled: Compiled, ops: list[int], gops: list[int]) -> int:
+    """Whether an event alone in its time can be added by each op at once."""
+    code = compiled.code
+    units = code.o_unit[ops]
+    rows_only = all(
+        code.o_scan_p[op] == code.o_scan_p[op + 1]
+        and code.o_first_p[op] == code.o_first_p[op + 1]
+        and code.o_log[op] < 0
+        and code.o_tree_p[op] == code.o_tree_p[op + 1]
+        and code.o_leaf_p[op] == code.o_leaf_p[op + 1]
+        and code.o_src_p[op] < code.o_src_p[op + 1]
+        and (code.o_src_cond[code.o_src_p[op] : code.o_src_p[op + 1]] == -1).all()
+        for op in ops
+    )
+    return int(bool(ops) and not gops and rows_only and len(set(units)) == len(units))
+
+
+def _flat(scalars: list[int], arrays: list[Any]) -> NDArray[np.int64]:
+    """Scalars, the offset of each array, and the arrays."""
+    header = len(scalars) + len(arrays)
+    offsets = header + np.cumsum([0, *(len(array) for array in arrays)])[:-1]
+    parts = [np.asarray(part, dtype=np.int64) for part in (scalars, offsets, *arrays)]
+    return np.concatenate(parts)
+
+
+def _guard_logs(compiled: Compiled) -> int:
+    return int(compiled.code.gs_log.max(initial=-1)) + 1
+
+
+def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Code in one array, state in another."""
+    code = compiled.code
+    units, lazies, logs = len(code.u_w), len(code.z_atom), len(code.log_unit)
+    width = code.u_w[code.log_unit] * code.u_nc[code.log_unit]
+    width_x = code.u_w[code.log_unit] * code.u_nx[code.log_unit]
+    arrays = {name.upper(): array for name, array in code._asdict().items()}
+    arrays["LOG_VBASE"] = np.cumsum([0, *width])[:-1]
+    arrays["LOG_XBASE"] = np.cumsum([0, *width_x])[:-1]
+    arrays |= {"T_VBASE": trees.vbase, "T_XBASE": trees.xbase, "T_BITS": trees.bits}
+    sizes = dict.fromkeys(STATE_ARRAYS, units)
+    sizes |= {"S_T_BITS": 2 * len(code.t_unit)}
+    sizes |= {"S_Z_N": lazies, "S_Z_EVENTS": lazies}
+    sizes |= {"S_G_L": len(code.gs_end), "S_G_LT": len(code.gs_end)}
+    sizes |= {"S_G_DONE": len(code.g_unit), "S_G_DONE_T": len(code.g_unit)}
+    sizes |= {"S_LOG_HEAD": logs, "S_LOG_LEN": logs, "S_GLOG_LEN": _guard_logs(compiled)}
+    sizes |= {"S_STACK_LEN": int(code.zx_p[-1])}
+    offsets = COUNTS + np.cumsum([0, *sizes.values()])
+    scalars = {
+        "N_UNITS": units,
+        "N_Z": lazies,
+        "N_SUMS": compiled.sums,
+        "T_BASE": compiled.values,
+        "HAS_ALWAYS": int(code.u_always.any()),
+    }
+    chosen = [arrays[name] for name in CODE_ARRAYS]
+    starts = HEADER + np.cumsum([0, *(len(array) for array in chosen)])[:-1]
+    header = [np.array([scalars[name] for name in SCALARS]), starts, offsets[:-1]]
+    packed = np.concatenate([*header, *chosen]).astype(np.int64)
+    return packed, np.zeros(int(offsets[-1]), np.int64)

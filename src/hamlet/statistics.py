@@ -1,0 +1,60 @@
+"""What a run did: how many events came and took part, how much work there was, where time went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class RunStatistics:
+    """Counts of one run, and the seconds of each stage.
+
+    Attributes:
+        events_in: Rows that were read.
+        events_used: Rows that took part in at least one query.
+        malformed: Rows that could not be read, by reason.
+        late: Rows that came after their windows had closed.
+        bursts: Stretches of events that were executed at once.
+        snapshots: Values that were kept apart for each query at the start of a burst.
+        windows_closed: Windows, of any query, with a result.
+        groups: Groups, of any query, with a result.
+        seconds: Wall time by stage, in the order the stages ran.
+    """
+
+    events_in: int = 0
+    events_used: int = 0
+    malformed: dict[str, int] = field(default_factory=dict)
+    late: int = 0
+    bursts: int = 0
+    snapshots: int = 0
+    windows_closed: int = 0
+    groups: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def events_malformed(self) -> int:
+        """Rows that could not be read, for any reason."""
+        return sum(self.malformed.values())
+
+    def __str__(self) -> str:
+        """The counts in a few lines; what did not occur, and need not be reported, is left out.
+
+        >>> print(RunStatistics(events_in=1200, events_used=900, malformed={"time is text": 2},
+        ...                     windows_closed=3, groups=2, seconds={"read": 0.5, "run": 1.25}))
+        events    1,200 in, 900 used, 2 malformed, 0 late
+        malformed 2 time is text
+        work      0 bursts, 0 snapshots
+        results   3 windows, 2 groups
+        seconds   1.750 (read 0.500, run 1.250)
+        """
+        lines = [
+            f"events    {self.events_in:,} in, {self.events_used:,} used, "
+            f"{self.events_malformed:,} malformed, {self.late:,} late"
+        ]
+        lines += [f"malformed {number:,} {reason}" for reason, number in self.malformed.items()]
+        lines.append(f"work      {self.bursts:,} bursts, {self.snapshots:,} snapshots")
+        lines.append(f"results   {self.windows_closed:,} windows, {self.groups:,} groups")
+        if self.seconds:
+            stages = ", ".join(f"{stage} {took:.3f}" for stage, took in self.seconds.items())
+            lines.append(f"seconds   {sum(self.seconds.values()):.3f} ({stages})")
+        return "\n".join(lines)

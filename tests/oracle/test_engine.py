@@ -1,0 +1,41 @@
+"""The engine against the conformance cases: every expected row, and no other.
+
+Each case runs with both kinds of numbers and every kind of sharing. Would catch any mistake between
+text and table that a small stream shows: a wrong edge, guard, window, group or aggregate, a result
+that sharing changes, digits where there should be none, and a logarithm that is not the value's.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conformance import Case, check_case, engine_rows, load_cases
+
+ALL_CASES = load_cases()
+ABOUT = sorted({case.about for case in ALL_CASES})
+
+
+def check(case: Case, numbers: str, sharing: str) -> None:
+    rows = engine_rows(case.workload, case.events, case.order, numbers=numbers, sharing=sharing)
+    check_case(case, rows, numbers)
+
+
+@pytest.mark.parametrize("sharing", ["always", "never", "dynamic"])
+@pytest.mark.parametrize("numbers", ["exact", "float"])
+@pytest.mark.parametrize("about", ABOUT)
+def test_conformance_cases(about: str, numbers: str, sharing: str) -> None:
+    for case in ALL_CASES:
+        if case.about == about:
+            check(case, numbers, sharing)
+
+
+@pytest.mark.parametrize("numbers", ["exact", "float"])
+def test_a_wrong_row_is_told(numbers: str) -> None:
+    """A comparison that lets everything pass would make this module worthless."""
+    case = next(case for case in ALL_CASES if len(case.expected) > 2)
+    first, *others = engine_rows(case.workload, case.events, case.order, numbers=numbers)
+    moved = first | {"window_start": first["window_start"] + 1}
+
+    for wrong in (others, [first, first, *others], [first | {"value": -1.0}, *others],
+                  [first | {"exact": "-1"}, *others], [moved, *others]):  # fmt: skip
+        with pytest.raises(AssertionError, match=f"case {case.id}"):
+            check_case(case, wrong, numbers)

@@ -1,0 +1,248 @@
+"""Strategies for workloads with streams: text that the binder accepts, events that it looks at.
+
+A query is made from the inside out: a pattern first, then predicates between variables that the
+pattern has and that may meet, then aggregates of variables that no trend binds in two ways. So
+nearly everything that is drawn is a valid workload, and a failing one shrinks clause by clause.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+from hamlet.lang import tree
+from hamlet.lang.bind import bind
+from hamlet.lang.parser import read
+from hamlet.lang.printer import print_pattern
+from hamlet.plan.positions import positions_of
+from hamlet.testing import matchable_patterns, renamed
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from hamlet.plan.query import Place, Query
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+WINDOWS = (
+    "10 s", "4 s", "10 s SLIDE 5 s", "10 s SLIDE 3 s", "7 s SLIDE 2 s", "6 s SLIDE 4 s",
+    "20 s SLIDE 7 s", "2500 ms SLIDE 1500 ms", "1 min", "3 s SLIDE 500 ms",
+)  # fmt: skip
+GROUPINGS = ("", "", "", "GROUPBY g", "GROUPBY d", "GROUPBY d, g")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A workload, a stream, and the order column if there is one."""
+
+    workload: str
+    events: tuple[dict[str, Any], ...]
+    order: str | None
+
+    def __str__(self) -> str:
+        shown = (", ".join(f"{k}={v!r}" for k, v in event.items()) for event in self.events)
+        return "\n".join([f"order column: {self.order}", self.workload, *shown])
+
+
+@st.composite
+def samples(draw: DrawFn, most_events: int = 12) -> Sample:
+    """A workload and a stream of its types."""
+    types = draw(st.sampled_from(["AB", "ABC", "ABCD"]))
+    queries = draw(st.lists(query_texts(types), min_size=1, max_size=4))
+    events = draw(streams(types, most_events))
+    return Sample(";\n".join(queries), tuple(events), draw(st.sampled_from([None, "seq"])))
+
+
+def bound(text: str) -> Query | None:
+    """The query of a text, None where it is refused."""
+    trees, problems = read(text)
+    found, more = bind(trees)
+    return found[0].query if found and not problems and not more else None
+
+
+# Patterns
+
+
+@st.composite
+def _patterns(draw: DrawFn, types: str) -> str:
+    """A pattern as text: with or without AND, places with or without aliases."""
+    pattern = draw(matchable_patterns(types, max_places=5))
+    if draw(st.integers(0, 5)) == 5:
+        sides = (pattern, draw(matchable_patterns(types, max_places=3)))
+        pattern = renamed(tree.AndPattern(sides), 0)[0]
+    return print_pattern(_with_fewer_aliases(draw, pattern))
+
+
+def _with_fewer_aliases(draw: DrawFn, pattern: tree.Pattern) -> tree.Pattern:
+    if isinstance(pattern, tree.TypePattern):
+        return pattern if draw(st.booleans()) else replace(pattern, alias=None)
+    if isinstance(pattern, tree.KleenePattern | tree.NotPattern):
+        return replace(pattern, body=_with_fewer_aliases(draw, pattern.body))
+    items = tuple(_with_fewer_aliases(draw, item) for item in pattern.items)
+    return replace(pattern, items=items)
+
+
+# Queries
+
+
+@st.composite
+def query_texts(draw: DrawFn, types: str) -> str:
+    """A query as text."""
+    pattern = draw(_patterns(types))
+    plain = bound(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 1 s")
+    if plain is None:  # too many ways to match
+        pattern = types[0]
+        plain = bound(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 1 s")
+    assert plain is not None
+    parts = draw(st.lists(_locals(plain), max_size=2))
+    adjacent = _adjacent(plain)
+    if adjacent:
+        parts += draw(st.lists(_edges(adjacent), max_size=3))
+    parts += draw(st.sampled_from([[], [], [], ["[d]"], ["[d, g]"]]))
+    where = f"\nWHERE {' AND '.join(parts)}" if parts else ""
+    items = dict.fromkeys(draw(st.lists(_aggregates(plain, pattern), min_size=1, max_size=4)))
+    grouping, window = draw(st.sampled_from(GROUPINGS)), draw(st.sampled_from(WINDOWS))
+    return f"RETURN {', '.join(items)}\nPATTERN {pattern}{where}\n{grouping} WITHIN {window}"
+
+
+def _names(place: Place) -> list[str]:
+    return [place.type] if place.alias is None else [place.alias, place.type]
+
+
+def _adjacent(query: Query) -> list[tuple[str, str]]:
+    """Variables of which the second may directly follow the first; inside NOT only alone."""
+    found: dict[tuple[str, str], None] = {}
+    for each in (*query.branches, *query.negations):
+        for p, q in sorted(positions_of(each).follow):
+            one, other = query.places[p], query.places[q]
+            for pair in ((a, b) for a in _names(one) for b in _names(other)):
+                if one.negation is None or pair[0] == pair[1]:
+                    found[pair] = None
+    return list(found)
+
+
+@st.composite
+def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
+    places = [place for place in query.places if place.negation is None]
+    place = draw(st.sampled_from(places))
+    variable = draw(st.sampled_from(_names(place)))
+    function = draw(st.sampled_from(["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX"]))
+    attribute = draw(st.sampled_from(["x", "y", "z"]))
+    shape = {"COUNT(*)": "COUNT(*)", "COUNT": "COUNT({})"}.get(
+        function, f"{function}({{}}.{attribute})"
+    )
+    item = shape.format(variable)
+    if variable != place.type and bound(f"RETURN {item} PATTERN {pattern} WITHIN 1 s") is None:
+        return shape.format(place.type)  # one event may or may not be the alias
+    return item
+
+
+# Predicates
+
+_NUMBERS = ("0", "1", "2", "-1", "0.5", "0.3", "1e3")
+_TEXTS = ("'u'", "'v'", "''", "'é'")
+
+
+def _filled(shapes: tuple[str, ...], **blanks: SearchStrategy[str]) -> SearchStrategy[str]:
+    """One of some shapes, with its blanks filled in."""
+    pieces = {
+        "op": st.sampled_from(COMPARISONS),
+        "op2": st.sampled_from(COMPARISONS),
+        "n": st.sampled_from(_NUMBERS),
+        "t": st.sampled_from(_TEXTS),
+        "a": st.sampled_from("xyz"),
+        "b": st.sampled_from("xyz"),
+        "sign": st.sampled_from("+-"),
+    }
+    return st.builds(lambda shape, values: shape.format(**values),
+                     st.sampled_from(shapes), st.fixed_dictionaries(pieces | blanks))  # fmt: skip
+
+
+_LOCAL = (
+    "{v}.{a} {op} {n}",
+    "{v}.{a} {op} {v}.{b}",
+    "{v}.s {op} {t}",
+    "{v}.s IN ('u', 'w')",
+    "{v}.x NOT IN (1, 2, NULL)",
+    "{v}.{a} IS NULL",
+    "{v}.{a} IS NOT NULL",
+    "{v}.p",
+    "NOT {v}.p",
+    "({v}.{a} {op} {n} OR {v}.s {op2} {t})",
+    "NOT ({v}.{a} {op} {n} AND {v}.p)",
+    "{v}.x % 2 {op} {n}",
+    "{v}.{a} / {v}.{b} {op} {n}",
+)
+
+_EDGE = (
+    # ordered as they stand
+    "{v}.{a} {op} {w}.{b}",
+    "{v}.{a} {op} {w}.{a}",
+    "{w}.{a} {op} {v}.{a}",
+    "{v}.s {op} {w}.s",
+    "{v}.p {op} {w}.p",
+    "{v}.{a} * 2 {op} {w}.{b} - 1",
+    # rearranged
+    "{w}.{a} - {v}.{b} {op} {n}",
+    "{v}.{a} + {w}.{b} {op} {n}",
+    "{v}.{a} - {w}.{b} {op} {v}.{b} {sign} {n}",
+    "{v}.{a} {op} {w}.{a} {sign} {n} - {v}.{b}",
+    # general
+    "({v}.{a} {op} {w}.{a} OR {v}.s {op2} {w}.s)",
+    "({v}.{a} {op} {w}.{b} AND {v}.p OR {w}.{a} {op2} {n})",
+    "NOT {v}.{a} {op} {w}.{b}",
+    "{v}.{a} * {w}.{b} {op} {n}",
+    "{v}.{a} / {w}.{b} {op} {n}",
+    "{v}.x % {w}.x {op} {n}",
+    "{v}.x + {w}.x IN (1, 2, -1)",
+    "{v}.{a} + {w}.{b} IS NULL",
+    "({v}.s = {w}.s) IS NOT NULL",
+    "({v}.s {op} {w}.s OR {v}.p = {w}.p OR {w}.x IS NULL)",
+)  # fmt: skip
+
+
+def _locals(query: Query) -> SearchStrategy[str]:
+    names = sorted({name for place in query.places for name in _names(place)})
+    return _filled(_LOCAL, v=st.sampled_from(names))
+
+
+@st.composite
+def _edges(draw: DrawFn, adjacent: list[tuple[str, str]]) -> str:
+    v, w = draw(st.sampled_from(adjacent))
+    has_next = v == w or draw(st.booleans())
+    return draw(_filled(_EDGE, v=st.just(v), w=st.just(f"NEXT({w})" if has_next else w)))
+
+
+# Streams
+
+
+def streams(types: str, most_events: int) -> SearchStrategy[list[dict[str, Any]]]:
+    """Rows in any order: ties, times below zero and between seconds, nulls, missing attributes."""
+    whole, halves = st.integers(-4, 14), st.integers(-8, 28).map(lambda half: half / 2)
+    return st.sampled_from([whole, whole, halves]).flatmap(
+        lambda times: st.lists(_events(types, times), max_size=most_events)
+    )
+
+
+def may_be_null(values: SearchStrategy[Any]) -> SearchStrategy[Any]:
+    return st.one_of(values, values, values, st.none())
+
+
+def _events(types: str, times: SearchStrategy[float]) -> SearchStrategy[dict[str, Any]]:
+    tenths = st.integers(-12, 12).map(lambda tenth: tenth / 10)
+    required = {
+        "type": st.sampled_from([*types, *types, "other"]),
+        "time": times,
+        "x": may_be_null(st.integers(-2, 3)),
+        "y": may_be_null(st.one_of(tenths, st.sampled_from([0.25, -0.0, 1e-3, 3.0, 1e16]))),
+        "g": may_be_null(st.sampled_from("uv")),
+        "d": st.integers(1, 2),
+        "seq": may_be_null(st.integers(0, 2)),
+    }
+    optional = {
+        "z": st.one_of(st.integers(-3, 3), st.sampled_from([2**53 + 1, 2**62, -(2**62) - 1])),
+        "s": may_be_null(st.sampled_from(["u", "v", "w", "", "é"])),
+        "p": may_be_null(st.booleans()),
+    }
+    return st.fixed_dictionaries(required, optional=optional)

@@ -1,0 +1,207 @@
+"""The documents tell the truth: code runs, files exist, and the error codes are all there.
+
+A Python block is run and prints the text block that follows it (blocks with `>>>` are doctests).
+In a console block each line after `$` is run and prints the lines below it. A workload block is
+accepted. Blocks marked `sh` set things up and are not run.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from hamlet import Workload
+from hamlet.lang.parser import _NEEDED
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "hamlet"
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL_DOCUMENTS = [*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+KINDS = {"python", "text", "console", "hql", "sh"}
+SUFFIXES = "md|py|hql|lark|toml|txt|svg|json"
+
+
+class Block(NamedTuple):
+    """A fenced block of a document."""
+
+    document: Path
+    line: int
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.document.name}:{self.line}"
+
+
+def blocks_of(document: Path) -> list[Block]:
+    text = document.read_text(encoding="utf-8")
+    return [
+        Block(document, text.count("\n", 0, found.start()) + 1, found[1], found[2])
+        for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    ]
+
+
+BLOCKS = [block for document in DOCUMENTS for block in blocks_of(document)]
+
+
+def blocks(kind: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind == kind], ids=str)
+
+
+def test_every_block_says_what_it_is():
+    assert {block.kind for block in BLOCKS} <= KINDS
+    assert {"python", "console", "hql"} <= {block.kind for block in BLOCKS}
+
+
+# Code
+
+
+@blocks("python")
+def test_python_prints_what_the_document_says(block: Block, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    if ">>>" in block.text:
+        test = doctest.DocTestParser().get_doctest(block.text, {}, str(block), None, block.line)
+        assert doctest.DocTestRunner().run(test).failed == 0
+        return
+    printed = io.StringIO()
+
+    with contextlib.redirect_stdout(printed):
+        exec(compile(block.text, str(block), "exec"), {})
+
+    after = BLOCKS[BLOCKS.index(block) + 1]
+    assert after.kind == "text", f"{block} is followed by what it prints"
+    assert printed.getvalue() == after.text
+
+
+@blocks("console")
+def test_commands_print_what_the_document_says(block: Block):
+    commands = re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)
+    assert commands
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+    for command, expected in commands:
+        left = subprocess.run(
+            ["bash", "-c", command],
+            cwd=ROOT,
+            env={**os.environ, "PATH": path, "PYTHONUTF8": "1", "COLUMNS": "80"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
+        assert left.stdout == expected, command
+
+
+@blocks("hql")
+def test_workloads_are_accepted(block: Block):
+    assert Workload.parse(block.text, name=str(block)).queries
+
+
+# Facts
+
+
+def test_the_picture_is_that_of_the_example():
+    # The name is the path as it is typed on the command line.
+    example = "examples/ridesharing.hql"
+    text = (ROOT / example).read_text(encoding="utf-8")
+
+    svg = Workload.parse(text, name=example).explain("merged", format="svg")
+
+    shown = (ROOT / "docs" / "pictures" / "ridesharing.svg").read_text(encoding="utf-8")
+    assert svg == shown, "make it again with hamlet explain --stage merged --format svg --out"
+
+
+def test_the_table_of_what_is_shared_is_that_of_the_example():
+    description = Workload.load(ROOT / "examples" / "ridesharing.hql").describe()
+    (one,) = description["sets"]
+    templates = {template["name"]: template for template in description["templates"]}
+    own = [templates[name] for query in description["queries"] for name in query["templates"]]
+    loops = [e for t in own for e in t["edges"] if e["from"] == e["to"] == "Travel"]
+    states = sum(len(template["states"]) for template in description["templates"])
+
+    rows = [
+        f"| loops over `Travel` | {len(loops)} | {sum(e['shared'] for e in one['edges'])} |",
+        "| steps from one event to the next | "
+        f"{sum(len(t['edges']) for t in own)} | {len(one['edges'])} |",
+        f"| tests of type and condition on an event | {states} | {len(description['atoms'])} |",
+        f"| panes of {one['pane']} |",
+    ]
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for row in rows:
+        assert row in readme
+
+
+def codes_of_the_sources() -> set[str]:
+    """Every error code: the hyphenated words in the sources of the language, and missing-CLAUSE."""
+    texts = {
+        node.value
+        for path in (SOURCES / "lang").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    codes = {text for text in texts if re.fullmatch(r"[a-z]+(-[a-z]+)+", text)}
+    return codes | {f"missing-{keyword.lower()}" for keyword in _NEEDED}
+
+
+def test_the_language_reference_has_every_error_code_and_no_other():
+    text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    table = text[text.index("| code | what is wrong |") :]
+
+    listed = re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE)
+
+    assert len(listed) == len(set(listed))
+    assert set(listed) == codes_of_the_sources()
+
+
+def test_the_codes_of_refused_workloads_are_listed():
+    text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    shown = re.findall(r"\[([a-z]+(?:-[a-z]+)+)\]$", text, re.MULTILINE)
+
+    assert shown
+    assert set(shown) <= codes_of_the_sources()
+
+
+# Files
+
+
+@pytest.mark.parametrize("document", ALL_DOCUMENTS, ids=lambda path: path.name)
+def test_every_file_that_is_named_exists(document: Path):
+    text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.M | re.S)
+    links = [found.split("#")[0] for found in re.findall(r"\]\(([^)\s]+)\)", text)]
+    words = [word for quoted in re.findall(r"`([^`\n]+)`", text) for word in quoted.split()]
+    paths = [w for w in words if re.fullmatch(rf"[\w./-]+(\.({SUFFIXES})|/)", w)]
+
+    for link in filter(None, links):
+        assert (document.parent / link).exists(), link
+    for path in paths:
+        # What `make demo` writes is not there before.
+        assert path == "demo/" or (ROOT / path).exists() or (SOURCES / path).exists(), path
+
+
+@pytest.mark.parametrize("document", ALL_DOCUMENTS, ids=lambda path: path.name)
+def test_links_inside_documents_lead_to_a_heading(document: Path):
+    text = document.read_text(encoding="utf-8")
+
+    for file, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", text):
+        target = (document.parent / file if file else document).read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.+)$", target, re.MULTILINE)
+        assert anchor in [heading.lower().replace(" ", "-") for heading in headings]
+
+
+def test_every_module_of_the_pipeline_is_in_the_architecture():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+    for package in ("lang", "plan", "explain"):
+        for module in (SOURCES / package).glob("[a-z]*.py"):
+            assert f"`{package}/{module.name}`" in text

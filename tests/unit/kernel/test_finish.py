@@ -1,0 +1,754 @@
+"""Emissions that are worked out by hand or by brute force, against the rows that must come out.
+
+Trends are written down one by one and added up with Python's fractions; for AND every pair is
+visited. The conformance cases are run too, with the reference in the place of a kernel. Would catch
+a group that is not added up, a wrong AND, a lost digit, an overflow, a rounding that depends on the
+size of numbers, and a null or a logarithm in the wrong place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hamlet import Workload
+from hamlet.kernel import finish as finish_module
+from hamlet.kernel.base import Emission, components_of
+from hamlet.kernel.finish import Answer, Groups, Integers, Wides, digits_of, finish
+from hamlet.kernel.reference import Event, Partition
+from hamlet.plan.program import Role, compile_set
+
+if TYPE_CHECKING:
+    from hamlet.plan.query import Query
+
+CASES = Path(__file__).parents[2] / "cases" / "conformance.jsonl"
+# Digits of fractional attributes in these tests: every value used is below 2**70 and has them all.
+FRACTIONAL = (30, -10, -50, -90)
+
+AGGREGATES = (
+    "COUNT(*), COUNT(A), SUM(A.i), AVG(A.i), SUM(A.f), AVG(A.f), MIN(A.i), MAX(A.f), MAX(A.i)"
+)
+
+
+# Building emissions
+
+
+@dataclass(frozen=True)
+class Found:
+    """Totals of one unit over one partition and window: numbers of trends, sums, extremes."""
+
+    part: int
+    unit: int
+    window: int
+    components: list[int | Fraction]
+    extremes: list[float]
+
+
+def emission_of(records: list[Found], width: int, extremes: int, form: str) -> Emission:
+    """An emission as a kernel would give it: "int64", "object" or "float"."""
+    padded = [[*r.components, *[0] * (width - len(r.components))] for r in records]
+    shape = (len(records), width)
+    exponents = None
+    if form == "float":
+        components = np.array([[float(v) for v in row] for row in padded]).reshape(shape)
+        # Any exponent will do as long as the value is the same.
+        exponents = np.array([[(i + j) % 2 for j in range(width)] for i in range(len(records))])
+        exponents = exponents.reshape(shape).astype(np.float64)
+        components = np.ldexp(components, (-512 * exponents).astype(np.int32))
+    else:
+        dtype: Any = np.int64 if form == "int64" else object
+        components = np.empty(shape, dtype=dtype)
+        for i, row in enumerate(padded):
+            components[i] = [int(value) for value in row]
+    return Emission(
+        part=np.array([r.part for r in records], np.int32),
+        unit=np.array([r.unit for r in records], np.int32),
+        window=np.array([r.window for r in records], np.int64),
+        components=components,
+        exponents=exponents,
+        extremes=np.array(
+            [[*r.extremes, *[math.nan] * (extremes - len(r.extremes))] for r in records]
+        ).reshape(len(records), extremes),
+    )
+
+
+Occurrence = dict[str, Any]  # the attributes of one event of a trend
+Trend = tuple[Occurrence, ...]
+
+
+def components_for(
+    query: Query,
+    trends: list[tuple[Trend, tuple[tuple[int, ...], ...]]],
+    digits: dict[str, tuple[int, ...]],
+) -> list[int | Fraction]:
+    """The components of trends, each with the numbers of the aggregates that count its events."""
+    functions = [
+        ("COUNT_OF" if a.function == "COUNT" and a.places else a.function, a.attribute)
+        for a in query.aggregates
+    ]
+    sums: list[int | Fraction] = [len(trends)]
+    for component in components_of(functions, digits):
+        total: int | Fraction = 0
+        for trend, marks in trends:
+            for event, mark in zip(trend, marks, strict=True):
+                if component.aggregate in mark:
+                    total += weight(event, component.weight, digits)
+        sums.append(total)
+    return sums
+
+
+def weight(event: Occurrence, what: Any, digits: dict[str, tuple[int, ...]]) -> int | Fraction:
+    if what.kind == "one":
+        return 1
+    value = event.get(what.attribute)
+    if value is None:
+        return 0
+    if what.kind == "present":
+        return 1
+    if digits[what.attribute] == (0,):
+        return Fraction(value)
+    return split(Fraction(value), digits[what.attribute])[what.digit]
+
+
+def split(value: Fraction, exponents: tuple[int, ...]) -> list[int]:
+    """Integer digits with value = sum of digit * 2**exponent; the lower ones are never negative."""
+    found = []
+    for exponent in exponents:
+        digit = math.floor(value / Fraction(2) ** exponent)
+        value -= digit * Fraction(2) ** exponent
+        found.append(digit)
+    assert value == 0
+    return found
+
+
+def extremes_for(query: Query, trends: list[tuple[Trend, Any]]) -> list[float]:
+    found = []
+    for number, aggregate in enumerate(query.aggregates):
+        if aggregate.function in ("MIN", "MAX"):
+            values = [
+                event[aggregate.attribute]
+                for trend, marks in trends
+                for event, mark in zip(trend, marks, strict=True)
+                if number in mark and event.get(aggregate.attribute) is not None
+            ]
+            pick = min if aggregate.function == "MIN" else max
+            found.append(float(pick(values)) if values else math.nan)
+    return found
+
+
+# Reading answers
+
+
+def rows_of(workload: Workload, answers: tuple[Answer, ...]) -> dict[tuple[Any, ...], Any]:
+    """(query, window start in us, group, aggregate) to (value, log10, exact)."""
+    rows = {}
+    for answer in answers:
+        query = workload.queries[answer.query]
+        for row in answer.rows.to_pylist():
+            for i, aggregate in enumerate(query.aggregates):
+                key = query.name, row["window_start"], row["group"], aggregate.name
+                assert key not in rows
+                rows[key] = row[f"value.{i}"], row[f"log10.{i}"], row[f"exact.{i}"]
+    return rows
+
+
+def check(found: tuple[Any, Any, Any], true: int | Fraction | None, is_whole: bool) -> None:
+    """A cell in exact mode: correctly rounded, with its logarithm and digits."""
+    value, log10, exact = found
+    if true is None:
+        assert found == (None, None, None)
+        return
+    assert value == rounded(true)
+    assert exact == (digits_of(int(true)) if is_whole else None)
+    check_log10(log10, true)
+
+
+def check_close(found: tuple[Any, Any, Any], true: int | Fraction | None, scale: Any) -> None:
+    """A cell in float mode: `scale` is the sum of absolute values (over the same divisor)."""
+    value, log10, exact = found
+    assert exact is None
+    if true is None:
+        assert (value, log10) == (None, None)
+        return
+    assert abs(Fraction(value) - true) <= Fraction(scale) / 10**12
+    assert (log10 is not None) == (value > 0)
+
+
+def check_log10(log10: float | None, true: int | Fraction) -> None:
+    if true <= 0:
+        assert log10 is None
+        return
+    top, bottom = Fraction(true).as_integer_ratio()
+    expected = math.log10(top) - math.log10(bottom)
+    assert log10 == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def rounded(true: int | Fraction) -> float:
+    try:
+        return float(true)
+    except OverflowError:
+        return math.inf if true > 0 else -math.inf
+
+
+# One query, trends by the dozen
+
+
+def one_query(pattern: str) -> tuple[Workload, Any]:
+    workload = Workload.parse(
+        f"RETURN {AGGREGATES} PATTERN {pattern} WHERE [p] GROUPBY g WITHIN 10 s SLIDE 5 s"
+    )
+    return workload, compile_set(workload.plan, workload.plan.sets[0])
+
+
+PLAIN, CONJUNCTION = one_query("A+"), one_query("A+ AND SEQ(A, (A OR B)+)")
+
+integers = st.none() | st.integers(-(2**40), 2**40)
+fractions_ = st.none() | st.integers(-(2**45), 2**45).map(lambda n: n / 2**20)
+occurrences = st.fixed_dictionaries({"i": integers, "f": fractions_})
+trends = st.lists(occurrences, min_size=1, max_size=3).map(tuple)
+# By (partition, window): trends, each with whether P matches it (first bit) and Q (second bit).
+streams = st.dictionaries(
+    st.tuples(st.integers(0, 3), st.integers(-1, 1)),
+    st.lists(st.tuples(trends, st.integers(1, 3)), min_size=1, max_size=4),
+    max_size=6,
+)
+GROUP_OF = [0, 1, 0, 1]
+GROUPS = Groups(
+    np.array(GROUP_OF, np.int32), ['{"g": "x"}', '{"g": "y"}'], {"g": pa.array(["x", "y"])}
+)
+
+
+def run(
+    workload: Workload, program: Any, stream: Any, form: str
+) -> dict[tuple[Any, ...], tuple[Any, Any, Any]]:
+    """The rows of a query whose trends are given."""
+    query = workload.queries[0]
+    digits = {"i": (0,), "f": (0,) if form == "float" else FRACTIONAL}
+    bits = {Role.PATTERN: 1, Role.SECOND: 2, Role.BOTH: 3}
+    everywhere = tuple(n for n, a in enumerate(query.aggregates) if a.places)
+    records = []
+    for unit, role in enumerate(program.template_role.tolist()):
+        for (part, window), found in stream.items():
+            mine = [
+                (trend, (everywhere,) * len(trend))
+                for trend, sides in found
+                if not query.is_conjunction or sides & bits[role] == bits[role]
+            ]
+            if mine:
+                components = components_for(query, mine, digits)
+                records.append(Found(part, unit, window, components, extremes_for(query, mine)))
+    width = 1 + max((len(r.components) - 1 for r in records), default=20)
+    emission = emission_of(records, width, 3, form)
+    answers = finish(
+        workload.plan,
+        program,
+        emission,
+        digits=digits,
+        is_integer={"i": True, "f": False},
+        groups=[GROUPS],
+    )
+    return rows_of(workload, answers)
+
+
+def expected(stream: Any, is_conjunction: bool) -> dict[tuple[int, str], list[list[Occurrence]]]:
+    """By window start and group: the events of each trend, or of both trends of each pair."""
+    together: dict[tuple[int, str], list[tuple[Trend, int]]] = {}
+    for (part, window), found in stream.items():
+        key = window * 5_000_000, GROUPS.json[GROUP_OF[part]]
+        together.setdefault(key, []).extend(found)
+    if not is_conjunction:
+        return {key: [list(trend) for trend, _ in found] for key, found in together.items()}
+    pairs = {
+        key: [
+            [*one, *other]
+            for (one, a), (other, b) in combinations(found, 2)
+            if (a & 1 and b & 2) or (a & 2 and b & 1)
+        ]
+        for key, found in together.items()
+    }
+    return {key: found for key, found in pairs.items() if found}
+
+
+def known(units: list[list[Occurrence]], attribute: str) -> list[Fraction]:
+    values = [event[attribute] for unit in units for event in unit]
+    return [Fraction(value) for value in values if value is not None]
+
+
+@pytest.mark.parametrize("pattern", ["plain", "conjunction"])
+@pytest.mark.parametrize("form", ["int64", "object"])
+@settings(max_examples=150, deadline=None)
+@given(stream=streams)
+def test_exact_rows_are_those_of_every_trend_or_pair(form: str, pattern: str, stream: Any) -> None:
+    workload, program = PLAIN if pattern == "plain" else CONJUNCTION
+
+    rows = run(workload, program, stream, form)
+
+    wanted = expected(stream, pattern == "conjunction")
+    assert {key[1:3] for key in rows} == set(wanted)
+    for (window, group), units in wanted.items():
+        cell = {name: rows["q1", window, group, name] for name in _names(workload)}
+        i, f = known(units, "i"), known(units, "f")
+        check(cell["COUNT(*)"], len(units), True)
+        check(cell["COUNT(A)"], sum(map(len, units)), True)
+        check(cell["SUM(A.i)"], sum(i) if i else None, True)
+        check(cell["AVG(A.i)"], Fraction(sum(i)) / len(i) if i else None, False)
+        check(cell["SUM(A.f)"], sum(f) if f else None, False)
+        check(cell["AVG(A.f)"], Fraction(sum(f)) / len(f) if f else None, False)
+        check(cell["MIN(A.i)"], min(i, default=None), False)
+        check(cell["MAX(A.i)"], max(i, default=None), False)
+        check(cell["MAX(A.f)"], max(f, default=None), False)
+
+
+@pytest.mark.parametrize("pattern", ["plain", "conjunction"])
+@settings(max_examples=150, deadline=None)
+@given(stream=streams)
+def test_float_rows_are_close_to_those_of_every_trend_or_pair(pattern: str, stream: Any) -> None:
+    workload, program = PLAIN if pattern == "plain" else CONJUNCTION
+
+    rows = run(workload, program, stream, "float")
+
+    wanted = expected(stream, pattern == "conjunction")
+    assert {key[1:3] for key in rows} == set(wanted)
+    for (window, group), units in wanted.items():
+        cell = {name: rows["q1", window, group, name] for name in _names(workload)}
+        check_close(cell["COUNT(*)"], len(units), len(units))
+        check_close(cell["COUNT(A)"], sum(map(len, units)), sum(map(len, units)))
+        for attribute in "if":
+            values = known(units, attribute)
+            scale = sum(map(abs, values))
+            mean = Fraction(sum(values)) / len(values) if values else None
+            check_close(cell[f"SUM(A.{attribute})"], sum(values) if values else None, scale)
+            check_close(cell[f"AVG(A.{attribute})"], mean, scale / max(1, len(values)))
+        check_close(cell["MIN(A.i)"], min(known(units, "i"), default=None), 0)
+
+
+def _names(workload: Workload) -> list[str]:
+    return [aggregate.name for aggregate in workload.queries[0].aggregates]
+
+
+@pytest.mark.parametrize("form", ["int64", "object", "float"])
+def test_no_records_give_no_rows_with_all_columns(form: str) -> None:
+    for workload, program in (PLAIN, CONJUNCTION):
+        digits = {"i": (0,), "f": (0,)}
+        emission = emission_of([], 12, 3, form)
+
+        (answer,) = finish(
+            workload.plan,
+            program,
+            emission,
+            digits=digits,
+            is_integer={"i": True, "f": False},
+            groups=[GROUPS],
+        )
+
+        assert answer.rows.num_rows == 0
+        assert answer.rows.schema.field("key.0").type == pa.string()
+        assert answer.rows.num_columns == 3 + 3 * len(workload.queries[0].aggregates)
+
+
+# Large numbers
+
+
+def counted(
+    workload: Workload, counts: dict[int, int], form: str = "object", extremes: int = 0
+) -> dict[tuple[Any, ...], Any]:
+    """COUNT(*) of one query with the given number of trends for each unit."""
+    program = compile_set(workload.plan, workload.plan.sets[0])
+    records = [Found(0, unit, 0, [count], []) for unit, count in counts.items() if count]
+    emission = emission_of(records, 1, extremes, form)
+    groups = [Groups(np.zeros(1, np.int32), ["{}"], {})]
+    answers = finish(workload.plan, program, emission, digits={}, is_integer={}, groups=groups)
+    return rows_of(workload, answers)
+
+
+def test_a_count_of_thirty_thousand_digits_is_exact() -> None:
+    workload = Workload.parse("RETURN COUNT(*) PATTERN A+ WITHIN 10 s")
+
+    ((value, log10, exact),) = counted(workload, {0: 2**100_000 - 1}).values()
+
+    assert value == math.inf
+    assert log10 == pytest.approx(100_000 * math.log10(2), rel=1e-15)
+    assert len(exact) == 30_103
+    assert exact.endswith(str((2**100_000 - 1) % 10**50))
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "b", "pairs"),
+    [(1, 1, 1, 0), (1, 1, 0, 1), (2, 1, 1, 1), (2, 2, 2, 1), (3, 0, 0, 0), (5, 4, 3, 14)],
+)
+@pytest.mark.parametrize("form", ["int64", "object", "float"])
+def test_pairs_of_small_counts(form: str, p: int, q: int, b: int, pairs: int) -> None:
+    workload = Workload.parse("RETURN COUNT(*) PATTERN A+ AND SEQ(A, A+) WITHIN 10 s")
+    c1, c2 = p - b, q - b
+
+    rows = counted(workload, {0: p, 1: q, 2: b}, form)
+
+    assert pairs == c1 * c2 + c1 * b + c2 * b + b * (b - 1) // 2
+    assert [value for value, _, _ in rows.values()] == ([pairs] if pairs else [])
+
+
+def test_pairs_of_counts_near_two_to_the_63_do_not_wrap_around() -> None:
+    workload = Workload.parse("RETURN COUNT(*) PATTERN A+ AND SEQ(A, A+) WITHIN 10 s")
+    p, q, b = 2**63 - 1, 2**62 + 5, 2**62 + 1
+
+    ((_, _, exact),) = counted(workload, {0: p, 1: q, 2: b}, "int64").values()
+
+    assert exact == str(p * q - b * (b + 1) // 2)
+
+
+def test_partitions_near_two_to_the_63_are_added_up_without_wrapping_around() -> None:
+    column = Integers(np.array([2**63 - 1, 2**63 - 1, 5, -(2**63), -(2**63)], np.int64))
+
+    found = column.added_up(np.array([0, 2, 3]))
+
+    assert found.values.tolist() == [2**64 - 2, 5, -(2**64)]
+
+
+wide_numbers = st.tuples(
+    st.floats(-1, 1, allow_nan=False).filter(lambda m: m == 0 or abs(m) > 1e-3),
+    st.integers(-8, 8),  # up to 2**4096; larger fractions would be slow to compare with
+)
+
+
+def as_wides(numbers: list[tuple[float, int]]) -> Wides:
+    mantissas, exponents = zip(*numbers, strict=True)
+    return Wides.of(np.array(mantissas, np.float64), np.array(exponents, np.float64))
+
+
+def true_value(number: Wides, at: int) -> Fraction:
+    mantissa = float(number.mantissa[at])
+    return Fraction(mantissa) * Fraction(2) ** int(number.exponent[at]) if mantissa else Fraction()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(wide_numbers, wide_numbers), min_size=1, max_size=4))
+def test_arithmetic_on_wide_numbers_is_right_at_any_magnitude(pairs: Any) -> None:
+    ones, others = as_wides([one for one, _ in pairs]), as_wides([other for _, other in pairs])
+
+    plus, times, over = ones + others, ones * others, ones.over(others)
+    added = ones.added_up(np.array([0]))
+
+    tiny = Fraction(1, 10**15)
+    values = [true_value(ones, at) for at in range(len(pairs))]
+    for at, a in enumerate(values):
+        b = true_value(others, at)
+        assert abs(true_value(plus, at) - (a + b)) <= tiny * (abs(a) + abs(b))
+        assert abs(true_value(times, at) - a * b) <= tiny * abs(a * b)
+        assert abs(true_value(over, at) * b - (a if b else 0)) <= tiny * abs(a)
+        assert ones.value()[at] == pytest.approx(rounded(a), rel=1e-15)
+        assert np.isfinite(ones.log10()[at]) == (a > 0)
+    assert abs(true_value(added, 0) - sum(values)) <= tiny * sum(map(abs, values))
+
+
+@pytest.mark.parametrize("form", ["object", "float"])
+def test_an_average_of_astronomically_large_numbers_is_right(form: str) -> None:
+    """SUM 5 * 2**100000 and -3 * 2**100000 over 2**100001 occurrences."""
+    workload = Workload.parse("RETURN SUM(A.i), AVG(A.i) PATTERN A+ GROUPBY g WITHIN 10 s")
+    program = compile_set(workload.plan, workload.plan.sets[0])
+    huge = 2**100_000
+    emission = emission_of(
+        [
+            Found(0, 0, 0, [2 * huge, 2 * huge, 5 * huge, 2 * huge, 5 * huge], []),
+            Found(1, 0, 0, [2 * huge, 2 * huge, -3 * huge, 2 * huge, -3 * huge], []),
+        ],
+        5,
+        0,
+        "object",
+    )
+    if form == "float":
+        sizes = np.array([[2, 2, 5, 2, 5], [2, 2, -3, 2, -3]]) * 2.0 ** (100_000 % 512)
+        emission = Emission(
+            emission.part,
+            emission.unit,
+            emission.window,
+            sizes,
+            np.full((2, 5), 100_000.0 // 512),
+            emission.extremes,
+        )
+
+    (answer,) = finish(
+        workload.plan,
+        program,
+        emission,
+        digits={"i": (0,)},
+        is_integer={"i": True},
+        groups=[GROUPS],
+    )
+
+    rows = rows_of(workload, (answer,))
+    positive, negative = (rows["q1", 0, group, "SUM(A.i)"] for group in GROUPS.json)
+    assert (positive[0], negative[0]) == (math.inf, -math.inf)
+    assert positive[1] == pytest.approx(math.log10(5) + 100_000 * math.log10(2), rel=1e-14)
+    assert negative[1] is None
+    if form == "object":
+        assert (positive[2], negative[2]) == (digits_of(5 * huge), digits_of(-3 * huge))
+    assert [rows["q1", 0, group, "AVG(A.i)"][0] for group in GROUPS.json] == [2.5, -1.5]
+
+
+# Rounding
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    parts=st.lists(
+        st.tuples(
+            st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-9, 9)),
+            st.integers(-300, 300),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    divisor=st.one_of(st.integers(1, 10), st.integers(1, 2**63 - 1)),
+)
+def test_quotients_round_correctly_on_every_path(
+    parts: list[tuple[int, int]], divisor: int
+) -> None:
+    true = sum((digit * Fraction(2) ** exponent for digit, exponent in parts), Fraction()) / divisor
+
+    for dtype in (np.int64, object):
+        columns = [(Integers(np.array([digit, 0], dtype)), e) for digit, e in parts]
+        found = finish_module._quotient(columns, Integers(np.array([divisor, 1], dtype)))
+
+        assert found.value[0] == float(true)
+        assert found.value[1] == 0
+
+
+@pytest.mark.parametrize("exponents", [(0, -53, -60), (-1074, 0), (960, -1000)])
+def test_a_sum_that_almost_lies_between_two_doubles_rounds_to_the_right_one(
+    exponents: tuple[int, ...],
+) -> None:
+    for tail in (-1, 0, 1):
+        digits = [2**53 + 1, 1, tail][: len(exponents)]
+        true = sum(d * Fraction(2) ** e for d, e in zip(digits, exponents, strict=True))
+        columns = [
+            (Integers(np.array([d], np.int64)), e) for d, e in zip(digits, exponents, strict=True)
+        ]
+
+        found = finish_module._quotient(columns, Integers(np.array([1], np.int64)))
+
+        assert found.value[0] == float(true)
+
+
+def quotient(parts: list[tuple[int, int]], divisor: int) -> Any:
+    columns = [(Integers(np.array([digit], np.int64)), exponent) for digit, exponent in parts]
+    return finish_module._quotient(columns, Integers(np.array([divisor], np.int64)))
+
+
+@pytest.mark.parametrize("tail", [-1, 0, 1])
+def test_an_average_that_almost_lies_between_two_doubles_rounds_to_the_right_one(tail: int) -> None:
+    found = quotient([(3 * (2**54 + 2), 0), (tail, -120)], 3)
+
+    assert found.value[0] == {-1: 2.0**54, 0: 2.0**54, 1: 2.0**54 + 4}[tail]
+
+
+@pytest.mark.parametrize("divisor", [2**53 + 1, 2**60 + 64, 2**62 + 257, 2**63 - 513])
+def test_divisors_that_no_double_holds_still_divide_exactly(divisor: int) -> None:
+    for number in range(2**53 - 50, 2**53):
+        assert quotient([(number, 0)], divisor).value[0] == number / divisor
+
+
+def test_logarithms_of_fractional_sums_reach_beyond_doubles() -> None:
+    large, small = quotient([(7, 5000)], 1), quotient([(7, -5000)], 2)
+
+    assert (large.value[0], small.value[0]) == (math.inf, 0)
+    assert large.log10[0] == pytest.approx(math.log10(7) + 5000 * math.log10(2), rel=1e-14)
+    assert small.log10[0] == pytest.approx(math.log10(7) - 5001 * math.log10(2), rel=1e-14)
+
+
+def test_rounding_in_float_mode_makes_no_pair_where_there_is_none() -> None:
+    counts = Wides.of(np.array([1 + 2.0**-50, 2.0**-50, 1.0, 0.0]), np.zeros(4))
+
+    assert counts.is_some().tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_common_averages_need_no_python_for_single_records(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(seed)
+    slow = []
+    original = finish_module._slow_quotient
+    monkeypatch.setattr(
+        finish_module, "_slow_quotient", lambda *a: slow.append(len(a[1].values)) or original(*a)
+    )
+    digits = [random.integers(-(2**62), 2**62, 10_000) for _ in range(3)]
+    divisor = random.integers(1, 2**40, 10_000)
+
+    found = finish_module._quotient(
+        [(Integers(d), e) for d, e in zip(digits, (0, -40, -80), strict=True)], Integers(divisor)
+    )
+
+    assert slow == []
+    for at in range(0, 10_000, 97):
+        parts = zip((int(d[at]) for d in digits), (0, -40, -80), strict=True)
+        total = sum(d * Fraction(2) ** e for d, e in parts)
+        assert found.value[at] == float(total / int(divisor[at]))
+
+
+def test_digits_of_integers_that_are_cut_in_two_are_put_together() -> None:
+    parts = [
+        (Integers(np.array([3, -1], np.int64)), 62),
+        (Integers(np.array([5, 2], np.int64)), 0),
+    ]
+
+    total = finish_module._recombined(parts)
+
+    assert total.values.tolist() == [3 * 2**62 + 5, -(2**62) + 2]
+
+
+# Digits
+
+
+@pytest.mark.parametrize("has_gmpy2", [True, False])
+@pytest.mark.parametrize(
+    ("base", "power"), [(0, 1), (-1, 1), (10, 600), (2, 2000), (-2, 2001), (10, 5000), (3, 200_000)]
+)
+def test_digits_of_long_integers(
+    base: int, power: int, has_gmpy2: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if has_gmpy2:
+        pytest.importorskip("gmpy2")
+    else:
+        monkeypatch.setattr(finish_module, "_gmpy2", lambda: None)
+    number, before = base**power, sys.get_int_max_str_digits()
+
+    digits = digits_of(number)
+
+    assert sys.get_int_max_str_digits() == before
+    try:
+        sys.set_int_max_str_digits(0)
+        assert digits == str(number)
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+# The conformance cases, with the reference in the place of a kernel
+
+
+def load_cases() -> list[dict[str, Any]]:
+    with CASES.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("form", ["int64", "object", "float"])
+def test_conformance_cases_from_totals_of_the_reference(form: str) -> None:
+    for case in load_cases():
+        workload = Workload.parse(case["workload"])
+        found: dict[tuple[Any, ...], Any] = {}
+        for sharable in workload.plan.sets:
+            found |= _finished(workload, sharable, case["events"], case["order"], form)
+
+        wanted = {
+            (r["query"], round(r["window_start"] * 10**6), _group(r["group"]), r["aggregate"]): r
+            for r in case["expected"]
+        }
+        assert set(found) == set(wanted), case["id"]
+        for key, (value, _, exact) in found.items():
+            assert exact == (None if form == "float" else wanted[key]["exact"]), (case["id"], key)
+            true = wanted[key]["value"]
+            assert value == (true and pytest.approx(true, rel=1e-9)), (case["id"], key)
+
+
+def _group(group: Any) -> str:
+    return json.dumps(json.loads(group) if isinstance(group, str) else group)
+
+
+def _finished(
+    workload: Workload, sharable: Any, rows: list[dict[str, Any]], order: str | None, form: str
+) -> dict[tuple[Any, ...], Any]:
+    """The rows of one sharable set, from the trends that the reference finds."""
+    program = compile_set(workload.plan, sharable)
+    queries = [workload.queries[number] for number in sharable.queries]
+    names = tuple(sorted(sharable.partition))
+    events = [
+        Event((round(row["time"] * 10**6), (row[order],) if order else ()), row["type"], row)
+        for row in rows
+        if all(row.get(name) is not None for name in names)
+    ]
+    fractional = {k for row in rows for k, v in row.items() if isinstance(v, float)}
+    attributes = {str(a.attribute) for query in queries for a in query.aggregates}
+    digits = {
+        name: FRACTIONAL if name in fractional and form != "float" else (0,) for name in attributes
+    }
+    partitions = sorted({event.values(names) for event in events}, key=repr)
+    records = []
+    for part, values in enumerate(partitions):
+        mine = [event for event in events if event.values(names) == values]
+        for local, query in enumerate(queries):
+            records += _records(program, local, query, part, mine, digits)
+    emission = emission_of(records, max([1, *(len(r.components) for r in records)]), 9, form)
+    answers = finish(
+        workload.plan,
+        program,
+        emission,
+        digits=digits,
+        is_integer={name: name not in fractional for name in attributes},
+        groups=[_groups(query, names, partitions) for query in queries],
+    )
+    return rows_of(workload, answers)
+
+
+def _groups(query: Query, names: tuple[str, ...], partitions: list[Any]) -> Groups:
+    keys = [tuple(p[names.index(name)] for name in query.group_by) for p in partitions]
+    distinct = list(dict.fromkeys(keys))
+    return Groups(
+        np.array([distinct.index(key) for key in keys], np.int32),
+        [json.dumps(dict(zip(query.group_by, key, strict=True))) for key in distinct],
+        {name: pa.array([key[i] for key in distinct]) for i, name in enumerate(query.group_by)},
+    )
+
+
+def _records(
+    program: Any,
+    local: int,
+    query: Query,
+    part: int,
+    events: list[Event],
+    digits: dict[str, tuple[int, ...]],
+) -> list[Found]:
+    types = {place.type for place in query.places}
+    within, slide = query.window.within_us, query.window.slide_us
+    windows = {i for e in events for i in range((e.ts - within) // slide + 1, e.ts // slide + 1)}
+    records = []
+    for window in sorted(windows):
+        start = window * slide
+        inside = tuple(e for e in events if e.type in types and start <= e.ts < start + within)
+        sides = _sides(query, inside)
+        for unit in np.flatnonzero(program.template_query == local).tolist():
+            role = Role(int(program.template_role[unit]))
+            if role == Role.GUARD or not sides[role]:
+                continue
+            trends = [
+                (tuple(dict(event.row) for event in trend), marks)
+                for trend, marks in sides[role].items()
+            ]
+            components = components_for(query, trends, digits)
+            records.append(Found(part, unit, window, components, extremes_for(query, trends)))
+    return records
+
+
+def _sides(query: Query, events: tuple[Event, ...]) -> dict[Role, Any]:
+    bare = Partition(query, events)
+    violations = tuple(
+        frozenset((trend[0], trend[-1]) for trend in bare.trends(negated))
+        for negated in query.negations
+    )
+    partition = Partition(query, events, violations)
+    found = [partition.trends(branch) for branch in query.branches]
+    sides: dict[Role, Any] = {Role.PATTERN: found[0]}
+    if query.is_conjunction:
+        sides[Role.SECOND] = found[1]
+        sides[Role.BOTH] = {trend: marks for trend, marks in found[0].items() if trend in found[1]}
+    return sides

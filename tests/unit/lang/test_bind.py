@@ -1,0 +1,515 @@
+"""From tree to query: variables resolved, predicates sorted, edge predicates recognised.
+
+Would catch a predicate at the wrong place or of the wrong sort, a comparison turned round when its
+sides were swapped, equal conditions that are different values, and mistakes of meaning that are
+missed, reported twice, or reported because of another mistake.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hamlet.errors import line_and_column
+from hamlet.lang.bind import bind
+from hamlet.lang.parser import read
+from hamlet.plan.predicates import Column, Constant, EdgePredicate, Operation, show, show_edge
+from hamlet.plan.query import Query, Window
+
+if TYPE_CHECKING:
+    from hamlet.plan.template import PlannedQuery
+
+
+def _bind(text: str) -> tuple[list[PlannedQuery], list[tuple[str, str]]]:
+    """What is bound, and code and underlined text of every problem."""
+    trees, problems = read(text)
+    bound, more = bind(trees)
+    return bound, [(p.code, text[p.at.start : p.at.end]) for p in problems + more]
+
+
+def _query(pattern: str, where: str = "", returned: str = "COUNT(*)") -> Query:
+    condition = f"WHERE {where}" if where else ""
+    bound, problems = _bind(f"RETURN {returned} PATTERN {pattern} {condition} WITHIN 10 s")
+    assert problems == []
+    return bound[0].query
+
+
+def _problems(pattern: str, where: str = "", returned: str = "COUNT(*)") -> list[tuple[str, str]]:
+    condition = f"WHERE {where}" if where else ""
+    return _bind(f"RETURN {returned} PATTERN {pattern} {condition} WITHIN 10 s")[1]
+
+
+# Names and windows
+
+
+def test_unnamed_queries_are_called_by_their_position():
+    one = "RETURN COUNT(*) PATTERN A WITHIN 1 s"
+
+    bound, _ = _bind(f"{one}; named: {one}; {one}")
+
+    assert [b.query.name for b in bound] == ["q1", "named", "q3"]
+
+
+def test_a_query_that_cannot_be_read_keeps_its_number():
+    one = "RETURN COUNT(*) PATTERN A WITHIN 1 s"
+
+    bound, problems = _bind(f"RETURN COUNT(*) PATTERN SEQ() WITHIN 1 s; {one}")
+
+    assert [b.query.name for b in bound] == ["q2"]
+    assert [code for code, _ in problems] == ["empty-brackets"]
+
+
+def test_a_name_that_an_unnamed_query_has_is_refused():
+    one = "RETURN COUNT(*) PATTERN A WITHIN 1 s"
+
+    assert _bind(f"{one}; q1: {one}")[1] == [("duplicate-query", "q1")]
+    assert _bind(f"q2: {one}; {one}")[1] == [("duplicate-query", "R")]
+
+
+def test_the_slide_is_the_window_where_none_is_given():
+    assert _query("A").window == Window(10_000_000, 10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("duration", "microseconds"),
+    [
+        ("1 ms", 1_000),
+        ("0.001 ms", 1),
+        ("1.5 s", 1_500_000),
+        ("2 min", 120_000_000),
+        ("1 h", 3_600_000_000),
+        ("0.5 d", 43_200_000_000),
+        ("1e2 s", 100_000_000),
+    ],
+)
+def test_a_duration_is_a_number_of_microseconds(duration, microseconds):
+    bound, problems = _bind(f"RETURN COUNT(*) PATTERN A WITHIN {duration}")
+
+    assert problems == []
+    assert bound[0].query.window == Window(microseconds, microseconds)
+
+
+@pytest.mark.parametrize(
+    ("duration", "code"),
+    [
+        ("0.0001 ms", "odd-duration"),
+        ("1.0000000000000000000000000000000000001 s", "odd-duration"),
+        ("1e15 d", "odd-duration"),
+        ("0 s", "empty-window"),
+        ("99999999999999999999 s", "number-range"),
+    ],
+)
+def test_a_window_that_cannot_be_is_one_problem(duration, code):
+    problems = _bind(f"RETURN COUNT(*) PATTERN A WITHIN {duration}")[1]
+
+    assert [found for found, _ in problems] == [code]
+
+
+# Variables
+
+
+def test_a_type_stands_for_all_its_places_and_an_alias_for_its_own():
+    query = _query("SEQ(A p, B, A r)", "A.x = 1 AND p.y = 2", "COUNT(A), COUNT(p), COUNT(B)")
+
+    assert [show(c) if c else None for c in query.local] == ["x = 1 AND y = 2", None, "x = 1"]
+    assert [a.places for a in query.aggregates] == [(0, 2), (0,), (1,)]
+
+
+def test_an_aggregate_of_a_type_leaves_its_negated_places_out():
+    query = _query("SEQ(A, NOT A n, B)", "A.x = 1", "COUNT(A)")
+
+    assert query.aggregates[0].places == (0,)
+    assert [c is None for c in query.local] == [False, False, True]
+
+
+def test_an_aggregate_is_called_by_its_text_or_by_its_new_name():
+    query = _query("A", "", "count(*), SUM(A.x) AS total, max( A . y )")
+
+    assert [a.name for a in query.aggregates] == ["COUNT(*)", "total", "MAX(A.y)"]
+    assert [a.function for a in query.aggregates] == ["COUNT", "SUM", "MAX"]
+    assert [a.attribute for a in query.aggregates] == [None, "x", "y"]
+
+
+def test_names_that_differ_in_case_are_different():
+    query = _query("SEQ(Travel, travel)", "Travel.x = 1 AND travel.X = 2")
+
+    assert [show(c) for c in query.local] == ["x = 1", "X = 2"]
+
+
+# Sorting
+
+
+def test_a_condition_is_sorted_into_local_edge_and_equivalence():
+    query = _query(
+        "SEQ(A, T+)",
+        "[driver, rider] AND (T.speed < 10 OR T.pool) AND T.x < NEXT(T).x AND A.y = T.y AND [d]",
+    )
+
+    assert query.equivalence == ("driver", "rider", "d")
+    assert [show(c) if c else None for c in query.local] == [None, "speed < 10 OR pool"]
+    assert [show_edge(p) for p in query.edge_predicates] == [
+        "previous.x < next.x",
+        "previous.y = next.y",
+    ]
+    assert query.adjacent == (((0, 1), (1,)), ((1, 1), (0,)))
+
+
+def test_parts_in_brackets_are_parts_too():
+    nested = _query("SEQ(A, B)", "(A.x = 1 AND (B.x = 2 AND [d]))")
+
+    assert nested == _query("SEQ(A, B)", "A.x = 1 AND B.x = 2 AND [d]")
+
+
+def test_equivalence_follows_grouping_in_the_partition():
+    bound, _ = _bind("RETURN d, COUNT(*) PATTERN A WHERE [e, d] GROUPBY d WITHIN 1 s")
+
+    assert bound[0].query.partition == ("d", "e")
+
+
+def test_two_variables_without_next_apply_in_both_orders():
+    query = _query("(SEQ(A, B))+", "A.x < B.x")
+
+    shown = [show_edge(p) for p in query.edge_predicates]
+    by_pair = {pair: [shown[n] for n in numbers] for pair, numbers in query.adjacent}
+    assert by_pair == {(0, 1): ["previous.x < next.x"], (1, 0): ["previous.x > next.x"]}
+
+
+def test_two_variables_without_next_apply_in_the_one_order_there_is():
+    query = _query("SEQ(A, B)", "B.x > A.x")
+
+    assert [show_edge(p) for p in query.edge_predicates] == ["previous.x < next.x"]
+    assert query.adjacent == (((0, 1), (0,)),)
+
+
+def test_next_applies_in_its_own_order_only():
+    query = _query("(SEQ(A, B))+", "A.x < NEXT(B).x")
+
+    assert query.adjacent == (((0, 1), (0,)),)
+
+
+def test_an_edge_predicate_of_types_is_between_all_their_places():
+    query = _query("SEQ(A p+, A r+)", "A.x < NEXT(A).x")
+
+    assert query.adjacent == (((0, 0), (0,)), ((0, 1), (0,)), ((1, 1), (0,)))
+
+
+def test_an_edge_predicate_may_stand_inside_a_negation():
+    query = _query("SEQ(A, NOT (B b+), C)", "b.x < NEXT(b).x")
+
+    assert query.adjacent == (((1, 1), (0,)),)
+
+
+def test_equal_conditions_under_different_names_are_equal_values():
+    one = _query("SEQ(A, Travel T+)", "T.speed < 10 AND 3 = T.x AND T.a < NEXT(T).b")
+    other = _query("SEQ(Travel s+, B)", "3 = s.x AND s.a < NEXT(s).b AND 10 > s.speed")
+
+    assert one.local[1] == other.local[0]
+    assert hash(one.local[1]) == hash(other.local[0])
+    assert one.edge_predicates == other.edge_predicates
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("A.x = 1", "A.x = 1.0"), ("A.x = 1", "A.x = TRUE"), ("A.x < 1", "A.x > 1")]
+)
+def test_conditions_that_differ_in_kind_or_direction_are_different_values(one, other):
+    assert _query("A", one).local != _query("A", other).local
+
+
+# Edge predicates
+
+_BEFORE, _AFTER = Column("previous", "x"), Column("next", "x")
+
+
+def _edge(where: str) -> EdgePredicate:
+    return _query("T+", where).edge_predicates[0]
+
+
+def test_a_plain_comparison_keeps_its_sides():
+    found = _edge("T.x < NEXT(T).x")
+
+    assert (found.previous, found.operator, found.next) == (_BEFORE, "<", _AFTER)
+    assert not found.is_rearranged
+
+
+def test_a_comparison_written_from_the_next_event_is_turned_round():
+    found = _edge("NEXT(T).x > T.x")
+
+    assert (found.previous, found.operator, found.next) == (_BEFORE, "<", _AFTER)
+    assert not found.is_rearranged
+
+
+@pytest.mark.parametrize("where", ["NEXT(T).x - T.x < 5", "5 > NEXT(T).x - T.x"])
+def test_a_difference_is_taken_apart(where):
+    found = _edge(where)
+
+    assert found.previous == _BEFORE
+    assert found.operator == ">"
+    assert found.next == Operation("-", (_AFTER, Constant.of(5)))
+    assert found.is_rearranged
+    assert found.condition == Operation("<", (Operation("-", (_AFTER, _BEFORE)), Constant.of(5)))
+
+
+@pytest.mark.parametrize(
+    ("where", "shown", "is_rearranged"),
+    [
+        ("T.x + 1 <= NEXT(T).x", "previous.x + 1 <= next.x", False),
+        ("2 * T.x < NEXT(T).y + 1", "2 * previous.x < next.y + 1", False),
+        ("NEXT(T).x >= T.x", "previous.x <= next.x", False),
+        ("NEXT(T).x = T.x", "previous.x = next.x", False),
+        ("T.x != NEXT(T).x", "previous.x != next.x", False),
+        ("T.x - NEXT(T).x >= 5", "previous.x >= next.x + 5", True),
+        ("-5 <= NEXT(T).x - T.x", "previous.x <= next.x - -5", True),
+        ("NEXT(T).x = T.x + NEXT(T).y", "previous.x = next.x - next.y", True),
+        ("T.x + T.y > NEXT(T).x + T.z", "previous.x + previous.y - previous.z > next.x", True),
+        ("-T.x - NEXT(T).x < 5", "previous.x > -next.x - 5", True),
+        ("NEXT(T).x % 2 - T.x % 2 = 0", "previous.x % 2 = next.x % 2 - 0", True),
+    ],
+)
+def test_a_linear_comparison_has_the_event_before_on_its_left(where, shown, is_rearranged):
+    found = _edge(where)
+
+    assert found.is_ordered
+    assert found.is_rearranged is is_rearranged
+    assert show_edge(found) == shown
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "T.x * NEXT(T).x > 5",
+        "T.x < NEXT(T).x OR T.y < NEXT(T).y",
+        "NOT T.x < NEXT(T).x",
+        "2 * (NEXT(T).x - T.x) < 5",
+        "T.x / NEXT(T).x = 2",
+    ],
+)
+def test_any_other_condition_on_two_events_is_kept_as_it_is(where):
+    found = _edge(where)
+
+    assert not found.is_ordered
+    assert (found.operator, found.previous, found.next) == ("", None, None)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where", "expected"),
+    [
+        ("A+", "NOT x", [("bare-attribute", "x")]),
+        ("A+", "x OR A.y = 1", [("bare-attribute", "x")]),
+        ("A+", "x = 1 OR y = 1", [("bare-attribute", "x"), ("bare-attribute", "y")]),
+        ("A+", "[d] OR A.y = 1", [("nested-equivalence", "[d]")]),
+        ("A+", "NOT [d]", [("nested-equivalence", "[d]")]),
+        ("A+", "1 = 1", [("no-variable", "1 = 1")]),
+        ("A+", "C.x = 1 AND C.x < C.y", [("unknown-variable", "C")] * 2),
+        (
+            "SEQ(A, B, C)",
+            "A.x < NEXT(B).x + C.x",
+            [("too-many-variables", "A.x < NEXT(B).x + C.x")],
+        ),
+        ("SEQ(A, NOT B, C)", "B.x < NEXT(B).x", [("never-adjacent", "B.x < NEXT(B).x")]),
+        ("SEQ(A, B)", "B.x < NEXT(A).x", [("never-adjacent", "B.x < NEXT(A).x")]),
+    ],
+)
+def test_a_part_of_a_condition_that_is_wrong_is_reported_once(pattern, where, expected):
+    assert _problems(pattern, where) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("A AND B AND C", [("and-of-many", "A AND B AND C")]),
+        ("A A", [("alias-is-type", "A")]),
+        ("SEQ(A B, B)", [("alias-is-type", "B")]),
+        ("SEQ(A v, A v)", [("alias-reused", "v")]),
+        ("SEQ(A, NOT (B OR SEQ(C, NOT D)))", [("nested-not", "NOT D")]),
+        ("SEQ(A, NOT NOT B)", [("nested-not", "NOT B")]),
+        ("SEQ(A, SEQ(NOT B))", [("not-alone", "SEQ(NOT B)")]),
+        ("SEQ(A, NOT (B AND C))", [("and-not-outermost", "B AND C")]),
+        ("A+ OR NOT B", [("not-outside-seq", "NOT B")]),
+    ],
+)
+def test_a_pattern_that_cannot_be_is_refused_at_its_part(pattern, expected):
+    found = _problems(pattern)
+
+    assert [code for code, _ in found] == [code for code, _ in expected]
+    assert [text.strip("()") for _, text in found] == [text.strip("()") for _, text in expected]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ("SEQ(A, (B AND C), D)", "and-not-outermost"),
+        ("SEQ(A, NOT SEQ(C, NOT B), D)", "nested-not"),
+        ("SEQ(A, (NOT B)+, D)", "repeated-not"),
+    ],
+)
+def test_a_variable_of_a_refused_part_is_still_known(pattern, code):
+    assert [found for found, _ in _problems(pattern, "B.x = 1")] == [code]
+
+
+@pytest.mark.parametrize(
+    ("returned", "grouping", "expected"),
+    [
+        ("d", "d", [("no-aggregate", "d")]),
+        ("COUNT(*), COUNT(*)", "", [("duplicate-aggregate", "COUNT(*)")]),
+        ("COUNT(*) AS d", "d", [("duplicate-aggregate", "d")]),
+        ("COUNT(*)", "d, d", [("duplicate-attribute", "d")]),
+        ("SUM(*)", "", [("missing-attribute", "*")]),
+        ("d, e, COUNT(*)", "d", [("not-grouped", "e")]),
+    ],
+)
+def test_a_returned_item_that_cannot_be_is_refused(returned, grouping, expected):
+    group = f"GROUPBY {grouping}" if grouping else ""
+
+    assert _bind(f"RETURN {returned} PATTERN A {group} WITHIN 1 s")[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "returned", "is_refused"),
+    [
+        ("SEQ(A p+, A r+)", "COUNT(p)", True),
+        ("SEQ(A p, A r)", "COUNT(p)", False),
+        ("SEQ(A p+, A r)", "COUNT(r)", False),
+        ("SEQ(A p+, B, A r+)", "COUNT(p)", False),
+        ("A p OR A r", "COUNT(p)", True),
+        ("SEQ(A p, B) OR SEQ(A r, C)", "COUNT(p)", False),
+        ("SEQ(A p, B) AND SEQ(A r, C)", "COUNT(p)", False),
+        ("A p AND A r", "COUNT(p)", True),
+        ("SEQ(A p+, A r+)", "COUNT(A)", False),
+    ],
+)
+def test_an_alias_is_aggregated_only_where_each_event_is_surely_it_or_not(
+    pattern, returned, is_refused
+):
+    codes = [code for code, _ in _problems(pattern, "", returned)]
+
+    assert codes == (["ambiguous-alias"] if is_refused else [])
+
+
+def test_all_mistakes_of_meaning_are_reported_with_their_places():
+    text = (
+        "q1: RETURN COUNT(X), d\n"
+        "PATTERN SEQ(A, NOT C, B+)\n"
+        "WHERE y = 1 AND\n"
+        "  A.x < B.x + C.x\n"
+        "WITHIN 10 s SLIDE 20 s;\n"
+        "q2: RETURN SUM(C)\n"
+        "PATTERN C+ WITHIN 1 parsec"
+    )
+    trees, problems = read(text)
+
+    bound, more = bind(trees)
+
+    assert problems == []
+    assert bound == []
+    places = {(p.code, *line_and_column(text, p.at.start)) for p in more}
+    assert places == {
+        ("unknown-variable", 1, 18),
+        ("not-grouped", 1, 22),
+        ("bare-attribute", 3, 7),
+        ("too-many-variables", 4, 3),
+        ("slide-longer", 5, 19),
+        ("missing-attribute", 6, 16),
+        ("unknown-unit", 7, 21),
+    }
+    assert len(more) == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "RETURN COUNT(*) PATTERN SEQ(A, B WITHIN 10 sceonds",
+            ["unclosed-bracket", "unknown-unit"],
+        ),
+        (
+            "RETURN SUM(C.x), COUNT(A PATTERN SEQ(A, B) WHERE x = 1 AND A.x < B.x WITHIN 1 s",
+            ["unclosed-bracket", "bare-attribute"],
+        ),
+        (
+            "RETURN COUNT(C), COUNT(*) AS d PATTERN A WHERE A.x > GROUPBY d, d WITHIN 0 s",
+            [
+                "incomplete-clause",
+                "unknown-variable",
+                "duplicate-aggregate",
+                "duplicate-attribute",
+                "empty-window",
+            ],
+        ),
+        (
+            "RETURN MEDIAN(C.x) PATTERN SEQ( WHERE [] = 1 OR y = 1 AND C.x < D.y WITHIN 1 s",
+            ["unclosed-bracket", "empty-equivalence", "unknown-aggregate"],
+        ),
+        ("RETURN COUNT(*) WHERE x = 1 WITHIN 1 parsec", ["missing-pattern", "bare-attribute"]),
+        ("PATTERN SEQ(NOT A) WITHIN 1 s", ["missing-return", "not-alone"]),
+        ("5: RETURN COUNT(C) PATTERN A WITHIN 1 s", ["unexpected-text", "unknown-variable"]),
+    ],
+)
+def test_a_mistake_of_syntax_hides_no_other_in_what_could_be_read(text, expected):
+    found = [code for code, _ in _bind(text)[1]]
+
+    assert set(expected) <= set(found)
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The variables of a pattern that could not be read are not known, nor what is adjacent.
+        "RETURN SUM(B.x) PATTERN SEQ(A, B WHERE A.x < NEXT(B).x WITHIN 1 s",
+        "RETURN COUNT(B) PATTERN A PATTERN B WITHIN 1 s",
+        "RETURN COUNT(*) PATTERN SEQ(A, (B AND C), D) WHERE A.x < B.x WITHIN 1 s",
+        # Nor is what was to be grouped by.
+        "RETURN d, COUNT(*) PATTERN A WHERE A.x = 1 GROUPBI d WITHIN 1 s",
+        "RETURN d, COUNT(*) PATTERN A GROUPBY d, WITHIN 1 s",
+        # Nor how long a window is.
+        "RETURN COUNT(*) PATTERN A WITHIN 1 SLIDE 10 s",
+        "RETURN COUNT(*) PATTERN A WITHIN 99999999999999999999 s SLIDE 10 s",
+        # Nor what a query is called.
+        "q1 7: RETURN COUNT(*) PATTERN A WITHIN 1 s; q1: RETURN COUNT(*) PATTERN A WITHIN 1 s",
+    ],
+)
+def test_what_could_not_be_read_is_no_reason_for_another_mistake(text):
+    assert len(_bind(text)[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("window", "is_refused"),
+    [
+        ("365 d SLIDE 1 ms", True),
+        ("1000 s SLIDE 1 ms", False),
+        ("1000001 ms SLIDE 1 ms", True),
+        ("1000 h", False),
+    ],
+)
+def test_windows_of_which_very_many_overlap_are_refused(window, is_refused):
+    found = _bind(f"RETURN COUNT(*) PATTERN A+ WITHIN {window}")[1]
+
+    assert found == ([("too-many-windows", "1 ms")] if is_refused else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("RETURN CONT(*) PATTERN A WITHIN 1 s", "COUNT"),
+        ("RETURN COUNT(Travl) PATTERN Travel WITHIN 1 s", "Travel"),
+        ("RETURN COUNT(*) PATTERN Travel WHERE travel.x = 1 WITHIN 1 s", "Travel"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 1 secnd", "second"),
+        ("RETURN distric, COUNT(*) PATTERN A GROUPBY district WITHIN 1 s", "district"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_nearest_one(text, offered):
+    trees, problems = read(text)
+    problems += bind(trees)[1]
+
+    assert len(problems) == 1
+    assert f"Did you mean '{offered}'?" in problems[0].remedy
+
+
+def test_a_pattern_with_too_many_ways_to_match_is_refused_as_a_whole():
+    pattern = f"SEQ({', '.join(['A+'] * 20)})"
+
+    assert _problems(pattern) == [("too-complex", pattern)]
