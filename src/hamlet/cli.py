@@ -180,7 +180,8 @@ def bench() -> None:
 
 
 @bench.command(
-    "engine", epilog="Exit status: 0 every floor is kept, 1 one is not, 2 it cannot run."
+    "engine",
+    epilog="Exit status: 0 every floor is kept (or --quick), 1 one is not, 2 it cannot run.",
 )
 @click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
 @click.option(

@@ -7,19 +7,17 @@ change of the help texts that nobody meant.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
 
 from hamlet import __version__
-from hamlet.cli import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,28 +29,6 @@ WRONG = """\
 q1: RETURN COUNT(*), MEDIAN(B.x) PATTERN SEQ(A, B+) WITHIN 10 min;
 q2: RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 min SLIDE 15 min
 """
-
-
-class Left(NamedTuple):
-    """How a command ended and what it printed."""
-
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def hamlet(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Left]:
-    """Run the command line in this process."""
-
-    def call(*arguments: str | Path, stdin: bytes = b"") -> Left:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        status = run([str(argument) for argument in arguments])
-        return Left(status, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture
@@ -359,7 +335,9 @@ def test_debug_shows_the_stack_and_changes_no_status(
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["check"], ["explain"]], ids=["hamlet", "check", "explain"]
+    "command",
+    [[], ["check"], ["explain"], ["run"], ["bench", "engine"]],
+    ids=["hamlet", "check", "explain", "run", "bench engine"],
 )
 def test_help_is_complete_and_short(
     hamlet, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch, command: list[str]
@@ -372,7 +350,7 @@ def test_help_is_complete_and_short(
     assert short == long
     assert len(long.out.splitlines()) <= 25
     assert all(len(line) <= 100 for line in long.out.splitlines())
-    golden(f"cli/help_{(command or ['hamlet'])[0]}.txt", long.out)
+    golden(f"cli/help_{'_'.join(command or ['hamlet'])}.txt", long.out)
 
 
 def test_no_command_shows_the_help(hamlet):

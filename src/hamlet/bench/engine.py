@@ -29,7 +29,6 @@ from hamlet.workload import Workload
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hamlet.bench.streams import Stream
     from hamlet.kernel.base import Numbers
 
     Work = Callable[[], object]
@@ -63,7 +62,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How large cases are and how often they are repeated: `of` shrinks a size where it is quick."""
+    """How large cases are and how often they are repeated."""
 
     quick: bool = False
 
@@ -171,7 +170,7 @@ def rising(scale: Scale) -> Iterator[Figure]:
 
 
 def scan(scale: Scale) -> Iterator[Figure]:
-    """T.v < NEXT(T).v, 10,000 events in one window, against looking at all predecessors in numpy."""
+    """T.v < NEXT(T).v, 10,000 events in one window, against scans of all predecessors in numpy."""
     events = scale.of(10_000, least=500)
     stream = streams.bursts(events, 10, QUERIES)
     text = streams.workload(QUERIES, events, events, where="T.v < NEXT(T).v")
@@ -233,7 +232,8 @@ def aggregates(scale: Scale) -> Iterator[Figure]:
     ]
     for text in texts:
         _check_one_alone(text, table)
-    found = ratio(*(_kernel(text, table, "float") for text in texts), scale.repeat)
+    four, count = (_kernel(text, table, "float") for text in texts)
+    found = ratio(four, count, scale.repeat)
     what = "SUM, AVG, MIN, MAX against COUNT(*), bursts of 10, kernel"
     yield Figure("aggregates", what, 3, "x the time", found)
 
@@ -307,7 +307,7 @@ def _kernel(text: str, table: pa.Table, numbers: str, sharing: Any = "dynamic") 
 
 
 def _affordable(where: str, events: int, most: float) -> int:
-    """The largest number of events, halved from one, that queries apart take at most so long for."""
+    """How many events the queries apart can take in so many seconds: halved until they can."""
     tried = min(events, 2000)
     table = streams.bursts(tried, 10, QUERIES).table()
     text = streams.workload(QUERIES, 4 * tried, 4 * tried, where=where)
@@ -403,7 +403,7 @@ def measure(
         **circumstances(),
         "quick": quick,
         "repeat": scale.repeat,
-        "kept": all(figure.is_kept for figure in figures),
+        "kept": quick or all(figure.is_kept for figure in figures),
         "figures": [{**asdict(f), "found": f.found._asdict(), "ok": f.is_kept} for f in figures],
     }
 
@@ -414,8 +414,8 @@ def as_text(report: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in report["versions"].items())
     lines = [
         f"{found['processor']}, one core, Python {report['python']}, {versions}",
-        f"commit {report['commit']}, medians, with least and greatest: {report['command']}",
-        "sizes are small: these are no measurements" if report["quick"] else "",
+        f"commit {report['commit']}, medians of {report['repeat']}: {report['command']}",
+        *(["sizes are small: floors are not meant for these figures"] if report["quick"] else []),
         "",
     ]
     rows = [("", "measured", "least .. greatest", "floor", "", "")]
@@ -437,4 +437,4 @@ def as_text(report: dict[str, Any]) -> str:
         cells = zip(row, widths, (False, True, True, True, False, False), strict=True)
         line = "  ".join(cell.rjust(w) if right else cell.ljust(w) for cell, w, right in cells)
         lines.append(line.rstrip())
-    return "\n".join(line for line in lines if line != "" or lines.index(line) > 2) + "\n"
+    return "\n".join(lines) + "\n"

@@ -20,7 +20,10 @@ T = -1
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Events: for each its start type, or T, and further columns; times are 0, 1, 2, ... unless given."""
+    """Events: for each its start type, or T, and its attributes.
+
+    Times are 0, 1, 2, ... where there is no column of them.
+    """
 
     kind: NDArray[np.int32]
     columns: dict[str, Any]

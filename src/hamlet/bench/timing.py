@@ -1,4 +1,4 @@
-"""Timing on one core: repeated, interleaved where two things are compared, with median and spread."""
+"""Timing on one core: repeated, in turn where two things are compared, with median and spread."""
 
 from __future__ import annotations
 

@@ -172,6 +172,7 @@ class Compiled:
     lazy_of_atom: list[int]
     classes: list[tuple[int, int, int]]  # atom, predicate, length of the window
     components: list[tuple[Component, ...]]  # by query of the set
+    weight_type: type  # of a batch's weights
 
 
 def stored_units(compiled: Compiled) -> frozenset[int]:
@@ -254,6 +255,7 @@ def compile_code(
     predicates: Sequence[Expression | None],
     column_names: Sequence[str],
     ordered_usable: Sequence[bool],
+    is_float: bool = False,
     share: bool = True,
     only: frozenset[int] | None = None,
 ) -> Compiled:
@@ -268,11 +270,13 @@ def compile_code(
         predicates: For each edge predicate its condition with constants as floats.
         column_names: What the rows of a batch's columns are.
         ordered_usable: For each edge predicate whether its two sides can be compared directly.
+        is_float: Whether weights, and numbers, are floating-point.
         share: Whether runs are shared among units; without it every event touches every query.
         only: The templates to make units of; all that are not guards when left out.
     """
     maker = _Maker(plan, program, weights, extreme_attributes, digits, only)
     maker.ordered_usable = ordered_usable
+    maker.weight_type = np.float64 if is_float else np.int64
     maker.make_units(share)
     maker.make_predicates(predicates, column_names, ordered_usable)
     return maker.finish()
@@ -330,6 +334,7 @@ class _Maker:
         self.trees: dict[tuple[int, int, frozenset[int]], int] = {}
         self.tree_unit: list[int] = []
         self.ordered_usable: Sequence[bool] = ()
+        self.weight_type: type = np.int64
 
     def _aggregates_at(self) -> dict[int, set[int]]:
         """For each state the aggregates (numbers in its query) that count its events."""
@@ -673,6 +678,7 @@ class _Maker:
             lazy_of_atom,
             list(classes),
             self.components,
+            self.weight_type,
         )
 
     def _is_always(self, unit: _Unit) -> int:

@@ -232,9 +232,20 @@ def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emissio
         np.concatenate([part.part for part in parts]),
         np.concatenate([part.unit for part in parts]),
         np.concatenate([part.window for part in parts]),
-        np.concatenate([part.components for part in parts]),
-        np.concatenate(exponents) if exponents else None,
-        np.concatenate([part.extremes for part in parts]),
+        _stacked([part.components for part in parts], 0),
+        _stacked(exponents, 0.0) if exponents else None,
+        _stacked([part.extremes for part in parts], np.nan),
+    )
+
+
+def _stacked(tables: list[NDArray[Any]], filling: Any) -> NDArray[Any]:
+    """Tables one below the other, the narrower ones filled up."""
+    width = max(table.shape[1] for table in tables)
+    return np.concatenate(
+        [
+            np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=filling)
+            for table in tables
+        ]
     )
 
 

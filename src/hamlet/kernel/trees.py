@@ -83,7 +83,7 @@ def _place(
     bits = np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
     places[sources[order], 0] = np.arange(len(order)) - starts[group_of[order]]
     places[sources, 1] = bits[group_of]
-    for age in range(2):
+    for age in range(2) if len(askers) else ():
         group = _found(groups, events.part[askers], block[askers] - age)
         known = group >= 0
         wanted = group[known] * width + ranks[len(sources) :][known]
