@@ -18,10 +18,12 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## make the virtual environment and install everything into it
 
-demo: $(READY) ## explain the ride-sharing workload: as text here, as pictures in demo/
+demo: $(READY) ## explain the ride-sharing workload and run it: as text here, files are in demo/
 	@mkdir -p demo
 	@$(BIN)/hamlet explain examples/ridesharing.hql
 	@$(BIN)/hamlet explain examples/ridesharing.hql --format svg --out demo/ridesharing.svg
+	@$(BIN)/hamlet run examples/ridesharing.hql --events examples/rides.csv --wide
+	@$(BIN)/hamlet run examples/ridesharing.hql --events examples/rides.csv --out demo/rides.csv --overwrite
 
 check: $(READY) ## lint, formatting and types
 	$(BIN)/ruff check .
@@ -35,7 +37,8 @@ format: $(READY) ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## measure how long analysing a workload takes
+bench: $(READY) ## measure the engine against its floors, and how long planning takes
+	$(BIN)/hamlet bench engine
 	$(BIN)/python benchmarks/analysis.py
 
 clean: ## remove the virtual environment and what was built

@@ -306,7 +306,7 @@ def test_rows_that_cannot_be_read_are_counted_and_the_rest_is_answered(hamlet, q
     ("change", "told"),
     [
         (["--events", "none.csv"], "none.csv: no such file or folder"),
-        (["--events", "*.parquet"], "it matches no file"),
+        (["--events", "*.jsonl"], "it matches no file"),
         (["--events", "empty"], "there are no events in this folder"),
         (["--events", "notes.txt"], ".txt is not a format of events"),
         (["--events", "broken.parquet"], "not a Parquet file"),
@@ -322,7 +322,7 @@ def test_rows_that_cannot_be_read_are_counted_and_the_rest_is_answered(hamlet, q
         (["--out", "full"], "it is there already"),
         (["--out", "out.csv", "--wide"], "the wide form has a file for each query"),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_cannot_be_done_is_one_sentence_and_status_2(
     hamlet, queries, events, monkeypatch: pytest.MonkeyPatch, change: list[str], told: str

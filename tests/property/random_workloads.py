@@ -151,8 +151,10 @@ def _filled(shapes: tuple[str, ...], **blanks: SearchStrategy[str]) -> SearchStr
         "op2": st.sampled_from(COMPARISONS),
         "n": st.sampled_from(_NUMBERS),
         "t": st.sampled_from(_TEXTS),
-        "a": st.sampled_from("xyz"),
-        "b": st.sampled_from("xyz"),
+        "eq": st.sampled_from(COMPARISONS[:2]),
+        "a": st.sampled_from("xy"),
+        "b": st.sampled_from("xy"),
+        "z": st.sampled_from("xyz"),  # z has integers too large to be reckoned with in doubles
         "sign": st.sampled_from("+-"),
     }
     return st.builds(lambda shape, values: shape.format(**values),
@@ -160,11 +162,11 @@ def _filled(shapes: tuple[str, ...], **blanks: SearchStrategy[str]) -> SearchStr
 
 
 _LOCAL = (
-    "{v}.{a} {op} {n}",
-    "{v}.{a} {op} {v}.{b}",
+    "{v}.{z} {op} {n}",
+    "{v}.z {op} {v}.{z}",
     "{v}.s {op} {t}",
     "{v}.s IN ('u', 'w')",
-    "{v}.x NOT IN (1, 2, NULL)",
+    "{v}.x NOT IN (1, 2)",
     "{v}.{a} IS NULL",
     "{v}.{a} IS NOT NULL",
     "{v}.p",
@@ -177,11 +179,11 @@ _LOCAL = (
 
 _EDGE = (
     # ordered as they stand
-    "{v}.{a} {op} {w}.{b}",
-    "{v}.{a} {op} {w}.{a}",
+    "{v}.{a} {op} {w}.{z}",
+    "{v}.{z} {op} {w}.{z}",
     "{w}.{a} {op} {v}.{a}",
     "{v}.s {op} {w}.s",
-    "{v}.p {op} {w}.p",
+    "{v}.p {eq} {w}.p",
     "{v}.{a} * 2 {op} {w}.{b} - 1",
     # rearranged
     "{w}.{a} - {v}.{b} {op} {n}",
@@ -189,7 +191,7 @@ _EDGE = (
     "{v}.{a} - {w}.{b} {op} {v}.{b} {sign} {n}",
     "{v}.{a} {op} {w}.{a} {sign} {n} - {v}.{b}",
     # general
-    "({v}.{a} {op} {w}.{a} OR {v}.s {op2} {w}.s)",
+    "({v}.{z} {op} {w}.{z} OR {v}.s {op2} {w}.s)",
     "({v}.{a} {op} {w}.{b} AND {v}.p OR {w}.{a} {op2} {n})",
     "NOT {v}.{a} {op} {w}.{b}",
     "{v}.{a} * {w}.{b} {op} {n}",

@@ -343,8 +343,13 @@ def _check_one_alone(text: str, table: pa.Table) -> None:
 
 
 def _logs(table: pa.Table) -> dict[Any, float]:
-    columns = [table[name].to_pylist() for name in ("window_start", "group", "aggregate", "log10")]
-    return {tuple(key): log10 for *key, log10 in zip(*columns, strict=True)}
+    """The logarithm of each result, or the result itself where it has none."""
+    names = ("window_start", "group", "aggregate", "log10", "value")
+    columns = [table[name].to_pylist() for name in names]
+    return {
+        tuple(key): value if log10 is None else log10
+        for *key, log10, value in zip(*columns, strict=True)
+    }
 
 
 def _check(results: Any, expected: streams.Counts) -> None:
@@ -397,7 +402,9 @@ def measure(
     with one_core():
         for name in only or CASES:
             tell(f"measuring {name}: {CASES[name].__doc__}")
-            figures += CASES[name](scale)
+            for figure in CASES[name](scale):
+                tell(f"  {figure.found.median:,.4g} {figure.unit}: {figure.what}")
+                figures.append(figure)
             gc.collect()
     return {
         **circumstances(),

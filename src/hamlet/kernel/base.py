@@ -1,13 +1,14 @@
 """What goes into a kernel and what comes out of it: plain arrays, no Spark, no Arrow, no objects.
 
-A kernel runs the program of one sharable set. It is fed `EventBatch`es, time-ordered inside each partition,
-and gives back an `Emission` for windows that have closed. Between the two it knows nothing of types,
-attributes, groups or text: events have letters, weights and keys, and results have numbers.
+A kernel runs the program of one sharable set. It is fed `EventBatch`es, time-ordered inside each
+partition, and gives back an `Emission` for windows that have closed. Between the two it knows
+nothing of types, attributes, groups or text: events have letters, weights and keys, and results
+have numbers.
 
-Linear aggregates are sums over *components*: component 0 of a row is its number of trends, every other
-one is a sum of some weight over the occurrences of events in those trends. In exact mode weights are
-64-bit integers; an attribute with fractions is given as several integer *digits*, each its own
-component, so that exact sums stay exact (value = sum of digit * 2**exponent).
+Linear aggregates are sums over *components*: component 0 of a row is its number of trends, every
+other one is a sum of some weight over the occurrences of events in those trends. In exact mode
+weights are 64-bit integers; an attribute with fractions is given as several integer *digits*, each
+its own component, so that exact sums stay exact (value = sum of digit * 2**exponent).
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ Numbers = Literal["exact", "float"]
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What a component adds up: 1 for each event ("one"), 1 where an attribute is not null
-    ("present"), or the attribute itself ("value"), times 2**exponent of its digit.
+    """What a component adds up.
+
+    1 for each event ("one"), 1 where an attribute is not null ("present"), or one digit of the
+    attribute itself ("value"), which counts 2**exponent times.
     """
 
     kind: Literal["one", "present", "value"]
@@ -40,16 +43,21 @@ class EventBatch:
 
     n events, l letters, a atoms of the set's alphabet (in its order).
 
-    part: partition number of each event, not decreasing.
-    ts: time in microseconds, not decreasing inside a partition.
-    tied: 1 where an event is simultaneous with the one before it in the same partition.
-    letter: the row of `letters` that tells which atoms the event satisfies.
-    letters: [l, a] of 0 and 1.
-    weights: [len(weight_specs), n], int64 in exact mode and float64 in float mode; 0 where null.
-    extremes: [attributes of MIN and MAX, n] float64, NaN where null.
-    previous, next: [edge predicates of the program, n] float64: the two sides of an ordered predicate
-        f(previous) op g(next), comparable as they are, NaN where null; zeros for general ones.
-    columns: [columns used by general predicates, n] float64, NaN where null.
+    Attributes:
+        part: Partition number of each event, not decreasing.
+        ts: Time in microseconds, not decreasing inside a partition.
+        tied: 1 where an event is simultaneous with the one before it in the same partition.
+        letter: The row of `letters` that tells which atoms the event satisfies.
+        letters: [l, a] of 0 and 1.
+        weight_specs: What the rows of `weights` are.
+        weights: [weights, n], int64 in exact mode and float64 in float mode; 0 where null.
+        extreme_attributes: What the rows of `extremes` are.
+        extremes: [attributes of MIN and MAX, n], NaN where null.
+        previous: [edge predicates, n]: f of an ordered predicate f(previous) op g(next), NaN where
+            null; zeros for general ones.
+        next: The same for g; the two are comparable as they are.
+        column_names: What the rows of `columns` are.
+        columns: [columns used by general predicates, n], NaN where null.
     """
 
     part: NDArray[np.int32]
@@ -74,13 +82,15 @@ class EventBatch:
 class Emission:
     """Closed windows with at least one trend; r records in any order.
 
-    part, unit, window: partition, unit (a template of the set that is not a guard: see
-        Program.template_*; its number in the program) and window number i of [i*slide, i*slide+within).
-    components: for each record c numbers, c the most components that any unit has; exact mode:
-        Python integers in an object array [r, c], or int64 [r, c] where all fit; float mode: mantissa
-        float64 [r, c] and, in `exponents`, float64 [r, c] such that value = mantissa * 2**(512 * exponent).
-    extremes: [r, x] float64, by number of the query's MIN and MAX aggregates in order; the greatest is
-        given as it is, NaN where there is none.
+    Attributes:
+        part: Partition.
+        unit: The template of the set, by its number in the program, that is not a guard.
+        window: Window number i of [i*slide, i*slide+within).
+        components: [r, c], c the most components that any unit has. Exact mode: int64, or Python
+            integers where some do not fit. Float mode: mantissas.
+        exponents: Float mode: [r, c] such that value = mantissa * 2**(512 * exponent).
+        extremes: [r, x], by number of the query's MIN and MAX aggregates in order; the greatest is
+            given as it is, NaN where there is none.
     """
 
     part: NDArray[np.int32]
@@ -104,13 +114,13 @@ def components_of(
 ) -> tuple[Component, ...]:
     """The components of a query after its number of trends, in the order kernels use.
 
-    COUNT(E) and SUM and AVG of an attribute; AVG also counts occurrences that are not null, and so does
-    SUM, to tell null from zero. COUNT(*), MIN and MAX have none.
+    COUNT(E) and SUM and AVG of an attribute; AVG also counts occurrences that are not null, and so
+    does SUM, to tell null from zero. COUNT(*), MIN and MAX have none.
 
     Args:
         functions: Function and attribute of each aggregate of the query.
-        digits: For each attribute the exponents of its digits; one exponent, 0, in float mode and for
-            integers.
+        digits: For each attribute the exponents of its digits; one exponent, 0, in float mode and
+            for integers.
     """
     found: list[Component] = []
     for number, (function, attribute) in enumerate(functions):

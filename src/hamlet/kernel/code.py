@@ -2,18 +2,20 @@
 
 Name here    what it is
 unit         a template that is not a guard: one pattern of one query
-row          a running total of a unit: the numbers of trends that end at one state (or START, which has
-             one empty trend in every window) and that no match of the row's guards has barred. Edges that
-             agree in source and guards read the same row.
+row          a running total of a unit: the numbers of trends that end at one state (or START, which
+             has one empty trend in every window) and that no match of the row's guards has barred.
+             Edges that agree in source and guards read the same row.
 copy         of a row, for each state of a guard of several events: what the row will be when the
              partial match at that state is completed
 op           what an event does at one state of a unit: read rows, add weights, add to rows
-tree         events at a state in the order of one side of an edge predicate, with sums over ranges,
-             for edges f(previous) op g(next)
-log          events at a state kept one by one, for edges whose condition has to be looked at for each
-lazy op      an op on a state with a free loop that is alone in its type: a run of such events is one
-             and the same linear map for all queries and windows, so it is kept as a few numbers for each
-             partition and applied to a unit only when something else touches it
+tree         events at a state in the order of one side of an edge predicate, with sums over
+             ranges, for edges f(previous) op g(next)
+log          events at a state kept one by one, for edges whose condition is looked at for each
+lazy op      an op on a state with a free loop that is alone in its type: a run of such events is
+             one and the same linear map for all queries and windows, so it is kept as a few
+             numbers for each partition and applied to a unit only when something else touches it.
+             This is the shared graphlet of the paper: the run's numbers are the coefficients, the
+             rows it is applied to are the snapshot, one value for each query and window.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hamlet.plan.query import Window
     from hamlet.plan.workload import WorkloadPlan
 
     Ints = NDArray[np.int64]
@@ -319,11 +322,13 @@ class _Maker:
             )
         ]
         # A guard is kept once for each unit of its query, with rows of its own.
+        guards_of: dict[int, list[int]] = {}
+        for template in self.guard_templates:
+            guards_of.setdefault(int(program.template_query[template]), []).append(template)
         self.guards = [
             (unit.number, template)
             for unit in self.units
-            for template in self.guard_templates
-            if program.template_query[template] == unit.query
+            for template in guards_of.get(unit.query, ())
         ]
         self.guard_number = {pair: i for i, pair in enumerate(self.guards)}
         self.aggregates_at = self._aggregates_at()
@@ -332,7 +337,9 @@ class _Maker:
         self.log_unit: list[int] = []
         self.guard_logs: dict[tuple[int, int], int] = {}
         self.trees: dict[tuple[int, int, frozenset[int]], int] = {}
+        self.trees_of: dict[int, list[int]] = {}  # by source state
         self.tree_unit: list[int] = []
+        self.classes: dict[tuple[int, int, int], int] = {}
         self.ordered_usable: Sequence[bool] = ()
         self.weight_type: type = np.int64
 
@@ -391,6 +398,7 @@ class _Maker:
         key = (state, next(iter(condition.predicates)), condition.guards)
         if key not in self.trees:
             self.trees[key] = len(self.trees)
+            self.trees_of.setdefault(state, []).append(self.trees[key])
             self.tree_unit.append(unit)
         return self.trees[key]
 
@@ -478,7 +486,7 @@ class _Maker:
         ]
 
     def _type(self, state: int) -> str:
-        return self.program.alphabet.atoms[self.program.state_atom[state]].type
+        return str(self.program.alphabet.atoms[self.program.state_atom[state]].type)
 
     def _can_be_lazy(self, unit: _Unit, state: int) -> bool:
         op = self.op_of_state[state]
@@ -486,9 +494,9 @@ class _Maker:
         sources = self.sources.lists[op]
         plain = all(condition == -1 for _, condition in sources)
         loops = own is not None and any(row == own for row, _ in sources)
-        looked_at = self.scans.lists[op] or self.firsts.lists[op] or self.tree_reads.lists[op]
-        looked_at = looked_at or state in self.logs or any(state == k[0] for k in self.trees)
-        return plain and loops and not looked_at
+        reads = self.scans.lists[op] or self.firsts.lists[op] or self.tree_reads.lists[op]
+        is_stored = state in self.logs or state in self.trees_of
+        return plain and loops and not reads and not is_stored
 
     # Predicates
 
@@ -547,34 +555,7 @@ class _Maker:
             for u, s in zip(self.op_unit, self.op_state, strict=True)
         ]
         lazy = self._lazy(op_weights, op_extremes)
-        tree_order = sorted(self.trees.values(), key=lambda t: (self.tree_unit[t], t))
-        tree_number = {old: new for new, old in enumerate(tree_order)}
-        classes: dict[tuple[int, int, int], int] = {}
-        tree_rows: list[tuple[int, int, int]] = []
-        for old in tree_order:
-            state, predicate, _ = next(key for key, t in self.trees.items() if t == old)
-            unit = self.tree_unit[old]
-            key = (int(program.state_atom[state]), predicate, windows[unit].within_us)
-            number = classes.setdefault(key, len(classes))
-            operator = COMPARE_CODES[program.predicates[predicate].operator]
-            tree_rows.append((unit, number, operator))
-        reads = _Rows([[tree_number[t] for t in each] for each in self.tree_reads.lists])
-        leaves = _Rows(
-            [
-                [tree_number[t] for (owner, _, _), t in self.trees.items() if owner == state]
-                for state in self.op_state
-            ]
-        )
-        guard_trees = _Rows(
-            [
-                [
-                    tree_number[t]
-                    for (_, _, guards), t in self.trees.items()
-                    if template in guards and self.tree_unit[t] == unit
-                ]
-                for unit, template in self.guards
-            ]
-        )
+        trees = self._tree_arrays(windows)
         condition_arrays = self._condition_arrays()
         alphabet = program.alphabet.atoms
         atom_ops: list[list[int]] = [[] for _ in alphabet]
@@ -626,10 +607,6 @@ class _Maker:
             o_first_p=self.firsts.pointers(),
             o_first_cond=self.firsts.flat(),
             o_log=_ints(self.logs.get(state, -1) for state in self.op_state),
-            o_tree_p=reads.pointers(),
-            o_tree=reads.flat(),
-            o_leaf_p=leaves.pointers(),
-            o_leaf=leaves.flat(),
             o_w_p=_Rows(op_weights).pointers(),
             o_w=_Rows(op_weights).flat(),
             o_x_p=_Rows(op_extremes).pointers(),
@@ -644,8 +621,6 @@ class _Maker:
             g_unit=_ints(unit for unit, _ in self.guards),
             g_n=_ints(len(self.states_of[t]) for _, t in self.guards),
             g_sbase=_ints(np.cumsum([0, *(len(self.states_of[t]) for _, t in self.guards)])[:-1]),
-            g_tree_p=guard_trees.pointers(),
-            g_tree=guard_trees.flat(),
             **guard_rows,
             **guard_inputs,
             gop_guard=_ints(guard for guard, _ in gops),
@@ -655,10 +630,7 @@ class _Maker:
             u_log_p=_counts(len(units), sorted(self.log_unit)),
             u_log=_ints(sorted(range(len(self.log_unit)), key=self.log_unit.__getitem__)),
             u_glog_p=_counts(len(units), [self.guards[g][0] for g, _ in self.guard_logs]),
-            t_unit=_ints(unit for unit, _, _ in tree_rows),
-            t_class=_ints(number for _, number, _ in tree_rows),
-            t_op=_ints(operator for _, _, operator in tree_rows),
-            u_tree_p=_counts(len(units), [unit for unit, _, _ in tree_rows]),
+            **trees,
             **condition_arrays,
             p_kind=_ints(self.p_kind),
             p_code_p=self.p_code.pointers(),
@@ -676,13 +648,13 @@ class _Maker:
             atom_ops,
             atom_gops,
             lazy_of_atom,
-            list(classes),
+            list(self.classes),
             self.components,
             self.weight_type,
         )
 
     def _is_always(self, unit: _Unit) -> int:
-        """Whether START feeds the lazy op: then its events count before anything touches the unit."""
+        """Whether START feeds the lazy op: its events then count before any other."""
         state = self.lazy_op.get(unit.number)
         if state is None:
             return 0
@@ -762,6 +734,40 @@ class _Maker:
             "stacks": stacks,
             "op_sums": op_sums,
             "op_stacks": op_stacks,
+        }
+
+    # Trees
+
+    def _tree_arrays(self, windows: list[Window]) -> dict[str, Ints]:
+        """Trees in the order of their units, and who reads and feeds them."""
+        program = self.program
+        keys = sorted(
+            self.trees, key=lambda key: (self.tree_unit[self.trees[key]], self.trees[key])
+        )
+        number = {self.trees[key]: new for new, key in enumerate(keys)}
+        rows: list[tuple[int, int, int]] = []
+        by_guard: dict[tuple[int, int], list[int]] = {}
+        for state, predicate, guards in keys:
+            unit = self.tree_unit[self.trees[state, predicate, guards]]
+            kind = (int(program.state_atom[state]), predicate, windows[unit].within_us)
+            operator = COMPARE_CODES[program.predicates[predicate].operator]
+            rows.append((unit, self.classes.setdefault(kind, len(self.classes)), operator))
+            for template in guards:
+                by_guard.setdefault((unit, template), []).append(len(rows) - 1)
+        reads = _Rows([[number[t] for t in each] for each in self.tree_reads.lists])
+        leaves = _Rows([[number[t] for t in self.trees_of.get(s, ())] for s in self.op_state])
+        guarded = _Rows([by_guard.get(pair, []) for pair in self.guards])
+        return {
+            "t_unit": _ints(unit for unit, _, _ in rows),
+            "t_class": _ints(kind for _, kind, _ in rows),
+            "t_op": _ints(operator for _, _, operator in rows),
+            "u_tree_p": _counts(len(self.units), [unit for unit, _, _ in rows]),
+            "o_tree_p": reads.pointers(),
+            "o_tree": reads.flat(),
+            "o_leaf_p": leaves.pointers(),
+            "o_leaf": leaves.flat(),
+            "g_tree_p": guarded.pointers(),
+            "g_tree": guarded.flat(),
         }
 
     # Guards

@@ -1,9 +1,9 @@
 """Where things stand in the two flat integer arrays of the machine.
 
-The machine is given its code as one array P: scalars first, then for each array of code its offset in P,
-then the arrays. So `P[P[U_W] + u]` is entry u of the array u_w. What changes while it runs and is an
-integer is one array S, whose parts also have their offsets in P: `S[P[S_LO] + u]`. Two arrays instead of
-a hundred keep calls between compiled functions, and their compilation, cheap.
+The machine is given its code as one array P: scalars first, then for each array of code its offset
+in P, then the arrays. So `P[P[U_W] + u]` is entry u of the array u_w. What changes while it runs
+and is an integer is one array S, whose parts also have their offsets in P: `S[P[S_LO] + u]`. Two
+arrays instead of a hundred keep calls between compiled functions, and their compilation, cheap.
 """
 
 from __future__ import annotations

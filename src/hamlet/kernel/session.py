@@ -232,7 +232,7 @@ def joined_batches(batches: list[EventBatch]) -> EventBatch:
     letter = np.concatenate(
         [numbers.reshape(-1)[offsets[i] + batch.letter] for i, batch in enumerate(batches)]
     )
-    tables = {
+    tables: dict[str, Any] = {
         name: np.ascontiguousarray(
             np.concatenate([getattr(batch, name) for batch in batches], axis=1)[:, order]
         )
@@ -333,7 +333,8 @@ def _emission_described(emission: Emission, arrays: list[NDArray[Any]]) -> dict[
     described: dict[str, Any] = {"shape": list(emission.components.shape), "integers": None}
     if emission.components.dtype == object:
         # Hexadecimal, because decimal digits of very long integers are slow to make and to read.
-        described["integers"] = [hex(value) for value in emission.components.reshape(-1)]
+        integers: list[Any] = list(emission.components.reshape(-1))
+        described["integers"] = [hex(value) for value in integers]
     else:
         arrays.append(emission.components)
     described["is_float"] = emission.exponents is not None

@@ -1,8 +1,8 @@
 """Running a batch on the machine: memory laid out, words added where integers outgrow them.
 
-In exact mode every partition is first tried with one word for each number. Those that outgrow it are run
-again with more, doubling each time: partitions with small counts never pay for the large ones, and the
-last run costs about as much as all before it.
+In exact mode every partition is first tried with one word for each number. Those that outgrow it
+are run again with more, doubling each time: partitions with small counts never pay for the large
+ones, and the last run costs about as much as all before it.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def run_once(
 ) -> tuple[Emission, NDArray[np.int32], Kept]:
     """Run some partitions with numbers of one kind.
 
-    Returns what they emit, the partitions that need a wider kind (of which nothing is emitted), and,
-    with `until` before the end of time, the state of the others.
+    Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
+    and, with `until` before the end of time, the state of the others.
     """
     code = compiled.code
     most = max(int(code.u_nc.max()), 1)
@@ -214,14 +214,16 @@ def _emission(
 
 
 def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emission:
+    """Several emissions as one."""
     if not parts:
         most = max(int(compiled.code.u_nc.max()), 1)
         most_x = int(compiled.code.u_nx.max())
+        nothing: NDArray[Any] = np.empty((0, most), np.float64 if is_float else np.int64)
         return Emission(
             np.empty(0, np.int32),
             np.empty(0, np.int32),
             np.empty(0, np.int64),
-            np.empty((0, most), np.float64 if is_float else np.int64),
+            nothing,
             np.empty((0, most)) if is_float else None,
             np.empty((0, most_x)),
         )
@@ -268,6 +270,7 @@ def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
     wanted = np.zeros(int(events.part[-1]) + 1, np.bool_)
     wanted[parts] = True
     kept = wanted[events.part]
+    weights: NDArray[Any] = np.ascontiguousarray(events.weights[:, kept])
     return EventBatch(
         events.part[kept],
         events.ts[kept],
@@ -275,7 +278,7 @@ def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
         events.letter[kept],
         events.letters,
         events.weight_specs,
-        np.ascontiguousarray(events.weights[:, kept]),
+        weights,
         events.extreme_attributes,
         np.ascontiguousarray(events.extremes[:, kept]),
         np.ascontiguousarray(events.previous[:, kept]),

@@ -1,10 +1,10 @@
 """Where events stand in trees: their order by one side of an edge predicate, block by block.
 
-A class of trees is an atom, an edge predicate f(previous) op g(next) and a length of window. Time is cut into
-blocks of that length, so that an event's predecessors are in its own block or in the one before. For each
-event this gives its place among the events of its block, ordered by f, and how many of that block and of
-the one before have f below, and up to, its g. With these a kernel finds the sum over all predecessors
-in logarithmic time.
+A class of trees is an atom, an edge predicate f(previous) op g(next) and a length of window. Time
+is cut into blocks of that length, so that an event's predecessors are in its own block or in the
+one before. For each event this gives its place among the events of its block, ordered by f, and
+how many of that block and of the one before have f below, and up to, its g. With these a kernel
+finds the sum over all predecessors in logarithmic time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-# For each class and event: its leaf (-1 for none), the tree's height, and how many keys are below and
-# up to its own in this block and in the one before (-1 where it has none to compare).
+# For each class and event: its leaf (-1 for none), the tree's height, and how many keys are below
+# and up to its own in this block and in the one before (-1 where it has none to compare).
 FIELDS = 6
 
 
