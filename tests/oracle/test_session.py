@@ -21,7 +21,7 @@ from conformance import load_cases
 
 from hamlet.errors import InternalError, ReadError
 from hamlet.events import EventTable
-from hamlet.kernel.code import compile_code, stored_units
+from hamlet.kernel.code import all_units, compile_code, stored_units
 from hamlet.kernel.encode import encode
 from hamlet.kernel.session import BEGINNING, KernelSession, chosen
 from hamlet.kernel.shared import run_batch
@@ -81,7 +81,7 @@ def streams(
             continue
         whole = compiled()
         stored = stored_units(whole)
-        rows = frozenset(int(template) for template in whole.code.u_template) - stored
+        rows = all_units(whole) - stored
         yield Stream(
             batch,
             whole,

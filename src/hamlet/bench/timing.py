@@ -1,4 +1,7 @@
-"""Timing on one core: repeated, in turn where two things are compared, with median and spread."""
+"""Timing on one core: repeated, in turn where two things are compared, with median and spread.
+
+Times are those of the processor, so that other processes on the machine are not in them.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,11 @@ class Spread(NamedTuple):
 
 
 def seconds(work: Work) -> float:
-    """How long some work takes, garbage collected before."""
+    """How long the processor takes for some work, garbage collected before."""
     gc.collect()
-    begun = time.perf_counter()
+    begun = time.process_time()
     work()
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def rate(work: Work, amount: int, repeat: int) -> Spread:

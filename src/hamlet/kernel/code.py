@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel.base import Component, Weight, components_of
+from hamlet.kernel.chains import Chain, ChainGroup
 from hamlet.plan.letters import Atom
 from hamlet.plan.predicates import Column, Constant, Expression, Operation
 from hamlet.plan.program import Program, Role
@@ -176,11 +177,13 @@ class Compiled:
     classes: list[tuple[int, int, int]]  # atom, predicate, length of the window
     components: list[tuple[Component, ...]]  # by query of the set
     weight_type: type  # of a batch's weights
+    chains: tuple[ChainGroup, ...] = ()  # units that are no part of the code
 
 
 def stored_units(compiled: Compiled) -> frozenset[int]:
     """The templates of the units that keep events one by one, in trees or logs."""
     code = compiled.code
+    chained = frozenset(c.template for group in compiled.chains for c in group.chains)
     units = {*code.t_unit, *code.log_unit}
     units |= {code.o_unit[op] for op in range(len(code.o_unit)) if _looks_at_start(code, op)}
     units |= {
@@ -188,7 +191,13 @@ def stored_units(compiled: Compiled) -> frozenset[int]:
         for g in range(len(code.g_unit))
         if (code.gs_log[code.g_sbase[g] : code.g_sbase[g] + code.g_n[g]] >= 0).any()
     }
-    return frozenset(int(code.u_template[unit]) for unit in units)
+    return chained | frozenset(int(code.u_template[unit]) for unit in units)
+
+
+def all_units(compiled: Compiled) -> frozenset[int]:
+    """The templates of all units."""
+    chained = frozenset(c.template for group in compiled.chains for c in group.chains)
+    return chained | frozenset(int(template) for template in compiled.code.u_template)
 
 
 def _looks_at_start(code: Code, op: int) -> bool:
@@ -280,6 +289,7 @@ def compile_code(
     maker = _Maker(plan, program, weights, extreme_attributes, digits, only)
     maker.ordered_usable = ordered_usable
     maker.weight_type = np.float64 if is_float else np.int64
+    maker.take_out_chains()
     maker.make_units(share)
     maker.make_predicates(predicates, column_names, ordered_usable)
     return maker.finish()
@@ -354,6 +364,61 @@ class _Maker:
                 found.setdefault(int(state), set()).add(number_in_query[int(query)])
             number_in_query[int(query)] += 1
         return found
+
+    # Chains
+
+    def take_out_chains(self) -> None:
+        """Take out the units that are chains: they are run by themselves, not by the machine."""
+        groups: dict[tuple[int, int, int, int, int], list[Chain]] = {}
+        left: list[_Unit] = []
+        for unit in self.units:
+            found = self._chain(unit)
+            if found is None:
+                left.append(unit)
+            else:
+                groups.setdefault(found[0], []).append(found[1])
+        self.chains = tuple(ChainGroup(*key, tuple(chains)) for key, chains in groups.items())
+        # The others are numbered anew.
+        kept = {unit.number: number for number, unit in enumerate(left)}
+        self.guards = [(kept[unit], t) for unit, t in self.guards if unit in kept]
+        self.guard_number = {pair: i for i, pair in enumerate(self.guards)}
+        for unit in left:
+            unit.number = kept[unit.number]
+        self.all_units, self.units = self.units, left
+
+    def _chain(self, unit: _Unit) -> tuple[tuple[int, int, int, int, int], Chain] | None:
+        """A unit as a chain with the key of its group; None where it is something else."""
+        program, query = self.program, self.queries[unit.query]
+        states = self.states_of.get(unit.template, [])
+        edges = self.edges_of.get(unit.template, [])
+        loops = [(s, c) for s, t, c in edges if s == t]
+        if len(loops) != 1 or len(states) > 2:
+            return None
+        ((state, condition_number),) = loops
+        condition = program.conditions[condition_number]
+        entry = next((s for s in states if s != state), None)
+        path = [(START, state)] if entry is None else [(START, entry), (entry, state)]
+        wanted = {*path, (state, END), (state, state)}
+        free = all(program.conditions[c].is_free for s, t, c in edges if s != t)
+        if {(s, t) for s, t, _ in edges} != wanted or not free or query.is_conjunction:
+            return None
+        if self._grain(unit, condition) != "tree" or condition.guards:
+            return None
+        predicate = next(iter(condition.predicates))
+        operator = COMPARE_CODES[program.predicates[predicate].operator]
+        window = query.window
+        extremes = [a for a in query.aggregates if a.function in ("MIN", "MAX")]
+        atom = int(program.state_atom[state])
+        chain = Chain(
+            unit.template,
+            -1 if entry is None else int(program.state_atom[entry]),
+            tuple(self._state_weights(unit.query, state)),
+            tuple(self._state_weights(unit.query, -1 if entry is None else entry)),
+            tuple(self._state_extremes(unit.query, state, extremes)),
+            tuple(self._state_extremes(unit.query, -1 if entry is None else entry, extremes)),
+            tuple(1 if a.function == "MIN" else -1 for a in extremes),
+        )
+        return (atom, predicate, operator, window.within_us, window.slide_us), chain
 
     # Edges
 
@@ -548,10 +613,11 @@ class _Maker:
             ]
         )
         op_weights = [
-            self._op_weights(u, s) for u, s in zip(self.op_unit, self.op_state, strict=True)
+            self._state_weights(units[u].query, s)
+            for u, s in zip(self.op_unit, self.op_state, strict=True)
         ]
         op_extremes = [
-            self._op_extremes(u, s, extremes[u])
+            self._state_extremes(units[u].query, s, extremes[u])
             for u, s in zip(self.op_unit, self.op_state, strict=True)
         ]
         lazy = self._lazy(op_weights, op_extremes)
@@ -651,6 +717,7 @@ class _Maker:
             list(self.classes),
             self.components,
             self.weight_type,
+            self.chains,
         )
 
     def _is_always(self, unit: _Unit) -> int:
@@ -662,11 +729,11 @@ class _Maker:
         owners = {owner for (owner, _, _), row in unit.rows.items() if row in rows}
         return int(START in owners)
 
-    def _op_weights(self, unit: int, state: int) -> list[int]:
+    def _state_weights(self, query: int, state: int) -> list[int]:
         """For each component after the first the weight that an event at a state adds."""
         at = self.aggregates_at.get(state, set())
         numbers = []
-        for component in self.components[self.units[unit].query]:
+        for component in self.components[query]:
             if component.aggregate not in at:
                 numbers.append(NO_WEIGHT)
             elif component.weight.kind == "one":
@@ -675,9 +742,10 @@ class _Maker:
                 numbers.append(self.weight_number[component.weight])
         return numbers
 
-    def _op_extremes(self, unit: int, state: int, extremes: list[Any]) -> list[int]:
+    def _state_extremes(self, query: int, state: int, extremes: list[Any]) -> list[int]:
+        """For each extreme the attribute that an event at a state has a value of."""
         at = self.aggregates_at.get(state, set())
-        aggregates = self.queries[self.units[unit].query].aggregates
+        aggregates = self.queries[query].aggregates
         return [
             self.extreme_number[a.attribute] if aggregates.index(a) in at else -1 for a in extremes
         ]

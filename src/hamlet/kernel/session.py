@@ -25,6 +25,7 @@ import numpy as np
 
 from hamlet.errors import InternalError, ReadError
 from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.code import all_units
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.shared import (
     Counters,
@@ -138,9 +139,10 @@ class KernelSession:
 
     def _still_needed(self, compiled: Compiled, events: EventBatch, ts: int) -> EventBatch:
         """The events of windows that are still open at a time."""
-        code = compiled.code
-        oldest = (ts - code.u_within) // code.u_slide + 1
-        return chosen(events, events.ts >= int((oldest * code.u_slide).min()))
+        within, slide = _windows(compiled)
+        within, slide = within[list(all_units(compiled))], slide[list(all_units(compiled))]
+        oldest = (ts - within) // slide + 1
+        return chosen(events, events.ts >= int((oldest * slide).min()))
 
     # Bytes
 
@@ -183,6 +185,7 @@ class KernelSession:
             if compiled is not None:
                 for array in compiled.code:
                     digest.update(np.ascontiguousarray(array).tobytes())
+                digest.update(repr(compiled.chains).encode())
             digest.update(b"|")
         return digest.hexdigest()
 
@@ -308,11 +311,20 @@ def _batch_of(described: dict[str, Any], arrays: list[NDArray[Any]]) -> EventBat
 
 def _ends(compiled: Compiled, emission: Emission) -> NDArray[np.int64]:
     """When the window of each record ends."""
+    within, slide = _windows(compiled)
+    return emission.window * slide[emission.unit] + within[emission.unit]
+
+
+def _windows(compiled: Compiled) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """WITHIN and SLIDE of each unit, by its template."""
     code = compiled.code
-    unit_of = np.zeros(int(code.u_template.max()) + 1, np.int64)
-    unit_of[code.u_template] = np.arange(len(code.u_template))
-    unit = unit_of[emission.unit]
-    return emission.window * code.u_slide[unit] + code.u_within[unit]
+    lengths = dict(zip(code.u_template, zip(code.u_within, code.u_slide, strict=True), strict=True))
+    for group in compiled.chains:
+        lengths |= {c.template: (group.within_us, group.slide_us) for c in group.chains}
+    table = np.ones((max(lengths) + 1, 2), np.int64)
+    for template, pair in lengths.items():
+        table[template] = pair
+    return table[:, 0], table[:, 1]
 
 
 def _picked(emission: Emission, wanted: NDArray[np.bool_]) -> Emission:

@@ -14,6 +14,7 @@ import numpy as np
 
 from hamlet.kernel import numbers
 from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.chains import run_chains
 from hamlet.kernel.layout import (
     C_ATOMS,
     C_BURSTS,
@@ -38,6 +39,7 @@ from hamlet.kernel.trees import Trees, lay_out_trees
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hamlet.kernel.chains import ChainGroup
     from hamlet.kernel.code import Compiled
 
 _FIRST_RECORDS = 1024
@@ -76,9 +78,11 @@ class Kept:
 def run_batch(compiled: Compiled, batch: EventBatch, is_float: bool) -> tuple[Emission, Counters]:
     """All windows of all partitions of a batch, closed at its end."""
     counters = Counters()
-    emissions: list[Emission] = []
+    emissions = [
+        _run_group(compiled, group, batch, is_float, counters) for group in compiled.chains
+    ]
     words = 1
-    while len(batch):
+    while len(batch) and len(compiled.code.u_w):
         ranges = partition_ranges(batch)
         kept = Kept.nothing(is_float, words)
         emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, is_float, words, counters)
@@ -89,6 +93,38 @@ def run_batch(compiled: Compiled, batch: EventBatch, is_float: bool) -> tuple[Em
         batch = only_partitions(batch, redo)
         words = next_words(words)
     return joined(compiled, emissions, is_float), counters
+
+
+def _run_group(
+    compiled: Compiled,
+    group: ChainGroup,
+    batch: EventBatch,
+    is_float: bool,
+    counters: Counters,
+) -> Emission:
+    """All windows of the chains of one group."""
+    parts: list[Emission] = []
+    templates = np.array([chain.template for chain in group.chains], np.int32)
+    words = 1
+    ranges = partition_ranges(batch)
+    while len(ranges):
+        found = run_chains(group, batch, ranges, room(0, is_float, words))
+        counters.windows += len(found.part)
+        components, exponents = _components(found.components, is_float)
+        parts.append(
+            Emission(
+                found.part.astype(np.int32),
+                templates[found.chain],
+                found.window,
+                components,
+                exponents,
+                np.where(np.isfinite(found.extremes), found.extremes, np.nan),
+            )
+        )
+        ranges = ranges[np.isin(ranges[:, 0], found.redo)]
+        counters.partitions_redone += len(ranges)
+        words = next_words(words)
+    return joined(compiled, parts, is_float)
 
 
 def next_words(words: int) -> int:
@@ -197,27 +233,29 @@ def _emission(
     is_float: bool,
 ) -> Emission:
     x = np.where(np.isfinite(x), x, np.nan)
-    exponents = None
-    if v.ndim == 2:
-        components: NDArray[Any] = v.copy()
-        exponents = np.zeros(v.shape) if is_float else None
-    elif is_float:
-        components, exponents = v[:, :, 0].copy(), v[:, :, 1].copy()
-    else:
-        flat = numbers.integers(v.reshape(-1, v.shape[2]))
-        components = np.empty(len(flat), dtype=object)
-        components[:] = flat
-        components = components.reshape(v.shape[:2])
+    components, exponents = _components(v, is_float)
     template = compiled.code.u_template[records[1]].astype(np.int32)
     part = records[0].astype(np.int32)
     return Emission(part, template, records[2].copy(), components, exponents, x)
 
 
+def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Numbers of any kind, [records, components], as an emission has them."""
+    if v.ndim == 2:
+        return v.copy(), np.zeros(v.shape) if is_float else None
+    if is_float:
+        return v[:, :, 0].copy(), v[:, :, 1].copy()
+    flat = numbers.integers(v.reshape(-1, v.shape[2]))
+    components = np.empty(len(flat), dtype=object)
+    components[:] = flat
+    return components.reshape(v.shape[:2]), None
+
+
 def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emission:
     """Several emissions as one."""
     if not parts:
-        most = max(int(compiled.code.u_nc.max()), 1)
-        most_x = int(compiled.code.u_nx.max())
+        most = max(int(compiled.code.u_nc.max(initial=1)), 1)
+        most_x = int(compiled.code.u_nx.max(initial=0))
         nothing: NDArray[Any] = np.empty((0, most), np.float64 if is_float else np.int64)
         return Emission(
             np.empty(0, np.int32),
