@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from hamlet.errors import PlanError
 from hamlet.events import EventTable
-from hamlet.kernel.code import compile_code
+from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
 from hamlet.kernel.finish import Answer, Groups, finish
 from hamlet.kernel.shared import run_batch

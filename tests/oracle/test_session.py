@@ -21,7 +21,8 @@ from conformance import load_cases
 
 from hamlet.errors import InternalError, ReadError
 from hamlet.events import EventTable
-from hamlet.kernel.code import all_units, compile_code, stored_units
+from hamlet.kernel.code import all_units, stored_units
+from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import encode
 from hamlet.kernel.session import BEGINNING, KernelSession, chosen
 from hamlet.kernel.shared import run_batch
