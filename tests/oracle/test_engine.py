@@ -7,6 +7,9 @@ that sharing changes, digits where there should be none, and a logarithm that is
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from conformance import Case, check_case, engine_rows, load_cases
 
@@ -39,3 +42,26 @@ def test_a_wrong_row_is_told(numbers: str) -> None:
                   [first | {"exact": "-1"}, *others], [moved, *others]):  # fmt: skip
         with pytest.raises(AssertionError, match=f"case {case.id}"):
             check_case(case, wrong, numbers)
+
+
+def test_a_deep_condition_is_evaluated_or_refused_but_breaks_nothing() -> None:
+    """In a process of its own: what is written past the end of memory may end it much later."""
+    script = """
+from hamlet import QueryError, Workload
+events = [{"time": i % 3, "type": "A", "x": 1} for i in range(300)]
+for depth in range(10, 200, 10):
+    term = "A.x"
+    for i in range(depth):
+        term = f"({'A.x' if i % 2 else 'NEXT(A).x'} + {term})"
+    condition = f"{term} * NEXT(A).x > {depth}"
+    try:
+        workload = Workload.parse(f"RETURN COUNT(*) PATTERN A+ WHERE {condition} WITHIN 9 s")
+    except QueryError:
+        break
+    assert workload.run(events).table["exact"].to_pylist() == [str(101**3 - 1)]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")

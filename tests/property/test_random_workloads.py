@@ -8,8 +8,10 @@ numbers or on the order of the rows.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from conformance import bound_queries, differences, engine_rows, scaled_reference_rows
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_workloads import Sample, samples
 
 QUICK = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -21,6 +23,34 @@ def is_valid(sample: Sample) -> bool:
     except AssertionError:
         return False
     return True
+
+
+FEATURES = (
+    "several queries", "AND", "OR", "+", "NOT", "NOT of several", "edge inside NOT", "edges",
+    "general edge", "rearranged edge", "local", "equivalence", "GROUPBY", "uneven slide", "ties",
+)  # fmt: skip
+
+
+def features(sample: Sample) -> set[str]:
+    queries = bound_queries(sample.workload)
+    found = {"several queries"} if len(queries) > 1 else set()
+    times = Counter((event["time"], event["seq"] if sample.order else 0) for event in sample.events)
+    found |= {"ties"} if times and max(times.values()) > 1 else set()
+    found |= {word for word in ("AND", "OR", "+", "NOT", "GROUPBY") if word in sample.workload}
+    for query in queries:
+        negated = {place.index for place in query.places if place.negation is not None}
+        has = {
+            "NOT of several": len(negated) > len(query.negations),
+            "edge inside NOT": any(p in negated for (p, _), _ in query.adjacent),
+            "edges": len(query.edge_predicates) > 1,
+            "general edge": not all(edge.is_ordered for edge in query.edge_predicates),
+            "rearranged edge": any(edge.is_rearranged for edge in query.edge_predicates),
+            "local": any(query.local),
+            "equivalence": bool(query.equivalence),
+            "uneven slide": query.window.within_us % query.window.slide_us != 0,
+        }
+        found |= {name for name, is_there in has.items() if is_there}
+    return found
 
 
 def check(sample: Sample) -> None:
@@ -42,3 +72,24 @@ def check(sample: Sample) -> None:
 def test_engine_equals_the_reference(sample: Sample) -> None:
     assume(is_valid(sample))
     check(sample)
+
+
+def test_nearly_every_workload_drawn_is_valid_and_all_features_occur() -> None:
+    """Else the test above would be about less than it says."""
+    seen: Counter[str] = Counter()
+
+    @settings(
+        max_examples=150, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
+    )
+    @given(samples())
+    def look(sample: Sample) -> None:
+        seen["drawn"] += 1
+        if is_valid(sample):
+            seen["valid"] += 1
+            seen.update(features(sample))
+
+    look()
+
+    assert seen["valid"] >= 0.95 * seen["drawn"]
+    for feature in FEATURES:
+        assert seen[feature] >= 5, feature

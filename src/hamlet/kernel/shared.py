@@ -134,11 +134,13 @@ def next_words(words: int) -> int:
 
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
     """For each partition its number, its first event, the one after its last, and no state."""
-    firsts = np.flatnonzero(np.diff(events.part, prepend=-1))
+    part = events.part
+    begins = np.flatnonzero(part[1:] != part[:-1]) + 1
+    firsts = np.concatenate([np.zeros(min(len(part), 1), np.int64), begins])
     ranges = np.full((len(firsts), 6), -1, np.int64)
-    ranges[:, 0] = events.part[firsts]
+    ranges[:, 0] = part[firsts]
     ranges[:, 1] = firsts
-    ranges[:, 2] = [*firsts[1:], len(events)]
+    ranges[:, 2] = np.append(firsts[1:], len(part))[: len(firsts)]
     return ranges
 
 

@@ -1,8 +1,0 @@
-"""Lets property tests use the comparison of rows that the oracle tests have."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "oracle"))
