@@ -21,7 +21,7 @@ from hamlet.events import EventTable
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
 from hamlet.kernel.finish import Answer, Groups, finish
-from hamlet.kernel.shared import run_batch
+from hamlet.kernel.shared import are_of_one_size, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan, plan_alone
 from hamlet.results import Results
@@ -142,6 +142,8 @@ def compile_encoded(
         encoded.conditions,
         batch.column_names,
         encoded.ordered_usable,
+        is_float=options.numbers == "float",
+        lazy_weights=are_of_one_size(batch.weights),
         share=options.sharing != "never",
     )
 

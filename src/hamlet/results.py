@@ -269,6 +269,13 @@ def _schema(times: Times) -> Any:
     return pa.schema(list(zip(COLUMNS, types, strict=True)))
 
 
+def _seconds(microseconds: Any) -> Any:
+    """Microseconds as seconds: whole ones and the rest apart, each of which a double can hold."""
+    us = microseconds.to_numpy()
+    whole = us // 1_000_000
+    return pa.array(whole.astype(np.float64) + (us - whole * 1_000_000) / 1e6)
+
+
 def _window(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
     """Start and end of the window of each row."""
     start = rows["window_start"]
@@ -276,7 +283,7 @@ def _window(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
     if times == "timestamps":
         one, other = (bound.cast(_TIMESTAMP) for bound in bounds)
     else:
-        one, other = (pc.divide(bound.cast(pa.float64()), 1e6) for bound in bounds)
+        one, other = (_seconds(bound) for bound in bounds)
     return one, other
 
 

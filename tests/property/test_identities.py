@@ -110,6 +110,16 @@ def assert_close(
             )
 
 
+def assert_same(one: Rows, other: Rows) -> None:
+    """Equal to the last digit; only logarithms may come from another library."""
+    assert one.keys() == other.keys()
+    for key, row in one.items():
+        found = other[key]
+        assert (row["value"], row["exact"]) == (found["value"], found["exact"]), key
+        logs = row["log10"], found["log10"]
+        assert logs[0] == logs[1] or logs[0] == pytest.approx(logs[1], rel=1e-14), key
+
+
 # Sharing and kinds of numbers
 
 
@@ -118,7 +128,7 @@ def assert_close(
 def test_sharing_changes_no_digit(seed: int, size: int, tied: float) -> None:
     events = stream(size, seed, tied=tied)
 
-    assert run(WORKLOAD, events, sharing="never") == run(WORKLOAD, events, sharing="always")
+    assert_same(run(WORKLOAD, events, sharing="never"), run(WORKLOAD, events, sharing="always"))
 
 
 @FEW
@@ -160,7 +170,7 @@ def test_sharing_and_kinds_of_numbers_agree_on_random_workloads(
 
     never = run(workload, events, sharing="never")
 
-    assert run(workload, events, sharing="always") == never
+    assert_same(run(workload, events, sharing="always"), never)
     for sharing in ("never", "always"):
         floats = run(workload, events, sharing=sharing, numbers="float")
         assert_close(never, floats, scale=never if "z)" in workload else None)
@@ -434,7 +444,7 @@ def test_renaming_types_changes_nothing(seed: int) -> None:
     plain = run(query.format(**{name: name for name in names}), events)
     other = run(query.format(**names), [e | {"type": names[e["type"]]} for e in events])
 
-    assert plain == other
+    assert_same(plain, other)
 
 
 @FEW
@@ -457,7 +467,7 @@ def test_row_order_changes_nothing(seed: int) -> None:
     events = stream(500, seed)
     shuffled = random.Random(seed).sample(events, len(events))
 
-    assert run(WORKLOAD, shuffled) == run(WORKLOAD, events)
+    assert_same(run(WORKLOAD, shuffled), run(WORKLOAD, events))
 
 
 @FEW
@@ -470,13 +480,7 @@ def test_a_stream_moved_in_time_gives_the_same_results_there(seed: int, times: i
     there = run(WORKLOAD, moved)
 
     back = {(q, start - moved_by, g, a): row for (q, start, g, a), row in there.items()}
-    bounds = ("window_start", "window_end")
-    assert {
-        key: {k: v for k, v in row.items() if k not in bounds} for key, row in back.items()
-    } == {
-        key: {k: v for k, v in row.items() if k not in bounds}
-        for key, row in run(WORKLOAD, events).items()
-    }
+    assert_same(back, run(WORKLOAD, events))
 
 
 @FEW

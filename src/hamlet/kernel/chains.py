@@ -147,7 +147,7 @@ def _table(rows: list[tuple[int, ...]], filling: int) -> NDArray[np.int64]:
     return table
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _run(
     ts,
     tied,
@@ -263,14 +263,14 @@ def _run(
     return records[:n], out_v[: n * most], out_x[:n], redo[:redone]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _taller(table, used, rows):
     larger = np.empty((rows, table.shape[1]), table.dtype)
     larger[:used] = table[:used]
     return larger
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _window(
     tied,
     is_event,
@@ -452,7 +452,7 @@ def _window(
     return kept + tree_array.size + found_array.size > 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _enter(
     c,
     i,
@@ -493,7 +493,7 @@ def _enter(
                 sums_x[c, k] = min(sums_x[c, k], value)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _followers(
     ordered, n, key, operator, leaves, tree, tree_x, found, found_x, d, dx, width, width_x, err
 ):
@@ -518,7 +518,7 @@ def _followers(
     _add_range(tree, tree_x, leaves, first, last, found, found_x, d, dx, width, width_x, err)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _position(ordered, n, key, after):
     """How many of n ordered values are below a key, or up to it."""
     low, high = 0, n
@@ -531,7 +531,7 @@ def _position(ordered, n, key, after):
     return low
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _add_range(tree, tree_x, leaves, first, last, found, found_x, d, dx, width, width_x, err):
     left, right = first + leaves, last + leaves
     while left < right:

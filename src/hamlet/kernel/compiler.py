@@ -96,6 +96,7 @@ def compile_code(
     column_names: Sequence[str],
     ordered_usable: Sequence[bool],
     is_float: bool = False,
+    lazy_weights: Sequence[bool] | None = None,
     share: bool = True,
     only: frozenset[int] | None = None,
 ) -> Compiled:
@@ -111,12 +112,15 @@ def compile_code(
         column_names: What the rows of a batch's columns are.
         ordered_usable: For each edge predicate whether its two sides can be compared directly.
         is_float: Whether weights, and numbers, are floating-point.
+        lazy_weights: For each weight whether sums over a run may be had as differences of running
+            sums, which in floating-point asks for values of about one size; all when left out.
         share: Whether runs are shared among units; without it every event touches every query.
         only: The templates to make units of; all that are not guards when left out.
     """
     maker = _Maker(plan, program, weights, extreme_attributes, digits, only)
     maker.ordered_usable = ordered_usable
     maker.weight_type = np.float64 if is_float else np.int64
+    maker.lazy_weights = lazy_weights
     maker.take_out_chains()
     maker.make_units(share)
     maker.make_predicates(predicates, column_names, ordered_usable)
@@ -179,6 +183,7 @@ class _Maker:
         self.tree_unit: list[int] = []
         self.classes: dict[tuple[int, int, int], int] = {}
         self.ordered_usable: Sequence[bool] = ()
+        self.lazy_weights: Sequence[bool] | None = None
         self.weight_type: type = np.int64
 
     def _aggregates_at(self) -> dict[int, set[int]]:
@@ -389,7 +394,9 @@ class _Maker:
         loops = own is not None and any(row == own for row, _ in sources)
         reads = self.scans.lists[op] or self.firsts.lists[op] or self.tree_reads.lists[op]
         is_stored = state in self.logs or state in self.trees_of
-        return plain and loops and not reads and not is_stored
+        weights = self._state_weights(unit.query, state)
+        summable = self.lazy_weights is None or all(self.lazy_weights[w] for w in weights if w >= 0)
+        return plain and loops and not reads and not is_stored and summable
 
     # Predicates
 

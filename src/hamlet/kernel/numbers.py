@@ -8,11 +8,11 @@ float64 [n, 2]  mantissa and exponent: value = mantissa * 2**(512 * exponent), |
 int64   [n]     integers below 2^62 in size
 uint64  [n, k]  integers in two's complement, k words of 64 bits, least significant first
 
-Compiled functions are handed pointers, not arrays (see `pointer`): an array would be counted in and out of
-every call. Each operation below is one function to its callers; Numba picks the implementation by type, so a kernel is
-written once and compiled for each kind. A number that might not fit sets `err[0]` (doubles are looked at
-when a window closes) instead of being wrong: the caller drops what it computed and starts again with
-the next wider kind.
+Compiled functions are handed pointers, not arrays (see `pointer`): an array would be counted in
+and out of every call. Each operation below is one function to its callers; Numba picks the
+implementation by type, so a kernel is written once and compiled for each kind. A number that might
+not fit sets `err[0]` (doubles are looked at when a window closes) instead of being wrong: the
+caller drops what it computed and starts again with the next wider kind.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ import numpy as np
 from numba import float64, njit, types, uint64
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
+
+from hamlet.kernel.words import add_product_shifted, add_shifted, add_words
 
 # Integers of one word stay below this, so that a sum of two never wraps around.
 SAFE = 1 << 62
@@ -39,7 +41,7 @@ def _kind(v: Any) -> str:
     return "float" if v[0].dtype == float64 else "limbs"
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def raw_pointer(context: Any, array: Any) -> Any:
     """The address of the first element of an array; the array must outlive it."""
 
@@ -114,7 +116,32 @@ def add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err
 def add_weighted_growth(
     v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
 ) -> None:
-    """v[d] += A * w[s] * total in floats; 2**(n-1) * w[s] * total in integers."""
+    """v[d] += A * w[s] * total in floats; 2**(n-1) * w[s] * total in integers.
+
+    The total is what `sum_since` gives.
+    """
+
+
+def is_float(v: Any) -> bool:
+    """Whether numbers are floating-point; known when a kernel is compiled."""
+    raise NotImplementedError
+
+
+def add_to_sum(zs: Any, s: int, value: Any, together: int) -> None:
+    """Add the weight of one of some events of one time to a sum in two parts.
+
+    In floats value / (1 + together), what is lost in rounding kept in the second part; in integers
+    the value, its lower 32 bits in the first part and the others in the second, so that neither
+    wraps around in 2^31 events.
+    """
+
+
+def add_run_to_sum(zs: Any, s: int, weights: Any, first: int, end: int) -> None:
+    """Add the weights of events of different times to a sum."""
+
+
+def sum_since(zs: Any, s: int, stamp: int) -> Any:
+    """The difference of two sums: a float, or the two parts of an integer."""
 
 
 # Zero, one, copy
@@ -229,9 +256,9 @@ def _is_zero(v: Any, d: int) -> Any:
 # Floats with an exponent of their own
 
 
-@njit(cache=True, nogil=True, forceinline=True)  # type: ignore[misc]
-def _add_float(v, d, m, e):  # type: ignore[no-untyped-def]
-    """v[d] += m * 2**(512 e); the smaller of two numbers 2^512 or more apart is lost in rounding."""
+@njit(nogil=True, forceinline=True)
+def _add_float(v, d, m, e):
+    """v[d] += m * 2**(512 e); of two numbers 2^512 or more apart the smaller is lost."""
     if m == 0.0:
         return
     a = v[0][d * v[1] + 0]
@@ -262,8 +289,8 @@ def _add_float(v, d, m, e):  # type: ignore[no-untyped-def]
             v[0][d * v[1] + 1] -= 1.0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
-def _add_float_product(v, d, m, e, f, g):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def _add_float_product(v, d, m, e, f, g):
     """v[d] += (m * 2**(512 e)) * (f * 2**(512 g)) where f may be any double."""
     size = abs(f)
     if size >= HIGH:
@@ -284,140 +311,26 @@ def _add_float_product(v, d, m, e, f, g):  # type: ignore[no-untyped-def]
     _add_float(v, d, p, e)
 
 
-# Integers of many words
-
-
-@njit(cache=True, nogil=True)  # type: ignore[misc]
-def bits_of(v, d):  # type: ignore[no-untyped-def]
-    """A bound on the bits of |v[d]|."""
-    k = v[1] - 1
-    sign = v[0][d * v[1] + k] >> uint64(63)
-    fill = uint64(0) - sign  # all ones for a negative number
-    while k > 0 and v[0][d * v[1] + k] == fill:
-        k -= 1
-    top = v[0][d * v[1] + k] ^ fill
-    length = 0
-    while top != uint64(0):
-        top >>= uint64(1)
-        length += 1
-    return 64 * k + length + 1
-
-
-@njit(cache=True, nogil=True)  # type: ignore[misc]
-def _add_shifted(v, d, w, s, n, sign, err):  # type: ignore[no-untyped-def]
-    """v[d] += sign * (w[s] << n) for sign +1 or -1."""
-    words = v[1]
-    if bits_of(w, s) + n + 2 > 64 * words - 2:
-        err[0] = 1
-        return
-    skip = n // 64
-    left = uint64(n % 64)
-    flip = uint64(0) if sign > 0 else ~uint64(0)
-    carry = uint64(0) if sign > 0 else uint64(1)
-    before = uint64(0)
-    for k in range(words):
-        x = uint64(0)
-        if k >= skip:
-            word = w[0][s * w[1] + k - skip]
-            if left == uint64(0):
-                x = word
-            else:
-                x = (word << left) | (before >> (uint64(64) - left))
-            before = word
-        x ^= flip
-        total = v[0][d * v[1] + k] + x
-        over = uint64(1) if total < x else uint64(0)
-        total2 = total + carry
-        over += uint64(1) if total2 < carry else uint64(0)
-        v[0][d * v[1] + k] = total2
-        carry = over
-    _check_top(v, d, err)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[misc]
-def _check_top(v, d, err):  # type: ignore[no-untyped-def]
-    """Two spare bits must be left, so that the next sum cannot wrap around unseen."""
-    top = v[0][d * v[1] + v[1] - 1] >> uint64(61)
-    if top != uint64(0) and top != uint64(7):
-        err[0] = 1
-
-
-@njit(cache=True, nogil=True)  # type: ignore[misc]
-def _wide_product(a, b):  # type: ignore[no-untyped-def]
-    """The two words of a * b."""
-    mask = uint64(0xFFFFFFFF)
-    half = uint64(32)
-    a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
-    low = a0 * b0
-    mid = a1 * b0 + (low >> half)
-    mid2 = a0 * b1 + (mid & mask)
-    return (mid2 << half) | (low & mask), a1 * b1 + (mid >> half) + (mid2 >> half)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[misc]
-def _add_product_shifted(v, d, w, s, factor, n, err):  # type: ignore[no-untyped-def]
-    """v[d] += (factor * w[s]) << n."""
-    words = v[1]
-    if factor == 0:
-        return
-    if bits_of(w, s) + 64 + n + 2 > 64 * words - 2:
-        err[0] = 1
-        return
-    # The product of sizes is added or subtracted; a negative w[s] is negated word by word.
-    negative = False
-    magnitude = uint64(factor)
-    if factor < 0:
-        magnitude = uint64(0) - uint64(factor)
-        negative = True
-    w_negative = (w[0][s * w[1] + words - 1] >> uint64(63)) != uint64(0)
-    if w_negative:
-        negative = not negative
-    w_flip = ~uint64(0) if w_negative else uint64(0)
-    w_carry = uint64(1) if w_negative else uint64(0)
-    flip = ~uint64(0) if negative else uint64(0)
-    carry = uint64(1) if negative else uint64(0)
-    skip = n // 64
-    left = uint64(n % 64)
-    high = uint64(0)
-    before = uint64(0)
-    for k in range(words):
-        x = uint64(0)
-        if k >= skip:
-            word = w[0][s * w[1] + k - skip] ^ w_flip
-            size = word + w_carry
-            w_carry = uint64(1) if size < w_carry else uint64(0)
-            lo, hi = _wide_product(size, magnitude)
-            lo += high
-            high = hi + (uint64(1) if lo < high else uint64(0))
-            if left == uint64(0):
-                x = lo
-            else:
-                x = (lo << left) | (before >> (uint64(64) - left))
-            before = lo
-        x ^= flip
-        total = v[0][d * v[1] + k] + x
-        over = uint64(1) if total < x else uint64(0)
-        total2 = total + carry
-        over += uint64(1) if total2 < carry else uint64(0)
-        v[0][d * v[1] + k] = total2
-        carry = over
-    _check_top(v, d, err)
-
-
 # Integers of one word
 
 
-@njit(cache=True, nogil=True, forceinline=True)  # type: ignore[misc]
-def _store_int(v, d, value, err):  # type: ignore[no-untyped-def]
+@njit(nogil=True, forceinline=True)
+def _store_int(v, d, value, err):
     if value >= SAFE or value <= -SAFE:
         err[0] = 1
     else:
         v[d] = value
 
 
-@njit(cache=True, nogil=True, forceinline=True)  # type: ignore[misc]
-def _fits_product(a, b):  # type: ignore[no-untyped-def]
+@njit(nogil=True, forceinline=True)
+def _fits_product(a, b):
     return abs(float(a) * float(b)) < 4.0e18
+
+
+@njit(nogil=True, forceinline=True)
+def _fits(low, high):
+    """Whether high * 2**32 + low is below 2^62 in size."""
+    return abs(float(high) * 4294967296.0 + float(low)) < 4.0e18
 
 
 # Sums and products
@@ -446,16 +359,7 @@ def _add(v: Any, d: int, w: Any, s: int, err: Any) -> Any:
         return ints
 
     def limbs(v: Any, d: int, w: Any, s: int, err: Any) -> None:
-        carry = uint64(0)
-        for k in range(v[1]):
-            x = w[0][s * w[1] + k]
-            total = v[0][d * v[1] + k] + x
-            over = uint64(1) if total < x else uint64(0)
-            total2 = total + carry
-            over += uint64(1) if total2 < carry else uint64(0)
-            v[0][d * v[1] + k] = total2
-            carry = over
-        _check_top(v, d, err)
+        add_words(v, d, w, s, err)
 
     return limbs
 
@@ -486,7 +390,7 @@ def _add_times(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> Any:
         return ints
 
     def limbs(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> None:
-        _add_product_shifted(v, d, w, s, factor, 0, err)
+        add_product_shifted(v, d, w, s, factor, 0, err)
 
     return limbs
 
@@ -523,8 +427,8 @@ def _add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, er
         return ints
 
     def limbs(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> None:
-        _add_shifted(v, d, w, s, n, 1, err)
-        _add_shifted(v, d, w, s, 0, -1, err)
+        add_shifted(v, d, w, s, n, 1, err)
+        add_shifted(v, d, w, s, 0, -1, err)
 
     return limbs
 
@@ -565,19 +469,27 @@ def _add_weighted_growth(
             v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
         ) -> None:
             value = w[s]
-            if value == 0 or total == 0:
+            low, high = total
+            if value == 0 or (low == 0 and high == 0):
                 return
-            if n < 62 and abs(value) < (SAFE >> n) and _fits_product(value << (n - 1), total):
-                _store_int(v, d, v[d] + (value << (n - 1)) * total, err)
-            else:
-                err[0] = 1
+            if n < 62 and abs(value) < (SAFE >> n) and _fits(low, high):
+                whole = (high << 32) + low
+                if _fits_product(value << (n - 1), whole):
+                    _store_int(v, d, v[d] + (value << (n - 1)) * whole, err)
+                    return
+            err[0] = 1
 
         return ints
 
     def limbs(
         v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
     ) -> None:
-        _add_product_shifted(v, d, w, s, total, n - 1, err)
+        low, high = total
+        if _fits(low, high):
+            add_product_shifted(v, d, w, s, (high << 32) + low, n - 1, err)
+        else:
+            add_product_shifted(v, d, w, s, low, n - 1, err)
+            add_product_shifted(v, d, w, s, high, n + 31, err)
 
     return limbs
 
@@ -598,6 +510,87 @@ def _factor(v: Any, am: float, ae: float) -> Any:
         return am
 
     return kept
+
+
+# Sums of weights
+
+
+@overload(is_float, jit_options=_INLINED)
+def _is_float(v: Any) -> Any:
+    if _kind(v) in ("plain", "float"):
+
+        def yes(v: Any) -> bool:
+            return True
+
+        return yes
+
+    def no(v: Any) -> bool:
+        return False
+
+    return no
+
+
+@overload(add_to_sum, jit_options=_INLINED)
+def _add_to_sum(zs: Any, s: int, value: Any, together: int) -> Any:
+    if _kind(zs) == "plain":
+
+        def plain(zs: Any, s: int, value: Any, together: int) -> None:
+            value = value / (1.0 + together)
+            before = zs[2 * s]
+            total = before + value
+            zs[2 * s] = total
+            back = total - before
+            zs[2 * s + 1] += (before - (total - back)) + (value - back)
+
+        return plain
+
+    def ints(zs: Any, s: int, value: Any, together: int) -> None:
+        zs[2 * s] += value & 0xFFFFFFFF
+        zs[2 * s + 1] += value >> 32
+
+    return ints
+
+
+@overload(add_run_to_sum, jit_options=_INLINED)
+def _add_run_to_sum(zs: Any, s: int, weights: Any, first: int, end: int) -> Any:
+    if _kind(zs) == "plain":
+
+        def plain(zs: Any, s: int, weights: Any, first: int, end: int) -> None:
+            # In variables, because what is pointed to may overlap, as far as the compiler knows.
+            total, lost = zs[2 * s], zs[2 * s + 1]
+            for i in range(first, end):
+                value = weights[i] * 0.5
+                before = total
+                total = before + value
+                back = total - before
+                lost += (before - (total - back)) + (value - back)
+            zs[2 * s], zs[2 * s + 1] = total, lost
+
+        return plain
+
+    def ints(zs: Any, s: int, weights: Any, first: int, end: int) -> None:
+        low, high = zs[2 * s], zs[2 * s + 1]
+        for i in range(first, end):
+            low += weights[i] & 0xFFFFFFFF
+            high += weights[i] >> 32
+        zs[2 * s], zs[2 * s + 1] = low, high
+
+    return ints
+
+
+@overload(sum_since, jit_options=_INLINED)
+def _sum_since(zs: Any, s: int, stamp: int) -> Any:
+    if _kind(zs) == "plain":
+
+        def plain(zs: Any, s: int, stamp: int) -> float:
+            return float((zs[2 * s] - zs[2 * stamp]) + (zs[2 * s + 1] - zs[2 * stamp + 1]))
+
+        return plain
+
+    def ints(zs: Any, s: int, stamp: int) -> tuple[int, int]:
+        return zs[2 * s] - zs[2 * stamp], zs[2 * s + 1] - zs[2 * stamp + 1]
+
+    return ints
 
 
 # Out of the arrays

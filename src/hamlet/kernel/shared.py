@@ -33,7 +33,7 @@ from hamlet.kernel.layout import (
     SCALARS,
     STATE_ARRAYS,
 )
-from hamlet.kernel.machine import FAR, run
+from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
 from hamlet.kernel.trees import Trees, lay_out_trees
 
 if TYPE_CHECKING:
@@ -127,6 +127,23 @@ def _run_group(
     return joined(compiled, parts, is_float)
 
 
+def are_of_one_size(weights: NDArray[Any]) -> list[bool]:
+    """For each weight whether sums over a run may be had as differences of running sums.
+
+    Integers always: they are exact. Doubles when the largest is at most 2^30 times the smallest:
+    then what is lost of the running sum, which is kept in two doubles, is far below 1e-9 of any
+    term.
+    """
+    if weights.dtype == np.int64:
+        return [True] * len(weights)
+    found = []
+    for row in weights:
+        sizes = np.abs(row[row != 0])
+        low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
+        found.append(bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400))
+    return found
+
+
 def next_words(words: int) -> int:
     """How many words numbers get when they have outgrown theirs."""
     return 2 * words
@@ -174,45 +191,51 @@ def run_once(
     state[C_LOGS], state[C_GUARD_LOGS] = logs, guard_logs
     state[C_MOST], state[C_MOST_X] = most, most_x
     out_n = np.zeros(1, np.int64)
-    records, v, x, redone, after = run(
+    memory = Memory(
         packed,
         state,
         room(compiled.values + widest, is_float, words),
-        np.empty(compiled.extremes, np.float64),
+        np.empty(compiled.extremes),
         np.ones(2 * (lazies + units)),
         np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), events.weights.dtype),
         np.empty(stacks * 16, np.int64),
-        np.empty(stacks * 16, np.float64),
-        events.part,
+        np.empty(stacks * 16),
+        np.zeros(1, np.int64),
+    )
+    seen = Events(
         events.ts,
         events.tied,
         events.letter,
-        _line(events.letters),
         _line(events.weights),
         _line(events.extremes),
+        _by_letter(compiled, events.letters),
+    )
+    sides = Sides(
+        events.letter,
+        _line(events.letters),
         _line(events.previous),
         _line(events.next),
         _line(events.columns),
         code.p_arg,
-        _by_letter(compiled, events.letters),
+    )
+    stored = Stored(
         np.empty(3 * logs * _FIRST_LOGGED, np.int64),
         room(int((widths * code.u_nc[code.log_unit]).sum()) * _FIRST_LOGGED, is_float, words),
-        np.empty(int((widths * code.u_nx[code.log_unit]).sum()) * _FIRST_LOGGED, np.float64),
+        np.empty(int((widths * code.u_nx[code.log_unit]).sum()) * _FIRST_LOGGED),
         np.empty(3 * guard_logs * _FIRST_LOGGED, np.int64),
+        room(trees.numbers, is_float, words),
+        np.empty(trees.extremes),
+        trees.places,
+    )
+    results = Records(
         np.empty(3 * _FIRST_RECORDS, np.int64),
         room(_FIRST_RECORDS * most, is_float, words),
-        np.empty(_FIRST_RECORDS * most_x, np.float64),
+        np.empty(_FIRST_RECORDS * most_x),
         out_n,
-        room(trees.numbers, is_float, words),
-        np.empty(trees.extremes, np.float64),
-        trees.places,
-        is_float,
-        until,
-        ranges,
-        kept.ints,
-        kept.numbers,
-        kept.extremes,
-        redo,
+    )
+    known = (kept.ints, kept.numbers, kept.extremes)
+    records, v, x, redone, after = run(
+        memory, seen, sides, stored, results, until, ranges, known, redo
     )
     n = int(out_n[0])
     counters.snapshots += int(state[C_SNAPSHOTS])

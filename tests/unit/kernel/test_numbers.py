@@ -25,9 +25,10 @@ ADD, TIMES, GROWTH, WEIGHTED = range(4)
 
 
 @njit
-def _apply(operation, v_array, w_array, n, am, ae, factor, err_array):  # type: ignore[no-untyped-def]
+def _apply(operation, v_array, w_array, n, am, ae, factor, err_array, total_array):  # type: ignore[no-untyped-def]
     """v[1] is changed by w[2]; what stands around them must stay as it is."""
     v, w, err = numbers.pointer(v_array), numbers.pointer(w_array), raw_pointer(err_array)
+    total = raw_pointer(total_array)
     if operation == 0:
         numbers.add(v, 1, w, 2, err)
     elif operation == 1:
@@ -35,7 +36,7 @@ def _apply(operation, v_array, w_array, n, am, ae, factor, err_array):  # type: 
     elif operation == 2:
         numbers.add_growth(v, 1, w, 2, n, am, ae, err)
     else:
-        numbers.add_weighted_growth(v, 1, w, 2, n, am, ae, factor, err)
+        numbers.add_weighted_growth(v, 1, w, 2, n, am, ae, numbers.sum_since(total, 0, 1), err)
     return numbers.is_safe(v, 1), numbers.is_zero(v, 1)
 
 
@@ -69,6 +70,11 @@ def signed(bits: int) -> st.SearchStrategy[int]:
     return st.builds(lambda size, sign: sign * size, sizes, st.sampled_from([1, -1]))
 
 
+def total_of(factor: int) -> Any:
+    """A sum of weights as kernels keep it, followed by one of nothing."""
+    return np.array([factor & 0xFFFFFFFF, factor >> 32, 0, 0], dtype=np.int64)
+
+
 FACTORS = st.one_of(signed(63), st.just(-(2**63)))
 OPERATIONS = st.sampled_from([ADD, TIMES, GROWTH, WEIGHTED])
 
@@ -79,7 +85,7 @@ OPERATIONS = st.sampled_from([ADD, TIMES, GROWTH, WEIGHTED])
 def apply_int(operation: int, v: int, w: int, n: int, factor: int) -> tuple[int, bool]:
     array, other = np.array([7, v, -7]), np.array([0, 0, w])
     err = np.zeros(1, np.int64)
-    _apply(operation, array, other, n, 1.0, 0.0, np.int64(factor), err)
+    _apply(operation, array, other, n, 1.0, 0.0, np.int64(factor), err, total_of(factor))
     assert array[[0, 2]].tolist() == [7, -7]
     return int(array[1]), bool(err[0])
 
@@ -117,7 +123,7 @@ def apply_words(
 ) -> tuple[int, bool]:
     array, other = to_words([7, v, -7], words), to_words([0, 0, w], words)
     err = np.zeros(1, np.int64)
-    _apply(operation, array, other, n, 1.0, 0.0, np.int64(factor), err)
+    _apply(operation, array, other, n, 1.0, 0.0, np.int64(factor), err, total_of(factor))
     before, found, after = numbers.integers(array)
     assert (before, after) == (7, -7)
     assert numbers.integers(other) == [0, 0, w]
@@ -189,7 +195,9 @@ def apply_floats(
     array, other = np.array([v, v, v], np.float64), np.array([w, w, w], np.float64)
     am = _factor(array, am, ae)
     err = np.zeros(1, np.int64)
-    is_safe, is_zero = _apply(operation, array, other, 0, am, ae, float(factor), err)
+    is_safe, is_zero = _apply(
+        operation, array, other, 0, am, ae, float(factor), err, np.array([factor, 0.0, 0.0, 0.0])
+    )
     assert not err[0]
     assert array[0].tolist() == array[2].tolist() == (list(v) if isinstance(v, tuple) else v)
     assert bool(is_zero) == (not array[1].any())

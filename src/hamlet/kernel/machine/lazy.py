@@ -1,0 +1,323 @@
+"""Lazy accumulators: a run of events that is one linear map for all queries and windows.
+
+An event of a lazy op reads its unit's rows, its own among them, and adds what it read to its own.
+With U the sum of the rows it reads, m such events of one time multiply U by 1 + m, whatever U is.
+So a partition keeps for each accumulator only the product of these factors, the sums of weights
+and the extremes of the events. A unit remembers ("stamps") what they were when it was last up to
+date, and the difference is applied ("synced") when something else touches it.
+
+Cost: an event takes O(weights + extremes) time, whatever the number of units and windows; a sync
+O(rows x windows).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hamlet.kernel import numbers
+from hamlet.kernel.layout import (
+    C_ACTIVE,
+    C_EVENTS,
+    C_SNAPSHOTS,
+    C_STACK,
+    C_STEPS,
+    L_Z,
+    L_Z_P,
+    N_SUMS,
+    N_Z,
+    O_DST_P,
+    O_DST_ROW,
+    O_SRC_P,
+    O_SRC_ROW,
+    O_W_P,
+    O_X_P,
+    O_ZW,
+    O_ZX,
+    S_STACK_LEN,
+    S_STAMP_EVENTS,
+    S_STAMP_N,
+    S_Z_EVENTS,
+    S_Z_N,
+    T_BASE,
+    U_LAZY,
+    U_LOP,
+    U_SBASE,
+    U_VBASE,
+    U_XBASE,
+    ZS_P,
+    ZS_WEIGHT,
+    ZX_ATTRIBUTE,
+    ZX_P,
+)
+from hamlet.kernel.machine.memory import compiled, entries, shape
+
+# Units
+
+
+@compiled
+def begin(m):
+    """Begin a partition with nothing in it."""
+    P, S = m.P, m.S
+    S[C_ACTIVE] = 0
+    S[C_STEPS] = 0
+    for z in range(P[N_Z]):
+        S[P[S_Z_N] + z] = 0
+        S[P[S_Z_EVENTS] + z] = 0
+        m.zf[2 * z] = 1.0
+        m.zf[2 * z + 1] = 0.0
+    for s in range(2 * P[N_SUMS]):
+        m.zs[s] = 0
+    for s in range(P[P[ZX_P] + P[N_Z]]):
+        S[P[S_STACK_LEN] + s] = 0
+
+
+@compiled
+def stamp(m, u):
+    """Remember that a unit is up to date with its accumulator."""
+    P, S, zf, zs = m.P, m.S, m.zf, m.zs
+    z = P[P[U_LAZY] + u]
+    if z < 0:
+        return
+    S[P[S_STAMP_N] + u] = S[P[S_Z_N] + z]
+    S[P[S_STAMP_EVENTS] + u] = S[P[S_Z_EVENTS] + z]
+    own = P[N_Z] + u
+    zf[2 * own] = zf[2 * z]
+    zf[2 * own + 1] = zf[2 * z + 1]
+    nc = shape(P, u)[1]
+    low = P[P[O_W_P] + P[P[U_LOP] + u]]
+    for c in range(nc - 1):
+        s = P[P[O_ZW] + low + c]
+        if s >= 0:
+            own = P[N_SUMS] + P[P[U_SBASE] + u] + c
+            zs[2 * own] = zs[2 * s]
+            zs[2 * own + 1] = zs[2 * s + 1]
+
+
+@compiled
+def sync(m, u):
+    """Apply to a unit the run of lazy events since it was last up to date.
+
+    n steps of m events each multiply U by A = product of (1 + m). So the run adds to every row of
+    the state (A - 1) U, and to a sum with weights also A times the sum of weights / (1 + m), times
+    the count in U.
+    """
+    P, S, v, zf, zs = m.P, m.S, m.v, m.zf, m.zs
+    z = P[P[U_LAZY] + u]
+    if z < 0:
+        return
+    n = S[P[S_Z_N] + z] - S[P[S_STAMP_N] + u]
+    if n == 0:
+        return
+    own = P[N_Z] + u
+    am = zf[2 * z] / zf[2 * own]
+    ae = zf[2 * z + 1] - zf[2 * own + 1]
+    if am < 1.0 and ae > 0.0:
+        am *= numbers.BASE
+        ae -= 1.0
+    am = numbers.factor(v, am, ae)
+    op = P[P[U_LOP] + u]
+    w, nc, nx = shape(P, u)
+    size, t = w * nc, P[T_BASE]
+    S[C_SNAPSHOTS] += 1
+    gather(m, u, op, size)
+    for k in entries(P, O_DST_P, op):
+        base = P[P[U_VBASE] + u] + P[P[O_DST_ROW] + k] * size
+        for e in range(size):
+            numbers.add_growth(v, base + e, v, t + e, n, am, ae, m.err)
+            if not numbers.is_safe(v, base + e):
+                m.err[0] = 1
+    wp = P[P[O_W_P] + op]
+    for c in range(1, nc):
+        s = P[P[O_ZW] + wp + c - 1]
+        if s >= 0:
+            own = P[N_SUMS] + P[P[U_SBASE] + u] + c - 1
+            total = numbers.sum_since(zs, s, own)
+            for k in entries(P, O_DST_P, op):
+                base = P[P[U_VBASE] + u] + P[P[O_DST_ROW] + k] * size
+                for slot in range(0, size, nc):
+                    numbers.add_weighted_growth(
+                        v, base + slot + c, v, t + slot, n, am, ae, total, m.err
+                    )
+    if nx > 0:
+        _sync_extremes(m, u, op)
+    stamp(m, u)
+
+
+@compiled
+def gather(m, u, op, size):
+    """The sum of the rows that an op reads, into the numbers from T_BASE on."""
+    P, v, t = m.P, m.v, m.P[T_BASE]
+    vbase, first = P[P[U_VBASE] + u], P[P[O_SRC_P] + op]
+    row = vbase + P[P[O_SRC_ROW] + first] * size
+    for k in range(size):
+        numbers.copy(v, t + k, v, row + k)
+    for s in range(first + 1, P[P[O_SRC_P] + op + 1]):
+        row = vbase + P[P[O_SRC_ROW] + s] * size
+        for k in range(size):
+            numbers.add(v, t + k, v, row + k, m.err)
+
+
+@compiled
+def _sync_extremes(m, u, op):
+    """The extremes of a run, in the windows where `gather` has found a trend to go on with."""
+    P, xp = m.P, m.P[m.P[O_X_P] + op]
+    for e in range(shape(P, u)[2]):
+        stack = P[P[O_ZX] + xp + e]
+        least = np.inf
+        if stack >= 0:
+            least = _least_since(m, stack, m.S[P[S_STAMP_EVENTS] + u])
+        extend_extremes(m, u, op, e, least)
+
+
+@compiled
+def extend_extremes(m, u, op, e, least):
+    """Extreme e of an op's rows, for events whose own least value is given.
+
+    Only in the windows where `gather` has found a trend to go on with.
+    """
+    P, x, t = m.P, m.x, m.P[T_BASE]
+    w, nc, nx = shape(P, u)
+    for slot in range(w):
+        if numbers.is_zero(m.v, t + slot * nc):
+            continue
+        value = least
+        base = P[P[U_XBASE] + u] + slot * nx + e
+        for k in entries(P, O_SRC_P, op):
+            value = min(value, x[base + P[P[O_SRC_ROW] + k] * w * nx])
+        for k in entries(P, O_DST_P, op):
+            at = base + P[P[O_DST_ROW] + k] * w * nx
+            x[at] = min(x[at], value)
+
+
+# Stacks of extremes
+
+
+@compiled
+def _least_since(m, stack, since):
+    """The least value pushed at or after an event number."""
+    base, n = stack * m.S[C_STACK], m.S[m.P[S_STACK_LEN] + stack]
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if m.spos[base + middle] < since:
+            low = middle + 1
+        else:
+            high = middle
+    return m.sval[base + low] if low < n else np.inf
+
+
+@compiled
+def _push(m, stack, position, value):
+    """Push a value; greater ones before it will never be the least again."""
+    base, n = stack * m.S[C_STACK], m.S[m.P[S_STACK_LEN] + stack]
+    while n > 0 and m.sval[base + n - 1] >= value:
+        n -= 1
+    m.spos[base + n] = position
+    m.sval[base + n] = value
+    m.S[m.P[S_STACK_LEN] + stack] = n + 1
+
+
+# Taking events in
+
+
+@compiled
+def _multiply(zf, z, factor):
+    """Multiply what an accumulator multiplies by, for a factor of at most 2^200."""
+    mantissa = zf[2 * z] * factor
+    if mantissa >= numbers.HIGH:
+        mantissa *= numbers.INVERSE
+        zf[2 * z + 1] += 1.0
+    zf[2 * z] = mantissa
+
+
+@compiled
+def take_run(m, events, first, end):
+    """Take a run of events of one letter and different times into the accumulators.
+
+    No unit is synced in the middle of a run, so of its extremes only the least has to be kept.
+    """
+    P, S, L = m.P, m.S, events.by_letter
+    n = end - first
+    for k in entries(L, L_Z_P, events.letter[first]):
+        z = L[L[L_Z] + k]
+        for s in entries(P, ZS_P, z):
+            weight = P[P[ZS_WEIGHT] + s]
+            if weight < 0:
+                numbers.add_to_sum(m.zs, s, n, 1)
+            else:
+                row = weight * S[C_EVENTS]
+                numbers.add_run_to_sum(m.zs, s, events.weights, row + first, row + end)
+        for s in entries(P, ZX_P, z):
+            attribute = P[P[ZX_ATTRIBUTE] + s]
+            row = (attribute >> 1) * S[C_EVENTS]
+            least = np.inf
+            for i in range(row + first, row + end):
+                value = -events.extremes[i] if attribute & 1 else events.extremes[i]
+                if value < least:  # never of NaN, which stands for null
+                    least = value
+            if least < np.inf:
+                _push(m, s, S[P[S_Z_EVENTS] + z], least)
+        S[P[S_Z_N] + z] += n
+        S[P[S_Z_EVENTS] + z] += n
+        if numbers.is_float(m.v):
+            left = n
+            while left > 0:
+                part = min(left, 200)
+                _multiply(m.zf, z, 2.0**part)
+                left -= part
+
+
+@compiled
+def take_step(m, events, first, end):
+    """Take the lazy events of one time into the accumulators."""
+    P, S = m.P, m.S
+    for z in range(P[N_Z]):
+        together = multiplicity(events, first, end, z)
+        if together == 0:
+            continue
+        for i in range(first, end):
+            if has_lazy(events, i, z):
+                _take_event(m, events, z, i, together)
+        # In integers a step of several events has been applied to every active unit, which are
+        # stamped right after this; what counts is that the number of steps has moved on.
+        S[P[S_Z_N] + z] += 1
+        if numbers.is_float(m.v):
+            _multiply(m.zf, z, 1.0 + together)
+
+
+@compiled
+def _take_event(m, events, z, i, together):
+    """Take the weights and extremes of one of several events of a time."""
+    P, S = m.P, m.S
+    for s in entries(P, ZS_P, z):
+        weight = P[P[ZS_WEIGHT] + s]
+        if weight < 0:
+            numbers.add_to_sum(m.zs, s, 1, together)
+        else:
+            numbers.add_to_sum(m.zs, s, events.weights[weight * S[C_EVENTS] + i], together)
+    for s in entries(P, ZX_P, z):
+        attribute = P[P[ZX_ATTRIBUTE] + s]
+        value = events.extremes[(attribute >> 1) * S[C_EVENTS] + i]
+        if value == value:
+            _push(m, s, S[P[S_Z_EVENTS] + z], -value if attribute & 1 else value)
+    S[P[S_Z_EVENTS] + z] += 1
+
+
+@compiled
+def has_lazy(events, i, z):
+    """Whether an accumulator takes in event i."""
+    L = events.by_letter
+    for k in entries(L, L_Z_P, events.letter[i]):
+        if L[L[L_Z] + k] == z:
+            return True
+    return False
+
+
+@compiled
+def multiplicity(events, first, end, z):
+    """How many events of a step an accumulator takes in."""
+    m = 0
+    for i in range(first, end):
+        if has_lazy(events, i, z):
+            m += 1
+    return m

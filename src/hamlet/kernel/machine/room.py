@@ -1,0 +1,117 @@
+"""Room: what the walk may need more of before it can go on, and how it gets it.
+
+The walk looks for room before it changes anything of a step, stops where there is too little, and
+is called again with larger arrays. Sizes at least double, so growing costs O(1) for each entry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hamlet.kernel import numbers
+from hamlet.kernel.layout import (
+    C_GLOG,
+    C_GUARD_LOGS,
+    C_KEPT,
+    C_LOG,
+    C_LOGS,
+    C_PENDING,
+    C_SCRATCH,
+    C_SCRATCH_X,
+    C_WANTED,
+    LOG_UNIT,
+    LOG_VBASE,
+    LOG_XBASE,
+    S_GLOG_LEN,
+    S_LOG_HEAD,
+    S_LOG_LEN,
+)
+from hamlet.kernel.machine.memory import compiled, shape
+
+ROOM_OUT, ROOM_SCRATCH, ROOM_SCRATCH_X, ROOM_PENDING, ROOM_KEPT = range(1, 6)
+ROOM_LOGS, ROOM_GUARD_LOGS = 6, 7
+
+
+@compiled
+def short_of(P, S, scratch, scratch_x, pending, kept, events):
+    """What there is not room enough for, 0 if there is; how much is wanted goes to S."""
+    if scratch > S[C_SCRATCH]:
+        S[C_SCRATCH] = 2 * scratch
+        return ROOM_SCRATCH
+    if scratch_x > S[C_SCRATCH_X]:
+        S[C_SCRATCH_X] = 2 * scratch_x
+        return ROOM_SCRATCH_X
+    if pending > S[C_PENDING]:
+        S[C_PENDING] = 2 * pending
+        return ROOM_PENDING
+    if kept > S[C_KEPT]:
+        S[C_KEPT] = 2 * kept
+        return ROOM_KEPT
+    for k in range(S[C_LOGS]):
+        if S[P[S_LOG_LEN] + k] + events > S[C_LOG]:
+            S[C_WANTED] = events
+            return ROOM_LOGS
+    for k in range(S[C_GUARD_LOGS]):
+        if S[P[S_GLOG_LEN] + k] + events > S[C_GLOG]:
+            S[C_WANTED] = 2 * (S[P[S_GLOG_LEN] + k] + events)
+            return ROOM_GUARD_LOGS
+    return 0
+
+
+@compiled
+def longer(array, used, size):
+    """The used part of an array of integers or extremes in one with more room."""
+    larger = np.empty(size, array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+@compiled
+def longer_numbers(array, used, size):
+    """The used part of an array of numbers in one with more room."""
+    larger = numbers.room(array, size)
+    larger[:used] = array[:used]
+    return larger
+
+
+@compiled
+def more_guard_logs(P, S, guard_entries):
+    """Logs of guards with as much room as is wanted."""
+    logs, old, size = S[C_GUARD_LOGS], S[C_GLOG], S[C_WANTED]
+    larger = np.empty(3 * logs * size, np.int64)
+    for log in range(logs):
+        n = 3 * S[P[S_GLOG_LEN] + log]
+        a, b = 3 * log * size, 3 * log * old
+        larger[a : a + n] = guard_entries[b : b + n]
+    S[C_GLOG] = size
+    return larger
+
+
+@compiled
+def more_logs(P, S, entries, v, x):
+    """Logs without their dead events, and with room for more."""
+    logs, old = S[C_LOGS], S[C_LOG]
+    fullest = 0
+    for log in range(logs):
+        fullest = max(fullest, S[P[S_LOG_LEN] + log] - S[P[S_LOG_HEAD] + log])
+    new = max(2 * (fullest + S[C_WANTED]), 64)
+    new_entries = np.empty(3 * logs * new, np.int64)
+    new_v = numbers.room(v, v.shape[0] // old * new)
+    new_x = np.empty(x.shape[0] // old * new)
+    for log in range(logs):
+        w, nc, nx = shape(P, P[P[LOG_UNIT] + log])
+        head = S[P[S_LOG_HEAD] + log]
+        n = S[P[S_LOG_LEN] + log] - head
+        base, base_x = P[P[LOG_VBASE] + log], P[P[LOG_XBASE] + log]
+        _move(new_entries, 3 * log * new, entries, 3 * (log * old + head), 3 * n)
+        _move(new_v, base * new, v, base * old + head * w * nc, n * w * nc)
+        _move(new_x, base_x * new, x, base_x * old + head * w * nx, n * w * nx)
+        S[P[S_LOG_HEAD] + log] = 0
+        S[P[S_LOG_LEN] + log] = n
+    S[C_LOG] = new
+    return new_entries, new_v, new_x
+
+
+@compiled
+def _move(to, at, source, start, n):
+    to[at : at + n] = source[start : start + n]

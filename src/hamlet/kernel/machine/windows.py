@@ -1,0 +1,208 @@
+"""Windows: units become active, their windows open, close and give results.
+
+A unit is active in a partition from the first event that touches it until none of its open windows
+has been touched. Window n of a unit is [n * slide, n * slide + within); those from S_LO to S_HI
+are open, and at S_DUE one closes or opens.
+
+Cost: O(rows x windows) when a unit becomes active, O(rows) for each window that opens or closes.
+"""
+
+from __future__ import annotations
+
+from hamlet.kernel import numbers
+from hamlet.kernel.layout import (
+    C_ACTIVE,
+    C_MOST,
+    C_MOST_X,
+    END_P,
+    END_ROW,
+    ESCAN_COND,
+    ESCAN_LOG,
+    ESCAN_P,
+    R_START,
+    S_ACTIVE,
+    S_DUE,
+    S_HI,
+    S_LO,
+    S_LOG_HEAD,
+    S_LOG_LEN,
+    S_TOUCHED,
+    S_WHERE,
+    U_ALWAYS,
+    U_LOG,
+    U_LOG_P,
+    U_NROWS,
+    U_RBASE,
+    U_SLIDE,
+    U_VBASE,
+    U_WITHIN,
+    U_XSBASE,
+    X_SIGN,
+)
+from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
+from hamlet.kernel.machine.guards import begin_guards
+from hamlet.kernel.machine.lazy import stamp, sync
+from hamlet.kernel.machine.memory import FAR, compiled, entries, shape
+from hamlet.kernel.machine.rows import Row, add_row, empty_row, one_window, row_of
+from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees
+from hamlet.kernel.machine.values import log_entry, logged
+
+
+@compiled
+def next_due(P, S):
+    """When a window of an active unit opens or closes next."""
+    due = FAR
+    for k in range(S[C_ACTIVE]):
+        due = min(due, S[P[S_DUE] + S[P[S_ACTIVE] + k]])
+    return due
+
+
+@compiled
+def activate(m, u, ts):
+    """Make a unit active at a time, all its windows fresh."""
+    P, S = m.P, m.S
+    w, nc, nx = shape(P, u)
+    within, slide = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u]
+    lo, hi = (ts - within) // slide + 1, ts // slide
+    whole, rows = row_of(m, u, 0), P[P[U_NROWS] + u]
+    empty_row(Row(m.v, m.x, whole.at, whole.at_x, rows * w * nc, rows * w * nx))
+    for row in range(rows):
+        if P[P[R_START] + P[P[U_RBASE] + u] + row] == 1:
+            slot = lo % w
+            for _ in range(lo, hi + 1):
+                numbers.set_one(m.v, P[P[U_VBASE] + u] + (row * w + slot) * nc)
+                slot += 1
+                if slot == w:
+                    slot = 0
+    _set_open(P, S, u, lo, hi)
+    S[P[S_TOUCHED] + u] = lo - 1
+    begin_guards(P, S, u)
+    for k in entries(P, U_LOG_P, u):
+        S[P[S_LOG_HEAD] + P[P[U_LOG] + k]] = 0
+        S[P[S_LOG_LEN] + P[P[U_LOG] + k]] = 0
+    begin_trees(P, S, u, ts)
+    S[P[S_WHERE] + u] = S[C_ACTIVE]
+    S[P[S_ACTIVE] + S[C_ACTIVE]] = u
+    S[C_ACTIVE] += 1
+    stamp(m, u)
+
+
+@compiled
+def _deactivate(P, S, u):
+    """Take a unit off the list of active ones; the last takes its place."""
+    last = S[P[S_ACTIVE] + S[C_ACTIVE] - 1]
+    S[P[S_ACTIVE] + S[P[S_WHERE] + u]] = last
+    S[P[S_WHERE] + last] = S[P[S_WHERE] + u]
+    S[P[S_WHERE] + u] = -1
+    S[C_ACTIVE] -= 1
+
+
+@compiled
+def _set_open(P, S, u, lo, hi):
+    """Note which windows of a unit are open."""
+    within, slide = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u]
+    S[P[S_LO] + u] = lo
+    S[P[S_HI] + u] = hi
+    S[P[S_DUE] + u] = min(lo * slide + within, (hi + 1) * slide)
+
+
+@compiled
+def _fill_slot(m, u, slot, is_open):
+    """Empty the rows of a window; in an open one START has its one empty trend."""
+    P = m.P
+    _, nc, nx = shape(P, u)
+    for row in range(P[P[U_NROWS] + u]):
+        window = one_window(row_of(m, u, row), slot, nc, nx)
+        empty_row(window)
+        if is_open and P[P[R_START] + P[P[U_RBASE] + u] + row] == 1:
+            numbers.set_one(m.v, window.at)
+
+
+@compiled
+def roll(m, sides, stored, records, part, u, ts):
+    """Close the windows of a unit that have ended by `ts` and open those that have begun."""
+    P, S = m.P, m.S
+    sync(m, u)
+    w, slide = shape(P, u)[0], P[P[U_SLIDE] + u]
+    lo, hi = (ts - P[P[U_WITHIN] + u]) // slide + 1, ts // slide
+    ended = range(S[P[S_LO] + u], min(S[P[S_HI] + u], lo - 1) + 1)
+    for window in ended:
+        _close(m, sides, stored, records, part, u, window)
+    for window in ended:
+        _fill_slot(m, u, window % w, False)
+        clear_in_trees(P, S, stored, u, window % w)
+    for window in range(max(S[P[S_HI] + u] + 1, lo), hi + 1):
+        _fill_slot(m, u, window % w, True)
+    _set_open(P, S, u, lo, hi)
+    if S[P[S_TOUCHED] + u] < lo and P[P[U_ALWAYS] + u] == 0:
+        _deactivate(P, S, u)
+
+
+@compiled
+def roll_all(m, sides, stored, records, part, ts):
+    """Close and open the windows of all active units by a time."""
+    P, S = m.P, m.S
+    k = 0
+    while k < S[C_ACTIVE]:
+        u = S[P[S_ACTIVE] + k]
+        if ts >= S[P[S_DUE] + u]:
+            roll(m, sides, stored, records, part, u, ts)
+        # If it is no longer active, another unit has taken its place in the list.
+        if S[P[S_WHERE] + u] >= 0:
+            k += 1
+
+
+@compiled
+def sync_all(m):
+    """Bring all active units up to date."""
+    for k in range(m.S[C_ACTIVE]):
+        sync(m, m.S[m.P[S_ACTIVE] + k])
+
+
+@compiled
+def close_all(m, sides, stored, records, part):
+    """Close all windows of all units."""
+    P, S = m.P, m.S
+    for k in range(S[C_ACTIVE]):
+        u = S[P[S_ACTIVE] + k]
+        sync(m, u)
+        for window in range(S[P[S_LO] + u], S[P[S_HI] + u] + 1):
+            _close(m, sides, stored, records, part, u, window)
+
+
+@compiled
+def _close(m, sides, stored, records, part, u, window):
+    """Write the result of a window, if any trend matched in it."""
+    P = m.P
+    w, nc, nx = shape(P, u)
+    slot, record = window % w, records.n[0]
+    most, most_x = m.S[C_MOST], m.S[C_MOST_X]
+    empty_row(Row(records.v, records.x, record * most, record * most_x, nc, most_x))
+    total = Row(records.v, records.x, record * most, record * most_x, nc, nx)
+    for k in entries(P, END_P, u):
+        add_row(total, one_window(row_of(m, u, P[P[END_ROW] + k]), slot, nc, nx), m.err)
+    for k in entries(P, ESCAN_P, u):
+        _add_logged(m, sides, stored, P[P[ESCAN_LOG] + k], P[P[ESCAN_COND] + k], u, window, total)
+    if numbers.is_zero(total.v, total.at):
+        return
+    for c in range(total.at, total.at + nc):
+        if not numbers.is_safe(total.v, c):
+            m.err[0] = 1
+    for e in range(nx):
+        total.x[total.at_x + e] *= P[P[X_SIGN] + P[P[U_XSBASE] + u] + e]
+    records.rows[3 * record] = part
+    records.rows[3 * record + 1] = u
+    records.rows[3 * record + 2] = window
+    records.n[0] += 1
+
+
+@compiled
+def _add_logged(m, sides, stored, log, cond, u, window, total):
+    """Add up the stored events of a window at which a trend may end."""
+    P, S = m.P, m.S
+    w, nc, nx = shape(P, u)
+    for pos in range(S[P[S_LOG_HEAD] + log], S[P[S_LOG_LEN] + log]):
+        j, step, ts = log_entry(S, stored, log, pos)
+        if ts >= window * P[P[U_SLIDE] + u] and edge_open(P, S, sides, cond, step, 0, j, NO_EVENT):
+            value = logged(P, S, stored, log, pos, w * nc, w * nx)
+            add_row(total, one_window(value, window % w, nc, nx), m.err)
