@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.errors import InternalError, PlanError, ReadError
+from hamlet.kernel.kept import NEVER
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.shared import Counters
@@ -108,8 +109,7 @@ class Session:
         self._is_changed = np.zeros(self.pages, np.bool_)
         self._closed = np.full(self.pages, BEGINNING, np.int64)
         for each in self._sets:
-            each.grids = dict.fromkeys(each.grids)
-            each.forget()
+            each.begin()
         for keying in self._keyings:
             keying.waiting.forget()
 
@@ -195,15 +195,15 @@ class Session:
         That is the end of a window with an event in it, or the moment after an event that waits.
         """
         earliest = int(self._deadlines().min())
-        return None if earliest >= FAR else earliest
+        return None if earliest == NEVER else earliest
 
     def page_deadlines(self) -> dict[int, int]:
         """The same for each page that has one."""
         deadlines = self._deadlines()
-        return {int(page): int(deadlines[page]) for page in np.flatnonzero(deadlines < FAR)}
+        return {int(page): int(deadlines[page]) for page in np.flatnonzero(deadlines < NEVER)}
 
     def _deadlines(self) -> Longs:
-        found = np.full(self.pages, FAR - 1, np.int64)
+        found = np.full(self.pages, NEVER - 1, np.int64)
         for keying in self._keyings:
             keying.waiting.first_by_page(found)
         found += 1
@@ -333,7 +333,7 @@ class Session:
         found = np.zeros(self.pages, np.bool_)
         for each in self._sets:
             found[each.pages_of(np.flatnonzero(each.store.words > 0), self.pages)] = True
-            for rows in each.stored:
+            for rows in each.stored.parts:
                 found[rows.page] = True
         for keying in self._keyings:
             found[keying.waiting.all().page] = True
@@ -352,7 +352,7 @@ class Session:
             _plain(self.options),
             [[field.name, str(field.type)] for field in self._intake.schema],
             self.pages,
-            [[*each.sharable.queries, each.layout] for each in self._sets],
+            [each.fingerprint() for each in self._sets],
         ]
         return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 

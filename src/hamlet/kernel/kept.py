@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     Longs = NDArray[np.int64]
 
+# Instead of a deadline: there is none, not even beyond all times.
+NEVER = 2**63 - 1
 # Gaps are closed where they take up more than half, but not in arrays as short as this.
 _SHORT = 1 << 14
 # What is kept of a unit before its guards: its number, lo, hi, touched and due (machine/keep.py).
@@ -94,7 +96,7 @@ class RowStore:
     Attributes:
         words: How many words the numbers have; 0 where nothing is kept.
         last: The time of the last event.
-        deadline: When the first window ends that may hold something; FAR where nothing is kept.
+        deadline: When the first window ends that may hold something; NEVER where nothing is kept.
     """
 
     def __init__(self, is_float: bool) -> None:
@@ -115,13 +117,13 @@ class RowStore:
         if more > 0:
             self.words = np.append(self.words, np.zeros(more, np.int64))
             self.last = np.append(self.last, np.full(more, -FAR, np.int64))
-            self.deadline = np.append(self.deadline, np.full(more, FAR, np.int64))
+            self.deadline = np.append(self.deadline, np.full(more, NEVER, np.int64))
             self._at = np.append(self._at, np.zeros((more, 3), np.int64), axis=0)
             self._size = np.append(self._size, np.zeros((more, 3), np.int64), axis=0)
 
     def due(self, until: int) -> Longs:
         """The slots in which a window ends by a time that may hold something."""
-        return np.flatnonzero((self.words > 0) & (self.deadline <= until))
+        return np.flatnonzero((self.words > 0) & ((self.deadline <= until) | (until >= FAR)))
 
     # Running
 
@@ -190,10 +192,12 @@ class RowStore:
         stateful = outgrown[self.words[outgrown] > 0]
         done = slots[~np.isin(slots, outgrown)]
         self.words[done] = 0
-        self.deadline[done] = FAR
+        self.deadline[done] = NEVER
         if len(stateful):
             wider = widened(self._taken(stateful, words), self.is_float, words)
             self._put(stateful, wider, next_words(words))
+        if not (self.words == words).any():
+            del self._heaps[words]
         if len(after.ranges):
             self._keep(after, Shape.of(compiled), words)
         return emission, outgrown
@@ -223,7 +227,7 @@ class RowStore:
         )
         self._put(slots, piece, words)
         self.deadline[slots] = deadline
-        self.words[slots[deadline == FAR]] = 0
+        self.words[slots[deadline == NEVER]] = 0
 
     def _put(self, slots: Longs, piece: Piece, words: int) -> None:
         self._at[slots] = piece.starts + self._heap(words).append(piece)
@@ -276,7 +280,7 @@ class RowStore:
     def forget(self, slots: Longs) -> None:
         """Keep nothing of some partitions any more."""
         self.words[slots] = 0
-        self.deadline[slots] = FAR
+        self.deadline[slots] = NEVER
         self._close_gaps()
 
     def renumber(self, slots: Longs) -> None:
@@ -303,13 +307,17 @@ class _Heap:
         self.used = np.zeros(3, np.int64)
 
     def append(self, piece: Piece) -> Longs:
-        """Add something at the end; where it begins."""
+        """Add something at the end, which may become part of this; where it begins."""
         begins = self.used.copy()
+        if not begins.any():
+            self.ints, self.numbers, self.extremes = piece.ints, piece.numbers, piece.extremes
+            self.used[:] = len(self.ints), len(self.numbers), len(self.extremes)
+            return begins
         for column, name in enumerate(("ints", "numbers", "extremes")):
             new, old = getattr(piece, name), getattr(self, name)
             begin, end = int(begins[column]), int(begins[column]) + len(new)
             if end > len(old):
-                longer = np.empty((2 * end if begin else end, *old.shape[1:]), old.dtype)
+                longer = np.empty((2 * end, *old.shape[1:]), old.dtype)
                 longer[:begin] = old[:begin]
                 setattr(self, name, longer)
                 old = longer
@@ -358,8 +366,9 @@ def _by_need(piece: Piece, is_float: bool, words: int) -> list[tuple[int, Longs,
     everything = np.arange(len(piece.sizes))
     if words == 1:
         return [(words, everything, piece)]
-    fits = _is_small(piece.numbers, is_float, words)
-    is_small = np.logical_and.reduceat(fits, piece.starts[:, 1])
+    is_small = np.empty(len(everything), np.bool_)
+    find = _find_small_doubles if is_float else _find_small_integers
+    find(piece.numbers, piece.starts[:, 1], piece.sizes[:, 1], is_small)
     found = []
     large, small = everything[~is_small], everything[is_small]
     if len(large):
@@ -369,19 +378,6 @@ def _by_need(piece: Piece, is_float: bool, words: int) -> list[tuple[int, Longs,
         narrow = Piece(part.sizes, part.ints, _narrow(part.numbers, words), part.extremes)
         found.append((words // 2, small, narrow))
     return found
-
-
-def _is_small(numbers: NDArray[Any], is_float: bool, words: int) -> NDArray[np.bool_]:
-    """Which numbers leave half of the next narrower kind free."""
-    if is_float:
-        is_near = (numbers[:, 1] == 0) & (np.abs(numbers[:, 0]) < 2.0**100)
-        return np.asarray(is_near | (numbers[:, 0] == 0))
-    if words == 2:
-        low = numbers[:, 0].view(np.int64)
-        return np.asarray((numbers[:, 1] == _sign(low)) & (low < 2**31) & (low >= -(2**31)))
-    quarter = words // 4
-    sign = _sign(numbers[:, quarter - 1].view(np.int64))
-    return np.asarray((numbers[:, quarter:] == sign[:, None]).all(axis=1))
 
 
 def _narrow(numbers: NDArray[Any], words: int) -> NDArray[Any]:
@@ -465,6 +461,38 @@ def _gather(source, starts, sizes, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _find_small_doubles(numbers, starts, sizes, is_small):  # type: ignore[no-untyped-def]
+    """Find the partitions whose numbers leave half of the range of doubles free."""
+    for k in range(len(starts)):
+        is_small[k] = True
+        for i in range(starts[k], starts[k] + sizes[k]):
+            mantissa, exponent = numbers[i, 0], numbers[i, 1]
+            if mantissa != 0 and (exponent != 0 or abs(mantissa) >= 2.0**100):
+                is_small[k] = False
+                break
+
+
+@njit(cache=True, nogil=True)
+def _find_small_integers(numbers, starts, sizes, is_small):  # type: ignore[no-untyped-def]
+    """Find the partitions whose numbers leave half of half their words free."""
+    words = numbers.shape[1]
+    for k in range(len(starts)):
+        is_small[k] = True
+        for i in range(starts[k], starts[k] + sizes[k]):
+            if words == 2:
+                low = np.int64(numbers[i, 0])
+                fits = np.int64(numbers[i, 1]) == low >> 63 and -(1 << 31) <= low < 1 << 31
+            else:
+                sign = np.int64(numbers[i, words // 4 - 1]) >> 63
+                fits = True
+                for w in range(words // 4, words):
+                    fits &= np.int64(numbers[i, w]) == sign
+            if not fits:
+                is_small[k] = False
+                break
+
+
+@njit(cache=True, nogil=True)
 def _look(ints, starts, last, u_ints, slide, within, always, deadline):  # type: ignore[no-untyped-def]
     """Find when the first window ends that may hold something.
 
@@ -476,7 +504,7 @@ def _look(ints, starts, last, u_ints, slide, within, always, deadline):  # type:
         i = starts[k]
         active = ints[i]
         i += 2
-        deadline[k] = 1 << 62
+        deadline[k] = NEVER
         for _ in range(active):
             u, lo, hi = ints[i], ints[i + 1], ints[i + 2]
             if always[u] == 1:

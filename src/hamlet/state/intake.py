@@ -71,7 +71,7 @@ class Keying:
 
     def rows(self, events: EventTable, codes: Codes, wanted: Wanted, pages: int) -> Rows:
         """The events that are wanted, as rows."""
-        table = events.table.select(self.schema.names)
+        table = events.table.select(self.schema.names).cast(self.schema)
         page = self.pages(table, len(events), pages)
         return Rows(events.ts, codes, page, table).taken(wanted)
 
@@ -89,7 +89,8 @@ class Intake:
         self.plan = plan
         self.options = options
         order = [] if options.order is None else [options.order]
-        names = dict.fromkeys([options.type, options.time, *order, *needs_of(plan).attributes])
+        self._attributes = frozenset([*order, *needs_of(plan).attributes])
+        names = dict.fromkeys([options.type, options.time, *sorted(self._attributes)])
         self.schema = pa.schema([_plain_field(schema, name) for name in names])
         asked = {place.type for planned in plan.queries for place in planned.query.places}
         self.types = tuple(sorted(asked))
@@ -108,17 +109,22 @@ class Intake:
 
     def _fitting(self, table: pa.Table | pa.RecordBatch) -> pa.Table:
         """The columns of a table that are looked at, with the types that they had before."""
-        columns = []
+        columns = {}
         for field in self.schema:
             column = table.column(_only(table.schema, field.name))
-            if column.type != field.type:
+            # Types are not kept but as numbers, for which a dictionary is welcome.
+            is_kept = field.name != self.options.type or field.name in self._attributes
+            kind = column.type
+            if not is_kept and kinds.is_dictionary(kind) and kind.value_type == field.type:
+                kind = field.type
+            if kind != field.type:
                 try:
                     column = column.cast(field.type)
                 except pa.ArrowException as error:
-                    reason = f"column '{field.name}' is {column.type}, not {field.type} as before"
+                    reason = f"column '{field.name}' is {kind}, not {field.type} as before"
                     raise SchemaError(_NAME, reason) from error
-            columns.append(column)
-        return pa.Table.from_arrays(columns, schema=self.schema)
+            columns[field.name] = column
+        return pa.table(columns)
 
     def codes(self, events: EventTable) -> Codes:
         """The number of the type of each event; -1 where no query asks for it."""

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hamlet.state.one_set import Grids, SetState
+    from hamlet.state.layout import Grids
+    from hamlet.state.one_set import SetState
 
     Longs = NDArray[np.int64]
 
@@ -41,7 +42,7 @@ def parts_by_page(state: SetState, is_wanted: NDArray[np.bool_]) -> dict[int, Pa
     found: dict[int, Part] = {}
     for page, header, pieces in _kept_by_page(state, is_wanted):
         found[page] = Part(header, pieces)
-    stored = Rows.joined(state.stored, state.schema)
+    stored = state.stored.all()
     for page, rows in stored.taken(is_wanted[stored.page]).by_page():
         part = found.setdefault(page, Part(_header(state), []))
         part.header["stored"] = True
@@ -107,7 +108,7 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
             slot += len(last[-1])
         if part.header["stored"]:
             rows = Rows.of_pieces([next(pieces) for _ in range(3)], page, state.schema)
-            state.stored.append(rows)
+            state.stored.parts.append(rows)
     if not last:
         return
     state.keys.add(pa.concat_tables(keys), slot - len(state.keys))
@@ -117,9 +118,10 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
         slots = np.concatenate([each for each, _, _ in found])
         piece = _joined([each for _, each, _ in found])
         grids = found[0][2]
-        new = state.shape_of(state.grids)
+        new = state.layout.shape(state.grids)
         if grids != state.grids:
-            old, sources = state.shape_of(grids), state.sources_of(grids, state.grids)
+            old = state.layout.shape(grids)
+            sources = state.layout.sources(grids, state.grids)
             piece = reshaped(piece, old, new, sources, words)
         state.store.put(slots, piece, new, words, times[slots])
 
