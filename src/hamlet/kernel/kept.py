@@ -89,6 +89,11 @@ class Piece:
         """[partitions, 3]: where each begins."""
         return np.cumsum(self.sizes, axis=0) - self.sizes
 
+    @property
+    def ends(self) -> tuple[int, int, int]:
+        """How many there are of all."""
+        return len(self.ints), len(self.numbers), len(self.extremes)
+
 
 class RowStore:
     """What is kept of partitions, by slot.
@@ -311,7 +316,7 @@ class _Heap:
         begins = self.used.copy()
         if not begins.any():
             self.ints, self.numbers, self.extremes = piece.ints, piece.numbers, piece.extremes
-            self.used[:] = len(self.ints), len(self.numbers), len(self.extremes)
+            self.used[:] = piece.ends
             return begins
         for column, name in enumerate(("ints", "numbers", "extremes")):
             new, old = getattr(piece, name), getattr(self, name)
@@ -339,10 +344,9 @@ def widened(piece: Piece, is_float: bool, words: int) -> Piece:
     old = piece.numbers
     new = room(len(old), is_float, next_words(words))
     if is_float:
-        size = np.abs(old)
-        large, tiny = size >= 2.0**256, (size < 2.0**-256) & (size > 0)
-        new[:, 0] = old * np.where(large, 2.0**-512, np.where(tiny, 2.0**512, 1.0))
-        new[:, 1] = large.astype(np.float64) - tiny
+        exponent = (np.frexp(old)[1].astype(np.int64) + 255) // 512
+        new[:, 0] = np.ldexp(old, (-512 * exponent).astype(np.int32))
+        new[:, 1] = exponent
     elif words == 1:
         new[:, 0] = old.view(np.uint64)
         new[:, 1] = _sign(old)

@@ -9,6 +9,7 @@ other bytes, another version, a piece cut off or changed, something else than wh
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _MAGIC = b"HAMLETST"
 _VERSION = 2
-_HEAD = struct.Struct("<8sIIQ")
+_HEAD = struct.Struct("<8sIII")
 
 
 def pack(what: str, header: dict[str, Any], pieces: Sequence[Piece]) -> bytes:
@@ -43,18 +44,22 @@ def pack(what: str, header: dict[str, Any], pieces: Sequence[Piece]) -> bytes:
         pieces: Arrays and byte strings.
     """
     shapes = [
-        [str(piece.dtype), list(piece.shape)] if isinstance(piece, np.ndarray) else len(piece)
+        [piece.dtype.str, piece.shape] if isinstance(piece, np.ndarray) else len(piece)
         for piece in pieces
     ]
     text = json.dumps({**header, "what": what, "pieces": shapes}).encode()
-    body = [
-        text,
-        *(p.tobytes() if isinstance(p, np.ndarray) else p for p in pieces),
-    ]
-    checksum = 0
+    body = [text, *(_as_bytes(piece) for piece in pieces)]
+    checksum = len(text)
     for part in body:
         checksum = zlib.crc32(part, checksum)
     return b"".join([_HEAD.pack(_MAGIC, _VERSION, checksum, len(text)), *body])
+
+
+def _as_bytes(piece: Piece) -> bytes | memoryview:
+    """The bytes of a piece, without a copy where it is in one piece."""
+    if not isinstance(piece, np.ndarray):
+        return piece
+    return np.ascontiguousarray(piece).reshape(-1).view(np.uint8).data
 
 
 def unpack(what: str, data: bytes) -> tuple[dict[str, Any], list[Any]]:
@@ -70,7 +75,7 @@ def unpack(what: str, data: bytes) -> tuple[dict[str, Any], list[Any]]:
     if version != _VERSION:
         raise ReadError(what, f"it has version {version}, not {_VERSION}")
     body = view[_HEAD.size :]
-    if zlib.crc32(body) != checksum:
+    if zlib.crc32(body, length) != checksum:
         raise ReadError(what, "it is damaged")
     header = json.loads(bytes(body[:length]))
     if header["what"] != what:
@@ -82,8 +87,8 @@ def unpack(what: str, data: bytes) -> tuple[dict[str, Any], list[Any]]:
             pieces.append(body[at : at + shape])
             at += shape
             continue
-        dtype, size = np.dtype(shape[0]), int(np.prod(shape[1], dtype=np.int64))
-        end = at + size * dtype.itemsize
+        dtype = np.dtype(shape[0])
+        end = at + math.prod(shape[1]) * dtype.itemsize
         pieces.append(np.frombuffer(body[at:end], dtype).reshape(shape[1]).copy())
         at = end
     return header, pieces

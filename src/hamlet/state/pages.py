@@ -63,28 +63,24 @@ def _kept_by_page(
     order = np.argsort(page, kind="stable")
     slots, page = slots[order], page[order]
     keys, last = state.keys.taken(slots), state.store.last[slots]
-    kinds = state.store.taken(slots)
+    kinds = [
+        (words, which, piece, np.append(piece.starts, [piece.ends], axis=0))
+        for words, (which, piece) in state.store.taken(slots).items()
+    ]
     begins = np.flatnonzero(np.diff(page, prepend=-1, append=-1))
     for begin, end in pairwise(begins.tolist()):
         mine = keys.slice(begin, end - begin) if keys.num_columns else keys
         header = _header(state)
         header["kinds"] = []
         pieces = [last[begin:end], table_bytes(mine)]
-        for words, (which, piece) in kinds.items():
+        for words, which, piece, bounds in kinds:
             first, stop = np.searchsorted(which, [begin, end]).tolist()
             if first < stop:
                 header["kinds"].append(words)
-                pieces += [which[first:stop] - begin, *_cut(piece, first, stop)]
+                pieces += [which[first:stop] - begin, piece.sizes[first:stop]]
+                (i, v, x), (i_end, v_end, x_end) = bounds[first].tolist(), bounds[stop].tolist()
+                pieces += [piece.ints[i:i_end], piece.numbers[v:v_end], piece.extremes[x:x_end]]
         yield int(page[begin]), header, pieces
-
-
-def _cut(piece: Piece, first: int, stop: int) -> list[Any]:
-    """The arrays of a stretch of partitions."""
-    sizes = piece.sizes[first:stop]
-    low = piece.sizes[:first].sum(axis=0).tolist()
-    high = (low + sizes.sum(axis=0)).tolist()
-    arrays = (piece.ints, piece.numbers, piece.extremes)
-    return [sizes, *(a[i:j] for a, i, j in zip(arrays, low, high, strict=True))]
 
 
 def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
