@@ -108,6 +108,7 @@ class Session:
         self.statistics = RunStatistics()
         self._is_changed = np.zeros(self.pages, np.bool_)
         self._closed = np.full(self.pages, BEGINNING, np.int64)
+        self._failure: BaseException | None = None
         for each in self._sets:
             each.begin()
         for keying in self._keyings:
@@ -132,6 +133,7 @@ class Session:
         Raises:
             SchemaError: A column is missing, or is of another type than at the beginning.
         """
+        self._check()
         events = self._intake.events(table)
         codes = self._intake.codes(events)
         is_late = events.ts < self.released
@@ -167,23 +169,41 @@ class Session:
 
         Returns:
             The rows of those windows, for queries that have some.
+
+        Raises:
+            SchemaError: Values do not fit the queries. The session has then stopped half-way: it
+                says so whatever it is asked, until something is restored.
         """
+        self._check()
         if ts <= self.released:
             return ()
         until = min(ts, FAR)
+        try:
+            answers = self._advance(until)
+        except BaseException as failure:
+            self._failure = failure
+            raise
+        self.released = until if until < FAR else FAR + 1
+        self._closed[:] = until
+        return tuple(answer for answer in answers if answer.rows.num_rows)
+
+    def _advance(self, until: int) -> list[Answer]:
         counters = Counters()
         answers: list[Answer] = []
         for keying in self._keyings:
-            rows = keying.waiting.release(FAR + 1 if until == FAR else until)
+            rows = keying.waiting.release(until if until < FAR else FAR + 1)
             self._is_changed[rows.page] = True
             for each in keying.sets:
                 answers += each.advance(rows, until, self._closed, self._is_changed, counters)
-        self.released = until if until < FAR else FAR + 1
-        self._closed[:] = until
         self.statistics.bursts += counters.bursts
         self.statistics.snapshots += counters.snapshots
         self.statistics.windows_closed += counters.windows
-        return tuple(answer for answer in answers if answer.rows.num_rows)
+        return answers
+
+    def _check(self) -> None:
+        """Fail again where the session has stopped half-way."""
+        if self._failure is not None:
+            raise self._failure
 
     def close_all(self) -> tuple[Answer, ...]:
         """The end of the stream: close everything."""
@@ -233,6 +253,7 @@ class Session:
 
     def core(self) -> bytes:
         """What all pages have in common: how far time has come, counts, and grids of digits."""
+        self._check()
         header = {
             "code": self._code,
             "released": self.released,
@@ -268,31 +289,44 @@ class Session:
         return {page: packed.get(page) for page in wanted}
 
     def load_pages(self, pages: Mapping[int, bytes]) -> None:
-        """Add the state of pages of which the session has nothing.
+        """Add the state of pages of which the session has nothing; all of them or none.
 
         Raises:
             ReadError: One is something else, or of another workload, other options or schema.
         """
+        self._check()
         taken = self._occupied()
+        read = {page: self._read_page(page, data, taken) for page, data in pages.items()}
         parts: list[list[tuple[int, Part]]] = [[] for _ in self._sets]
-        for page, data in pages.items():
-            if taken[page]:
-                reason = f"page {page} was loaded, but there is something on it"
-                raise InternalError(reason)
-            header, pieces = self._unpacked(_PAGE, data)
-            if header["page"] != page:
-                raise ReadError(_PAGE, f"it is page {header['page']}, not {page}")
+        waiting: list[list[Rows]] = [[] for _ in self._keyings]
+        for page, (header, pieces) in read.items():
             self._closed[page] = header["closed"]
+            at = 0
             for number, described, count in header["sets"]:
-                parts[number].append((page, Part(described, pieces[:count])))
-                pieces = pieces[count:]
+                parts[number].append((page, Part(described, pieces[at : at + count])))
+                at += count
             for number in header["waiting"]:
-                keying = self._keyings[number]
-                keying.waiting.add(Rows.of_pieces(pieces[:3], page, keying.schema))
-                pieces = pieces[3:]
+                schema = self._keyings[number].schema
+                waiting[number].append(Rows.of_pieces(pieces[at : at + 3], page, schema))
+                at += 3
         for each, some in zip(self._sets, parts, strict=True):
-            if some:
-                add_parts(each, some)
+            add_parts(each, some)
+        for keying, rows in zip(self._keyings, waiting, strict=True):
+            keying.waiting.add(Rows.joined(rows, keying.schema))
+
+    def _read_page(
+        self, page: int, data: bytes, taken: NDArray[np.bool_]
+    ) -> tuple[dict[str, Any], list[Any]]:
+        """What was written of a page, after a look at whether it is that page."""
+        if not 0 <= page < self.pages:
+            raise PlanError("page", str(page), f"There are {self.pages}, from 0 on.")
+        if taken[page]:
+            reason = f"page {page} was loaded, but there is something on it"
+            raise InternalError(reason)
+        header, pieces = self._unpacked(_PAGE, data)
+        if header["page"] != page:
+            raise ReadError(_PAGE, f"it is page {header['page']}, not {page}")
+        return header, pieces
 
     def forget_pages(self) -> None:
         """Have nothing on any page any more, but still know what they have in common."""
@@ -305,6 +339,7 @@ class Session:
 
     def _packed(self, is_wanted: NDArray[np.bool_]) -> dict[int, bytes]:
         """The bytes of each page that has something."""
+        self._check()
         sets = [parts_by_page(each, is_wanted) for each in self._sets]
         waiting: list[dict[int, Rows]] = []
         for keying in self._keyings:

@@ -159,6 +159,27 @@ def test_decimals_with_a_scale_are_fractions_whatever_they_are_in_one_table() ->
     assert found["exact"].to_pylist() == [None] * 3
 
 
+@pytest.mark.parametrize("pattern", ["A+", "SEQ(A, B+)", "SEQ(NOT B, A+)", "(SEQ(A+, B))+"])
+def test_sums_of_doubles_may_be_shared_in_one_table_and_not_in_another(pattern: str) -> None:
+    """What is kept by one code is taken up by another, which has other units active."""
+    sizes = [[1.0, 2.0, 3.0], [1e-200, 1e150, 1.0], [4.0], [1e200, 1.0, 1e-9], [2.0, 2.0], [1e9]]
+    values = [value for some in sizes for value in some]
+    kinds = ["B" if n % 5 == 4 else "A" for n in range(len(values))]
+    text = f"RETURN COUNT(*), SUM(A.x), COUNT(A) PATTERN {pattern} WITHIN 8 s SLIDE 2 s"
+    stream = Stream(text, rows(type=kinds, time=range(len(values)), x=values), numbers="float")
+    session, answers, row = stream.session(), list[Any](), 0
+    for some in sizes:
+        session.feed(stream.rows(range(row, row + len(some))))
+        row += len(some)
+        answers += session.close_until(row * SECOND)
+
+    found = stream.results([*answers, *session.close_all()]).table
+
+    wanted = stream.at_once().table
+    assert found["window_start"].equals(wanted["window_start"])
+    np.testing.assert_allclose(found["value"].to_numpy(), wanted["value"].to_numpy(), rtol=1e-9)
+
+
 # Numbers of any length
 
 
@@ -280,6 +301,20 @@ def test_stored_rows_are_dropped_when_no_open_window_needs_them() -> None:
         kept = [part for each in session._sets for part in each.stored.parts]
         # Of the last ten seconds, and only those that the query with the edge predicate asks for
         assert sum(len(part) for part in kept) <= 5
+
+
+def test_a_long_window_is_closed_when_short_ones_of_the_same_rows_have_been() -> None:
+    text = """
+        q1: RETURN COUNT(*) PATTERN A+ WHERE A.x < NEXT(A).x WITHIN 10 s;
+        q2: RETURN COUNT(*) PATTERN A+ WHERE A.x < NEXT(A).x WITHIN 100 s
+    """
+    stream = Stream(text, rows(type=["A", "A"], time=[1, 2], x=[1, 2]))
+    session = stream.session()
+    session.feed(stream.table)
+
+    found = [[a.query for a in session.close_until(ts * SECOND)] for ts in (5, 50, 60, 100, 200)]
+
+    assert found == [[], [0], [], [1], []]
 
 
 # Time
@@ -481,7 +516,45 @@ def test_a_page_is_refused_under_another_number_or_where_there_is_something() ->
         session.load_pages({page: data})
     with pytest.raises(ReadError, match="it is page"):
         session.load_pages({(page + 1) % 5: data})
+    with pytest.raises(PlanError, match="page '5'"):
+        session.load_pages({5: data})
     assert session.take_pages() == {}
+
+
+def test_pages_are_loaded_all_or_none() -> None:
+    text = "RETURN COUNT(*) PATTERN A+ GROUPBY k WITHIN 10 s"
+    stream = Stream(text, rows(type=["A"] * 6, time=range(6), k=list("abcdef")))
+    session = stream.session(50)
+    session.feed(stream.table)
+    session.close_until(3 * SECOND)
+    pages = {page: data for page, data in session.take_pages().items() if data is not None}
+    session.forget_pages()
+    last = max(pages)
+
+    with pytest.raises(ReadError):
+        session.load_pages({**pages, last: pages[last][:-1]})
+
+    assert session.page_deadlines() == {}
+    session.load_pages(pages)
+    check_equal(stream.results(session.close_all()), stream.at_once())
+
+
+def test_a_session_that_stopped_half_way_says_so_until_it_is_restored() -> None:
+    """Going on would leave rows out in silence."""
+    text = "RETURN COUNT(*) PATTERN A+ WHERE A.x + NEXT(A).x < A.y WITHIN 10 s"
+    table = rows(type=["A"] * 3, time=range(3), x=[1, 2, 2**60], y=[9.5, 9.5, 1.0])
+    stream = Stream(text, table)
+    session = stream.session()
+    session.feed(stream.rows([0, 1]))
+    before = session.snapshot()
+    session.feed(stream.rows([2]))
+
+    for ask in (session.close_all, session.snapshot, session.take_pages, session.close_all):
+        with pytest.raises(SchemaError, match="beyond"):
+            ask()
+
+    session.restore(before)
+    assert stream.results(session.close_all()).table["exact"].to_pylist() == ["3"]
 
 
 def test_a_page_says_the_grid_of_its_digits() -> None:

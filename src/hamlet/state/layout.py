@@ -49,7 +49,7 @@ class Layout:
     def sources(self, old: Grids, new: Grids) -> dict[int, Longs]:
         """By unit, for each component under new grids which it was under old ones, -1 for none."""
         by_query = [
-            np.array([0, *(_place(each, before, old) for each in after)], np.int64)
+            np.array([0, *(_place(each, before) for each in after)], np.int64)
             for before, after in zip(self._components(old), self._components(new), strict=True)
         ]
         return {unit: by_query[query] for unit, query in enumerate(self.query_of)}
@@ -78,11 +78,12 @@ def united(one: Grids, other: Grids) -> Grids:
     return {name: tuple(grid) or None for name, grid in both.items()}
 
 
-def _place(component: Component, before: Sequence[Component], old: Grids) -> int:
-    """Where a component stood before; -1 where it was not there, or a stand-in."""
+def _place(component: Component, before: Sequence[Component]) -> int:
+    """Where a component stood before, -1 where it was not there.
+
+    A digit that stood in for a grid is 0 everywhere, so that it may become any other.
+    """
     weight = component.weight
-    if weight.kind == "value" and old[str(weight.attribute)] is None:
-        return -1
     for number, known in enumerate(before):
         same = known.weight.kind, known.weight.exponent
         if known.aggregate == component.aggregate and same == (weight.kind, weight.exponent):

@@ -90,6 +90,7 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
     keys: list[pa.Table] = []
     last: list[Longs] = []
     by_kind: dict[tuple[int, str], list[tuple[Longs, Piece, Grids]]] = {}
+    stored: list[Rows] = []
     slot = len(state.keys)
     for page, part in parts:
         pieces = iter(part.pieces)
@@ -104,7 +105,9 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
             slot += len(last[-1])
         if part.header["stored"]:
             rows = Rows.of_pieces([next(pieces) for _ in range(3)], page, state.schema)
-            state.stored.parts.append(rows)
+            stored.append(rows)
+    if stored:
+        state.stored.parts.append(Rows.joined(stored, state.schema))
     if not last:
         return
     state.keys.add(pa.concat_tables(keys), slot - len(state.keys))
