@@ -15,6 +15,7 @@ import numpy as np
 from hamlet.kernel.base import Component, Weight, components_of
 from hamlet.kernel.chains import Chain, ChainGroup
 from hamlet.kernel.code import NO_WEIGHT, ONE, Code, Compiled
+from hamlet.kernel.quick import quick_ops, quick_units
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
 from hamlet.plan.letters import Atom
 from hamlet.plan.program import Program, Role
@@ -537,7 +538,10 @@ class _Maker:
             p_code_p=self.p_code.pointers(),
             p_code=self.p_code.flat(0),
             p_arg=np.array([a for each in self.p_code.lists for _, a in each], dtype=np.float64),
+            u_quick=_ints([]),
+            o_quick=_ints([]),
         )
+        code = code._replace(u_quick=quick_units(code), o_quick=quick_ops(code))
         lazy_of_atom = [-1] * len(alphabet)
         for number, atom in enumerate(lazy["atoms"]):
             lazy_of_atom[atom] = number

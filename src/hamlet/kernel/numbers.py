@@ -104,6 +104,10 @@ def add_times(v: Any, d: int, w: Any, s: int, factor: Any, err: Any) -> None:
     """v[d] += factor * w[s], for a 64-bit factor."""
 
 
+def add_product(v: Any, d: int, w: Any, s: int, total: float) -> None:
+    """v[d] += w[s] * total, for a double of any size; in floating-point only."""
+
+
 def factor(v: Any, am: float, ae: float) -> float:
     """What the growth of doubles is multiplied by; other kinds take mantissa and exponent."""
     raise NotImplementedError
@@ -111,6 +115,15 @@ def factor(v: Any, am: float, ae: float) -> float:
 
 def add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> None:
     """v[d] += (A - 1) * w[s], where A = 2**n = am * 2**(512 * ae)."""
+
+
+def grow_row(
+    v: Any, own: int, other: int, size: int, n: int, am: float, ae: float, t: int, err: Any
+) -> None:
+    """v[own] += (A - 1) * (v[own] + v[other]), for a row of each; other < 0: there is none.
+
+    There is room for one number at t.
+    """
 
 
 def add_weighted_growth(
@@ -433,6 +446,58 @@ def _add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, er
     return limbs
 
 
+@overload(grow_row, jit_options=_INLINED)
+def _grow_row(
+    v: Any, own: int, other: int, size: int, n: int, am: float, ae: float, t: int, err: Any
+) -> Any:
+    if _kind(v) == "plain":
+
+        def plain(
+            v: Any, own: int, other: int, size: int, n: int, am: float, ae: float, t: int, err: Any
+        ) -> None:
+            growth = am - 1.0
+            if other < 0:
+                for e in range(size):
+                    v[own + e] += growth * v[own + e]
+            else:
+                for e in range(size):
+                    v[own + e] += growth * (v[other + e] + v[own + e])
+
+        return plain
+
+    if _kind(v) == "float":
+
+        def floats(
+            v: Any, own: int, other: int, size: int, n: int, am: float, ae: float, t: int, err: Any
+        ) -> None:
+            growth = am - 1.0 if ae == 0.0 else am
+            for d in range(own, own + size):
+                # A * v[own], and (A - 1) * v[other] only where it is not far below that.
+                m, e = v[0][2 * d], v[0][2 * d + 1]
+                if m != 0.0:
+                    product = m * am
+                    is_high = abs(product) >= HIGH
+                    v[0][2 * d] = product * INVERSE if is_high else product
+                    v[0][2 * d + 1] = e + ae + (1.0 if is_high else 0.0)
+                if other >= 0:
+                    s = d - own + other
+                    if v[0][2 * s] != 0.0 and (m == 0.0 or e - v[0][2 * s + 1] <= 1.0):
+                        _add_float_product(v, d, v[0][2 * s], v[0][2 * s + 1], growth, ae)
+
+        return floats
+
+    def kept(
+        v: Any, own: int, other: int, size: int, n: int, am: float, ae: float, t: int, err: Any
+    ) -> None:
+        for e in range(size):
+            copy(v, t, v, own + e)
+            if other >= 0:
+                add(v, t, v, other + e, err)
+            add_growth(v, own + e, v, t, n, am, ae, err)
+
+    return kept
+
+
 @overload(add_weighted_growth, jit_options=_INLINED)
 def _add_weighted_growth(
     v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
@@ -492,6 +557,29 @@ def _add_weighted_growth(
             add_product_shifted(v, d, w, s, high, n + 31, err)
 
     return limbs
+
+
+@overload(add_product, jit_options=_INLINED)
+def _add_product(v: Any, d: int, w: Any, s: int, total: float) -> Any:
+    kind = _kind(v)
+    if kind == "plain":
+
+        def plain(v: Any, d: int, w: Any, s: int, total: float) -> None:
+            v[d] += w[s] * total
+
+        return plain
+    if kind == "float":
+
+        def floats(v: Any, d: int, w: Any, s: int, total: float) -> None:
+            if total != 0.0:
+                _add_float_product(v, d, w[0][2 * s], w[0][2 * s + 1], total, 0.0)
+
+        return floats
+
+    def integers(v: Any, d: int, w: Any, s: int, total: float) -> None:
+        pass  # compiled, because one branch of the machine asks for it, but never called
+
+    return integers
 
 
 @overload(factor, jit_options=_INLINED)
@@ -556,15 +644,20 @@ def _add_run_to_sum(zs: Any, s: int, weights: Any, first: int, end: int) -> Any:
     if _kind(zs) == "plain":
 
         def plain(zs: Any, s: int, weights: Any, first: int, end: int) -> None:
-            # In variables, because what is pointed to may overlap, as far as the compiler knows.
-            total, lost = zs[2 * s], zs[2 * s + 1]
-            for i in range(first, end):
-                value = weights[i] * 0.5
-                before = total
-                total = before + value
-                back = total - before
-                lost += (before - (total - back)) + (value - back)
-            zs[2 * s], zs[2 * s + 1] = total, lost
+            # Four sums side by side, in variables, because what is pointed to may overlap, as far
+            # as the compiler knows. What is lost inside a run is little beside the run's own sum.
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            i = first
+            while i + 4 <= end:
+                a += weights[i]
+                b += weights[i + 1]
+                c += weights[i + 2]
+                d += weights[i + 3]
+                i += 4
+            while i < end:
+                a += weights[i]
+                i += 1
+            add_to_sum(zs, s, (a + b) + (c + d), 1)
 
         return plain
 
