@@ -147,9 +147,11 @@ def _catch_up(m, u, first, windows):
     if own >= 0 and (nc == 1 or numbers.is_float(v)):
         own += first * nc
         other = -1 if other < 0 else other + first * nc
-        if nc > 1 or nx > 0:
-            _sums_and_extremes(m, u, own, other, first, windows)
-        numbers.grow_row(v, own, other, windows * nc, n, am, ae, P[T_BASE], m.err)
+        if nx > 0:
+            _extend_loop(m, u, own, other, first, windows)
+        if nc > 1:
+            _grow_sums(m, u, own, other, windows, am, ae)
+        numbers.grow_row(v, own, other, windows, nc, n, am, ae, P[T_BASE], m.err)
         if not numbers.is_safe(v, own):
             m.err[0] = 1
         return True
@@ -185,25 +187,31 @@ def _catch_up(m, u, first, windows):
 
 
 @compiled
-def _sums_and_extremes(m, u, own, other, first, windows):
-    """What a run does, before its counts are multiplied, to sums and extremes, in doubles.
-
-    Multiplied with the counts, U times the sum of weights / (1 + m) becomes what a sum gains.
-    """
-    P, v, x, t = m.P, m.v, m.x, m.P[T_BASE]
-    w, nc, nx = shape(P, u)
-    op = P[P[U_LOP] + u]
+def _grow_sums(m, u, own, other, windows, am, ae):
+    """What a run does to sums, in doubles, while counts are as before it."""
+    P, v, t = m.P, m.v, m.P[T_BASE]
+    nc, op = P[P[U_NC] + u], P[P[U_LOP] + u]
     for window in range(windows):
         numbers.copy(v, t + window, v, own + window * nc)
         if other >= 0:
             numbers.add(v, t + window, v, other + window * nc, m.err)
     for c in range(1, nc):
         s = P[P[O_ZW] + P[P[O_W_P] + op] + c - 1]
+        total = 0.0
         if s >= 0:
-            total = numbers.sum_since(m.zs, s, P[N_SUMS] + P[P[U_SBASE] + u] + c - 1)
-            for window in range(windows):
-                numbers.add_product(v, own + window * nc + c, v, t + window, total)
-    size, base = w * nc, P[P[U_VBASE] + u]
+            total = numbers.sum_as_double(m.zs, s, P[N_SUMS] + P[P[U_SBASE] + u] + c - 1)
+        for window in range(windows):
+            at = window * nc + c
+            before = -1 if other < 0 else other + at
+            numbers.grow_sum(v, own + at, before, t + window, total, am, ae)
+
+
+@compiled
+def _extend_loop(m, u, own, other, first, windows):
+    """What a run does to the extremes of a loop, where there is a trend to go on with."""
+    P, v, x = m.P, m.v, m.x
+    w, nc, nx = shape(P, u)
+    op, base, size = P[P[U_LOP] + u], P[P[U_VBASE] + u], w * nc
     at = P[P[U_XBASE] + u] + first * nx
     own_x = at + (own - base) // size * w * nx
     other_x = -1 if other < 0 else at + (other - base) // size * w * nx
@@ -213,11 +221,14 @@ def _sums_and_extremes(m, u, own, other, first, windows):
         if stack >= 0:
             least = _least_since(m, stack, m.S[P[S_STAMP_EVENTS] + u])
         for window in range(windows):
-            if not numbers.is_zero(v, t + window):
-                value = min(least, x[own_x + window * nx + e])
-                if other_x >= 0:
-                    value = min(value, x[other_x + window * nx + e])
-                x[own_x + window * nx + e] = value
+            k = window * nx + e
+            has_trends = not numbers.is_zero(v, own + window * nc)
+            value = min(least, x[own_x + k])
+            if other_x >= 0:
+                has_trends = has_trends or not numbers.is_zero(v, other + window * nc)
+                value = min(value, x[other_x + k])
+            if has_trends:
+                x[own_x + k] = value
 
 
 @compiled

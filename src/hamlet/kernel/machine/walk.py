@@ -54,7 +54,7 @@ from hamlet.kernel.machine.values import commit, direct, find_value
 from hamlet.kernel.machine.windows import activate, close_all, next_due, roll_all, sync_all
 
 # Events that are looked at together where a run may be long
-_BLOCK = 16
+_BLOCK = 8
 
 
 @compiled

@@ -44,6 +44,7 @@ from hamlet.kernel.layout import (
     U_RBASE,
     U_SLIDE,
     U_VBASE,
+    U_W,
     U_WITHIN,
     U_XSBASE,
     X_SIGN,
@@ -66,16 +67,27 @@ def next_due(P, S):
     return due
 
 
+@inlined
+def _windows_at(P, S, u, ts):
+    """The first and the last window open at a time, and where the first stands in rows."""
+    within, slide, w = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u], P[P[U_W] + u]
+    if S[C_ACTIVE] > 0:  # units with equal windows have the same ones open: no divisions
+        other = S[P[S_ACTIVE] + S[C_ACTIVE] - 1]
+        if P[P[U_WITHIN] + other] == within and P[P[U_SLIDE] + other] == slide:
+            return S[P[S_LO] + other], S[P[S_HI] + other], S[P[S_SLOT] + other]
+    lo = (ts - within) // slide + 1
+    return lo, ts // slide, lo % w
+
+
 @compiled
 def activate(m, u, ts):
     """Make a unit active at a time, all its windows fresh."""
     P, S = m.P, m.S
     w, nc, nx = shape(P, u)
-    within, slide = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u]
-    lo, hi = (ts - within) // slide + 1, ts // slide
+    lo, hi, slot = _windows_at(P, S, u, ts)
     whole, rows = row_of(m, u, 0), P[P[U_NROWS] + u]
     empty_row(Row(m.v, m.x, whole.at, whole.at_x, rows * w * nc, rows * w * nx))
-    start, slot = P[P[U_QUICK] + 8 * u + Q_START], lo % w
+    start = P[P[U_QUICK] + 8 * u + Q_START]
     if start >= 0:
         _set_start(m, start, slot, hi - lo + 1, w, 1)
     else:
