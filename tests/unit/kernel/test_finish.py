@@ -24,9 +24,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hamlet import Workload
-from hamlet.kernel import finish as finish_module
 from hamlet.kernel.base import Emission, components_of
-from hamlet.kernel.finish import Answer, Groups, Integers, Wides, digits_of, finish
+from hamlet.kernel.finish import Answer, Groups, finish, integers, quotients
+from hamlet.kernel.finish.integers import Integers, digits_of
+from hamlet.kernel.finish.wides import Wides
 from hamlet.kernel.reference import Event, Partition
 from hamlet.plan.program import Role, compile_set
 
@@ -214,9 +215,9 @@ def one_query(pattern: str) -> tuple[Workload, Any]:
 
 PLAIN, CONJUNCTION = one_query("A+"), one_query("A+ AND SEQ(A, (A OR B)+)")
 
-integers = st.none() | st.integers(-(2**40), 2**40)
+wholes = st.none() | st.integers(-(2**40), 2**40)
 fractions_ = st.none() | st.integers(-(2**45), 2**45).map(lambda n: n / 2**20)
-occurrences = st.fixed_dictionaries({"i": integers, "f": fractions_})
+occurrences = st.fixed_dictionaries({"i": wholes, "f": fractions_})
 trends = st.lists(occurrences, min_size=1, max_size=3).map(tuple)
 # By (partition, window): trends, each with whether P matches it (first bit) and Q (second bit).
 streams = st.dictionaries(
@@ -519,10 +520,10 @@ def test_quotients_round_correctly_on_every_path(
 
     for dtype in (np.int64, object):
         columns = [(Integers(np.array([digit, 0], dtype)), e) for digit, e in parts]
-        found = finish_module._quotient(columns, Integers(np.array([divisor, 1], dtype)))
+        value, _ = quotients.quotient(columns, Integers(np.array([divisor, 1], dtype)))
 
-        assert found.value[0] == float(true)
-        assert found.value[1] == 0
+        assert value[0] == float(true)
+        assert value[1] == 0
 
 
 @pytest.mark.parametrize("exponents", [(0, -53, -60), (-1074, 0), (960, -1000)])
@@ -536,35 +537,36 @@ def test_a_sum_that_almost_lies_between_two_doubles_rounds_to_the_right_one(
             (Integers(np.array([d], np.int64)), e) for d, e in zip(digits, exponents, strict=True)
         ]
 
-        found = finish_module._quotient(columns, Integers(np.array([1], np.int64)))
+        value, _ = quotients.quotient(columns, Integers(np.array([1], np.int64)))
 
-        assert found.value[0] == float(true)
+        assert value[0] == float(true)
 
 
-def quotient(parts: list[tuple[int, int]], divisor: int) -> Any:
+def quotient(parts: list[tuple[int, int]], divisor: int) -> tuple[float, float]:
     columns = [(Integers(np.array([digit], np.int64)), exponent) for digit, exponent in parts]
-    return finish_module._quotient(columns, Integers(np.array([divisor], np.int64)))
+    value, log10 = quotients.quotient(columns, Integers(np.array([divisor], np.int64)))
+    return value[0], log10[0]
 
 
 @pytest.mark.parametrize("tail", [-1, 0, 1])
 def test_an_average_that_almost_lies_between_two_doubles_rounds_to_the_right_one(tail: int) -> None:
-    found = quotient([(3 * (2**54 + 2), 0), (tail, -120)], 3)
+    value, _ = quotient([(3 * (2**54 + 2), 0), (tail, -120)], 3)
 
-    assert found.value[0] == {-1: 2.0**54, 0: 2.0**54, 1: 2.0**54 + 4}[tail]
+    assert value == {-1: 2.0**54, 0: 2.0**54, 1: 2.0**54 + 4}[tail]
 
 
 @pytest.mark.parametrize("divisor", [2**53 + 1, 2**60 + 64, 2**62 + 257, 2**63 - 513])
 def test_divisors_that_no_double_holds_still_divide_exactly(divisor: int) -> None:
     for number in range(2**53 - 50, 2**53):
-        assert quotient([(number, 0)], divisor).value[0] == number / divisor
+        assert quotient([(number, 0)], divisor)[0] == number / divisor
 
 
 def test_logarithms_of_fractional_sums_reach_beyond_doubles() -> None:
     large, small = quotient([(7, 5000)], 1), quotient([(7, -5000)], 2)
 
-    assert (large.value[0], small.value[0]) == (math.inf, 0)
-    assert large.log10[0] == pytest.approx(math.log10(7) + 5000 * math.log10(2), rel=1e-14)
-    assert small.log10[0] == pytest.approx(math.log10(7) - 5001 * math.log10(2), rel=1e-14)
+    assert (large[0], small[0]) == (math.inf, 0)
+    assert large[1] == pytest.approx(math.log10(7) + 5000 * math.log10(2), rel=1e-14)
+    assert small[1] == pytest.approx(math.log10(7) - 5001 * math.log10(2), rel=1e-14)
 
 
 def test_rounding_in_float_mode_makes_no_pair_where_there_is_none() -> None:
@@ -579,14 +581,14 @@ def test_common_averages_need_no_python_for_single_records(
 ) -> None:
     random = np.random.default_rng(seed)
     slow = []
-    original = finish_module._slow_quotient
+    original = quotients.slow_quotient
     monkeypatch.setattr(
-        finish_module, "_slow_quotient", lambda *a: slow.append(len(a[1].values)) or original(*a)
+        quotients, "slow_quotient", lambda *a: slow.append(len(a[1].values)) or original(*a)
     )
     digits = [random.integers(-(2**62), 2**62, 10_000) for _ in range(3)]
     divisor = random.integers(1, 2**40, 10_000)
 
-    found = finish_module._quotient(
+    value, _ = quotients.quotient(
         [(Integers(d), e) for d, e in zip(digits, (0, -40, -80), strict=True)], Integers(divisor)
     )
 
@@ -594,7 +596,7 @@ def test_common_averages_need_no_python_for_single_records(
     for at in range(0, 10_000, 97):
         parts = zip((int(d[at]) for d in digits), (0, -40, -80), strict=True)
         total = sum(d * Fraction(2) ** e for d, e in parts)
-        assert found.value[at] == float(total / int(divisor[at]))
+        assert value[at] == float(total / int(divisor[at]))
 
 
 def test_digits_of_integers_that_are_cut_in_two_are_put_together() -> None:
@@ -603,7 +605,7 @@ def test_digits_of_integers_that_are_cut_in_two_are_put_together() -> None:
         (Integers(np.array([5, 2], np.int64)), 0),
     ]
 
-    total = finish_module._recombined(parts)
+    total = quotients.recombined(parts)
 
     assert total.values.tolist() == [3 * 2**62 + 5, -(2**62) + 2]
 
@@ -621,7 +623,7 @@ def test_digits_of_long_integers(
     if has_gmpy2:
         pytest.importorskip("gmpy2")
     else:
-        monkeypatch.setattr(finish_module, "_gmpy2", lambda: None)
+        monkeypatch.setattr(integers, "_gmpy2", lambda: None)
     number, before = base**power, sys.get_int_max_str_digits()
 
     digits = digits_of(number)
