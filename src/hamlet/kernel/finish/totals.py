@@ -94,7 +94,7 @@ class Totals:
     components: list[Column]
     extremes: list[Doubles]
 
-    def where(self, chosen: Bools | NDArray[np.intp]) -> Totals:
+    def where(self, chosen: Bools | NDArray[np.intp] | slice) -> Totals:
         """Some of the rows."""
         return Totals(
             self.window[chosen],
@@ -207,6 +207,7 @@ def _aligned(
         key[:first], key[first:second], assume_unique=True, return_indices=True
     )
     of_both = key[second:]
-    place = np.searchsorted(of_both, common)
+    order = np.argsort(of_both, kind="stable")
+    place = np.append(order, -1)[np.searchsorted(of_both, common, sorter=order)]
     is_there = np.append(of_both, -1)[place] == common
     return in_one, in_other, np.where(is_there, place, -1)
