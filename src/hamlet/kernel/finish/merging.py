@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from hamlet.kernel.finish.packed import PACKED, Packed
-from hamlet.kernel.finish.partial_columns import SUM, WIDE, array_of
+from hamlet.kernel.finish.partial_columns import SUM, WIDE, array_of, conformed
 from hamlet.kernel.finish.wides import Wides
 from hamlet.kernel.sorting import dense_codes, sort_by_code
 
@@ -29,29 +29,30 @@ if TYPE_CHECKING:
 def merged(tables: Iterable[pa.Table]) -> pa.Table:
     """Partial answers of one schema added up: one row for each query, role, window and group.
 
-    Law: any order of tables, in any number of steps, gives the same rows, byte for byte in exact
-    mode; their order is not promised.
+    Law: any order of tables, in any number of steps, gives equal rows, to the last bit in exact
+    mode; in which order they stand is not promised.
+
+    Args:
+        tables: One or more; text and bytes may have come back with 32-bit offsets.
     """
-    table = pa.concat_tables(tables).combine_chunks()
+    table = pa.concat_tables([conformed(each) for each in tables]).combine_chunks()
     order, starts = _rows_of_one_name(table)
     if len(starts) == table.num_rows:
         return table
     first = pa.array(order[starts])
     columns = []
     for field in table.schema:
-        column = array_of(table, field.name)
         if field.type == SUM:
-            columns.append(_added_sums(column, order, starts))
+            columns.append(_added_sums(array_of(table, field.name), order, starts))
         elif field.type == WIDE:
-            columns.append(_added_wides(column, order, starts))
+            columns.append(_added_wides(array_of(table, field.name), order, starts))
         elif field.type == PACKED:
-            columns.append(_added_integers(column, order, starts))
+            columns.append(_added_integers(array_of(table, field.name), order, starts))
         elif field.name.startswith(("min_", "max_")):
             pick = np.fmin if field.name.startswith("min_") else np.fmax
-            found = pick.reduceat(column.to_numpy(zero_copy_only=False)[order], starts)
-            columns.append(pa.array(found, pa.float64(), from_pandas=True))
+            columns.append(_extremes(pick, array_of(table, field.name), order, starts))
         else:
-            columns.append(column.take(first))
+            columns.append(table.column(field.name).take(first))
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
@@ -65,6 +66,11 @@ def _rows_of_one_name(table: pa.Table) -> tuple[Rows, Longs]:
         codes, first = dense_codes(codes.astype(np.int64) * width + part)
     order, starts = sort_by_code(codes, len(first))
     return order, starts[:-1]
+
+
+def _extremes(pick: np.ufunc, column: Any, order: Rows, starts: Longs) -> Any:
+    values = column.to_numpy(zero_copy_only=False)[order]  # NaN for null
+    return pa.array(pick.reduceat(values, starts), pa.float64(), from_pandas=True)
 
 
 def _where_not_null(column: Any, order: Rows, starts: Longs, arrays: list[Any]) -> Any:

@@ -56,8 +56,10 @@ class Packed:
         here = slice(column.offset, column.offset + len(column) + 1)
         if not len(column):
             return _NOTHING
-        found = b"" if data is None else data
-        return Packed(np.frombuffer(offsets, np.int64)[here], np.frombuffer(found, np.uint8))
+        return _fixed(
+            np.frombuffer(offsets, np.int64)[here],
+            np.frombuffer(b"" if data is None else data, np.uint8),
+        )
 
     def to_arrow(self) -> Any:
         """As an Arrow array."""
@@ -153,8 +155,11 @@ def _packed(digits: NDArray[np.int64], shifts: Longs) -> Packed:
 
 def _cut_off(offsets: Longs, data: NDArray[np.uint8]) -> Packed:
     """A column without what was not used of its memory."""
-    data = data[: offsets[-1]].copy()
-    # All columns are read-only, as those from Arrow are: functions are compiled for one kind.
+    return _fixed(offsets, data[: offsets[-1]].copy())
+
+
+def _fixed(offsets: Longs, data: NDArray[np.uint8]) -> Packed:
+    """A column that is read-only, so that functions are compiled for one kind."""
     offsets.flags.writeable = data.flags.writeable = False
     return Packed(offsets, data)
 

@@ -64,9 +64,9 @@ def partial_of(
     """What a kernel emitted for one sharable set, as a partial answer of the workload.
 
     Whether sums of an attribute have exact digits travels with them. For a column of integers it is
-    always so, for one of floating-point numbers never. Only a column of decimals with a scale may
-    differ from task to task (`columns.py` takes it for integers where it has no fraction): a sum
-    then has digits where all its parts have.
+    always so, for one of floating-point numbers never: the schema of the events decides. Only a
+    column of decimals with a scale may differ from task to task, since it is taken for integers
+    where no value has a fraction (`columns.py`). Its sums have digits where all tasks agree.
 
     Args:
         plan: The workload.
@@ -203,7 +203,7 @@ def _answer(
     groups = Groups(
         np.zeros(0, np.int32),
         array_of(rows, "group").take(firsts),
-        {name: array_of(rows, keys[name]).take(firsts) for name in query.group_by},
+        {name: rows.column(keys[name]).take(firsts) for name in query.group_by},
     )
     components, digits, is_integer = _components(query, rows)
     extremes = [

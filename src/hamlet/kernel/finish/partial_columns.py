@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 WIDE = pa.struct([("mantissa", pa.float64()), ("exponent", pa.int64())])
 SUM = pa.struct([("integer", PACKED), ("exponent", pa.int32()), ("is_whole", pa.bool_())])
+_NAMES = {"query": pa.int32(), "role": pa.int8(), "window": pa.int64(), "group": TEXT}
 
 
 def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> pa.Schema:
@@ -54,7 +55,7 @@ def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> p
         numbers: The mode.
     """
     number, total = (PACKED, SUM) if numbers == "exact" else (WIDE, WIDE)
-    fields = [("query", pa.int32()), ("role", pa.int8()), ("window", pa.int64()), ("group", TEXT)]
+    fields = list(_NAMES.items())
     fields += [(name, _key_type(events, key)) for key, name in key_columns(plan).items()]
     fields.append(("trends", number))
     types = {"count": number, "sum": total, "min": pa.float64(), "max": pa.float64()}
@@ -64,6 +65,28 @@ def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> p
     for i in range(most):
         fields += [(f"{k}_{i}", t) for k, t in types.items() if f"{k}_{i}" in needed]
     return pa.schema(fields)
+
+
+def conformed(table: pa.Table) -> pa.Table:
+    """A partial answer with the types that `partial_schema` gives it.
+
+    A host may know only the kinds of text and bytes with 32-bit offsets.
+    """
+    schema = pa.schema([(field.name, _type(field)) for field in table.schema])
+    return table if table.schema.equals(schema) else table.cast(schema)
+
+
+def _type(field: pa.Field) -> pa.DataType:
+    kind = field.name.split("_")[0]
+    if kind == "key":
+        return field.type
+    if kind in ("min", "max"):
+        return pa.float64()
+    if kind in ("trends", "count", "sum"):
+        if pa.types.is_struct(field.type) and field.type.get_field_index("mantissa") >= 0:
+            return WIDE
+        return SUM if kind == "sum" else PACKED
+    return _NAMES[field.name]
 
 
 def key_columns(plan: WorkloadPlan) -> dict[str, str]:

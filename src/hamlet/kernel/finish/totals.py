@@ -152,6 +152,7 @@ def _unit_totals(query: Query, records: Records, unit: int, groups: Groups, widt
 
 
 def _extreme(pick: np.ufunc, values: Doubles, starts: NDArray[np.intp]) -> Doubles:
+    values = values + 0.0  # makes -0.0 and 0.0 one, else the order of records would choose
     if len(starts) == len(values):
         return values
     found: Doubles = pick.reduceat(values, starts)
