@@ -1,6 +1,6 @@
 """Events to try things with: seeded streams, readers of real data, and workloads for both.
 
-Importing this loads neither NumPy nor Arrow: they are imported when events are made or read.
+Importing this does not load Arrow: it is imported when events are made or read.
 """
 
 from hamlet.data.real import read_real

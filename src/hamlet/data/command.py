@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from hamlet.data.live import Listener
 
 STATUS = "Exit status: 0 fine, 2 it could not be made or written."
-_STANDARD_OUTPUT = "-"
 _OWN_SETTINGS = {
     "drivers": "Drivers of each district.",
     "riders": "Riders of each district.",
@@ -51,12 +52,13 @@ def _places() -> list[click.Option]:
 
 def _stream_command(kind: type[StreamSettings]) -> click.Command:
     """The command that makes the events of a data set, with its defaults in the help."""
-    known = kind.__dataclass_fields__
+    known = {each.name: each for each in fields(kind)}
+    common = {each.name for each in fields(StreamSettings)}
 
     def setting(name: str, metavar: str, help: str, **more: Any) -> click.Option:
         return _option(f"--{name}", metavar, f"{help}  [default: {known[name].default:,g}]", **more)
 
-    own = [name for name in known if name not in StreamSettings.__dataclass_fields__]
+    own = [name for name in known if name not in common]
     bursts = f"Mean run of {kind.bursts_are}; TYPE=B for one type."
     options = [
         _option("--events", "N", "How many; needed unless --live.", type=int),
@@ -88,23 +90,27 @@ def _run_stream(
     seed: int,
     burst: tuple[str, ...],
     start: str | None,
+    live: float | None,
     out: str | None,
     format_: str,
-    live: float | None,
     overwrite: bool,
     **given: Any,
 ) -> None:
-    if events is None and live is None:
+    place = Place.of(out, format_, overwrite)
+    if live is not None:
+        from hamlet.data.live import chunk_of
+
+        chunk_of(live)  # refuses what is no rate before it becomes that of event times
+        given["rate"] = given["rate"] or 60 * live
+    elif events is None:
         message = "say how many events with --events, or --live for a stream without an end"
         raise click.UsageError(message)
-    if live is not None and given["rate"] is None:
-        given["rate"] = 60 * live
     settings = settings_of(name, start=_start(name, start), **_bursts(name, burst), **given)
     if live is not None:
-        _play(settings, live, events, seed, out, format_, overwrite)
-        return
-    batches = generate(settings, events=events, seed=seed)
-    _write(batches, schema_of(name), events or 0, out, format_, overwrite)
+        _play(settings, live, events, seed, place)
+    else:
+        batches = generate(settings, events=events, seed=seed)
+        _write(batches, schema_of(name), events or 0, place)
 
 
 def _start(name: str, text: str | None) -> datetime | None:
@@ -137,31 +143,25 @@ def _bursts(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _play(
-    settings: StreamSettings,
-    rate: float,
-    events: int | None,
-    seed: int,
-    out: str | None,
-    format: str,
-    overwrite: bool,
+    settings: StreamSettings, rate: float, events: int | None, seed: int, place: Place
 ) -> None:
     """Deliver a stream until it ends, or until Ctrl-C where it has no end."""
     from hamlet.data.live import LiveFolder, LiveLines, chunk_of, play
 
-    chunk = chunk_of(rate)
-    batches = generate(settings, events=events, seed=seed, chunk=chunk)
+    batches = generate(settings, events=events, seed=seed, chunk=chunk_of(rate))
     listener: Listener
-    if out in (None, _STANDARD_OUTPUT):
+    if place.path is None:
         listener = LiveLines(sys.stdout.buffer)
     else:
-        folder = Path(str(out))
-        listener = LiveFolder(folder, schema_of(settings), format, overwrite=overwrite)
-    try:
-        play(batches, rate, listener)
-    except KeyboardInterrupt:
-        if events is not None:
-            raise
-    _tell(listener.rows, out)
+        schema = schema_of(settings)
+        listener = LiveFolder(place.path, schema, place.format, overwrite=place.overwrite)
+    with _until_nobody_reads():
+        try:
+            play(batches, rate, listener)
+        except KeyboardInterrupt:
+            if events is not None:
+                raise
+        _tell(listener.rows, place)
 
 
 # Real data
@@ -169,9 +169,11 @@ def _play(
 
 def _real_command(name: str, about: str) -> click.Command:
     def run(data: str | None, out: str | None, format_: str, overwrite: bool) -> None:
-        _check(out, overwrite)
+        place = Place.of(out, format_, overwrite)
+        if place.path is not None:
+            check_place(place.path, overwrite=overwrite)  # before anything is read
         table = read_real(name, data)
-        _write(table.to_batches(), table.schema, table.num_rows, out, format_, overwrite)
+        _write(table.to_batches(), table.schema, table.num_rows, place)
 
     data = _option("--data", "DIR", "The folder with the files.  [default: $HAMLET_DATA]")
     return click.Command(
@@ -187,41 +189,58 @@ def _real_command(name: str, about: str) -> click.Command:
 # Both
 
 
-def _check(out: str | None, overwrite: bool) -> None:
-    """Refuse a place before anything is read or made."""
-    if out not in (None, _STANDARD_OUTPUT):
-        check_place(Path(str(out)), overwrite=overwrite)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where events go; no path is standard output."""
+
+    path: Path | None
+    format: str
+    overwrite: bool
+
+    @staticmethod
+    def of(out: str | None, format: str, overwrite: bool) -> Place:
+        """The place that options name."""
+        return Place(None if out in (None, "-") else Path(str(out)), format, overwrite)
 
 
-def _write(
-    batches: Iterable[Any],
-    schema: Any,
-    events: int,
-    out: str | None,
-    format: str,
-    overwrite: bool,
-) -> None:
+def _write(batches: Iterable[Any], schema: Any, events: int, place: Place) -> None:
     """Write events to a place, or to standard output."""
-    if out in (None, _STANDARD_OUTPUT):
+    if place.path is None:
         from hamlet.data.live import LiveLines
 
         lines = LiveLines(sys.stdout.buffer)
-        for batch in batches:
-            lines.deliver(batch)
-        _tell(lines.rows, out)
+        with _until_nobody_reads():
+            for batch in batches:
+                lines.deliver(batch)
+            _tell(lines.rows, place)
         return
     from hamlet.data.files import write_events
 
-    path = Path(str(out))
     with _shown(events) as wrote:
-        rows = write_events(batches, path, schema, overwrite=overwrite, format=format, wrote=wrote)
-    _tell(rows, out)
+        rows = write_events(
+            batches,
+            place.path,
+            schema,
+            overwrite=place.overwrite,
+            format=place.format,
+            wrote=wrote,
+        )
+    _tell(rows, place)
 
 
-def _tell(rows: int, out: str | None) -> None:
+def _tell(rows: int, place: Place) -> None:
     number = f"{rows:,} event{'' if rows == 1 else 's'}"
-    to = "" if out in (None, _STANDARD_OUTPUT) else f" to {out}"
-    click.echo(f"wrote {number}{to}", err=True)
+    click.echo(f"wrote {number}" + (f" to {place.path}" if place.path else ""), err=True)
+
+
+@contextmanager
+def _until_nobody_reads() -> Iterator[None]:
+    """End quietly when who reads the pipe had enough."""
+    try:
+        yield
+    except BrokenPipeError:
+        # What is still buffered would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -172,6 +172,8 @@ class SmartHome(StreamSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check("houses", self.houses, 1, self.groups)
+        if "WORK" in self.bursts:
+            raise SchemaError(self.name, "WORK has no bursts: it comes before every load")
 
     @property
     def types(self) -> tuple[str, ...]:

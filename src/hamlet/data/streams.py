@@ -33,8 +33,10 @@ def generate(
     seed: int = 0,
     chunk: int = CHUNK,
     **settings: Any,
-) -> Iterator[Any]:
-    """Events of a data set, as Arrow record batches, made while they are asked for.
+) -> Any:
+    """Events of a data set, as an iterator of Arrow record batches, made while they are asked for.
+
+    It is a `pyarrow.RecordBatchReader`, which `Workload.run` takes too.
 
     >>> batch = next(generate("stock", events=3, seed=1))
     >>> batch.num_rows, batch.schema.names[:3]
@@ -56,7 +58,10 @@ def generate(
     for what, value, least in (("events", events, 0), ("seed", seed, 0), ("chunk", chunk, 1)):
         if value is not None and value < least:
             raise SchemaError(chosen.name, f"{what} must be at least {least}, not {value}")
-    return _cut(_stream(chosen, seed), events, chunk)
+    import pyarrow as pa
+
+    stream: _Stream = _maker(chosen.name)(chosen, seed)
+    return pa.RecordBatchReader.from_batches(stream.schema, _cut(stream, events, chunk))
 
 
 def generate_table(
@@ -67,10 +72,7 @@ def generate_table(
     >>> generate_table("taxi", events=3, seed=1).num_rows
     3
     """
-    import pyarrow as pa
-
-    batches = generate(data_set, events=events, seed=seed, **settings)
-    return pa.Table.from_batches(batches, schema_of(data_set))
+    return generate(data_set, events=events, seed=seed, **settings).read_all()
 
 
 def schema_of(data_set: str | StreamSettings) -> Any:
@@ -92,11 +94,6 @@ def _maker(name: str) -> Any:
         "smarthome": SmartHomeStream,
         "stock": StockStream,
     }[name]
-
-
-def _stream(settings: StreamSettings, seed: int) -> _Stream:
-    stream: _Stream = _maker(settings.name)(settings, seed)
-    return stream
 
 
 def _cut(stream: _Stream, events: int | None, chunk: int) -> Iterator[Any]:

@@ -50,6 +50,8 @@ class Vocabulary:
     groupings: Sequence[Sequence[str]]
     equivalences: Sequence[Sequence[str]]
     numbers: Mapping[str, tuple[float, float]]
+    returns: Sequence[str]
+    where: str
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -67,8 +69,8 @@ def first(
 
     >>> print(first("stock", 1, seed=3))
     q1: RETURN COUNT(*), SUM(S001.volume)
-    PATTERN SEQ(S006, S001+)
-    WHERE S001.price < 60
+    PATTERN SEQ(S001+, S005)
+    WHERE S001.volume < 500
     WITHIN 10 min SLIDE 5 min
     <BLANKLINE>
 
@@ -86,11 +88,8 @@ def first(
     """
     words, draws = _words(data_set, queries, seed), Draws(seed)
     kleene, grouping = words.kleene[0], words.groupings[0]
-    compared, *rest = words.numbers
-    low, high = words.numbers[compared]
-    returned = [*grouping, "COUNT(*)", f"SUM({kleene}.{[*rest, compared][0]})"]
     clauses = [
-        f"WHERE {kleene}.{compared} < {_number((low + high) / 2)}",
+        f"WHERE {words.where}",
         *([f"GROUPBY {', '.join(grouping)}"] if grouping else []),
         f"WITHIN {within} SLIDE {slide}",
     ]
@@ -100,7 +99,8 @@ def first(
         reason = f"there are only {len(patterns)} different patterns around {kleene}+"
         raise SchemaError(data_set, reason)
     return _canonical(
-        ["RETURN " + ", ".join(returned), f"PATTERN {pattern}", *clauses] for pattern in patterns
+        [f"RETURN {', '.join([*grouping, *words.returns])}", f"PATTERN {pattern}", *clauses]
+        for pattern in patterns
     )
 
 
