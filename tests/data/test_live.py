@@ -83,7 +83,7 @@ def test_slow_streams_deliver_one_event_at_a_time():
     assert ear.heard == [(0, 1), (4, 1), (8, 1)]
 
 
-@pytest.mark.parametrize("rate", [0, -1, float("nan"), 1e9])
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), 1e6 + 1])
 def test_a_rate_that_cannot_be_is_refused(rate: float):
     with pytest.raises(SchemaError, match="events in a second must be more than 0"):
         chunk_of(rate)

@@ -26,8 +26,8 @@ def chunk_of(rate: float) -> int:
     >>> chunk_of(5000), chunk_of(0.1)
     (5000, 1)
     """
-    if not 0 < rate <= 1e8:
-        message = f"events in a second must be more than 0 and at most 100,000,000, not {rate:g}"
+    if not 0 < rate <= 1e6:  # event times are distinct microseconds
+        message = f"events in a second must be more than 0 and at most 1,000,000, not {rate:g}"
         raise SchemaError("--live", message)
     return max(1, round(rate * INTERVAL_S))
 
