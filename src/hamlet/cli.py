@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from hamlet import __version__
+from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
 from hamlet.schema import Schema
@@ -172,6 +173,9 @@ def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, fo
         raise WriteError(out, "the events are there; choose another place")
     names = [query.name for query in wide.queries] if wide else ()
     check_target(Path(out), overwrite=overwrite, wide=names)
+
+
+cli.add_command(generate_command)
 
 
 @cli.group()

@@ -145,6 +145,10 @@ def compile_encoded(
         is_float=options.numbers == "float",
         lazy_weights=are_of_one_size(batch.weights),
         share=options.sharing != "never",
+        ones=[
+            spec.kind != "value" and bool((row == 1).all())
+            for spec, row in zip(batch.weight_specs, batch.weights, strict=True)
+        ],
     )
 
 

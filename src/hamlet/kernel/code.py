@@ -141,6 +141,9 @@ class Code(NamedTuple):
     p_code_p: Ints
     p_code: Ints
     p_arg: NDArray[np.float64]
+    # Short cuts: see quick.py
+    u_quick: Ints
+    o_quick: Ints
 
 
 @dataclass(frozen=True, slots=True)

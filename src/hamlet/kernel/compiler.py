@@ -15,6 +15,7 @@ import numpy as np
 from hamlet.kernel.base import Component, Weight, components_of
 from hamlet.kernel.chains import Chain, ChainGroup
 from hamlet.kernel.code import NO_WEIGHT, ONE, Code, Compiled
+from hamlet.kernel.quick import quick_ops, quick_units
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
 from hamlet.plan.letters import Atom
 from hamlet.plan.program import Program, Role
@@ -99,6 +100,7 @@ def compile_code(
     lazy_weights: Sequence[bool] | None = None,
     share: bool = True,
     only: frozenset[int] | None = None,
+    ones: Sequence[bool] | None = None,
 ) -> Compiled:
     """The code of one sharable set for batches with the given weights and columns.
 
@@ -116,11 +118,13 @@ def compile_code(
             sums, which in floating-point asks for values of about one size; all when left out.
         share: Whether runs are shared among units; without it every event touches every query.
         only: The templates to make units of; all that are not guards when left out.
+        ones: For each weight whether it is 1 for every event; none when left out.
     """
     maker = _Maker(plan, program, weights, extreme_attributes, digits, only)
     maker.ordered_usable = ordered_usable
     maker.weight_type = np.float64 if is_float else np.int64
     maker.lazy_weights = lazy_weights
+    maker.ones = [False] * len(weights) if ones is None else ones
     maker.take_out_chains()
     maker.make_units(share)
     maker.make_predicates(predicates, column_names, ordered_usable)
@@ -184,6 +188,7 @@ class _Maker:
         self.classes: dict[tuple[int, int, int], int] = {}
         self.ordered_usable: Sequence[bool] = ()
         self.lazy_weights: Sequence[bool] | None = None
+        self.ones: Sequence[bool] = ()
         self.weight_type: type = np.int64
 
     def _aggregates_at(self) -> dict[int, set[int]]:
@@ -537,7 +542,10 @@ class _Maker:
             p_code_p=self.p_code.pointers(),
             p_code=self.p_code.flat(0),
             p_arg=np.array([a for each in self.p_code.lists for _, a in each], dtype=np.float64),
+            u_quick=_ints([]),
+            o_quick=_ints([]),
         )
+        code = code._replace(u_quick=quick_units(code), o_quick=quick_ops(code))
         lazy_of_atom = [-1] * len(alphabet)
         for number, atom in enumerate(lazy["atoms"]):
             lazy_of_atom[atom] = number
@@ -571,7 +579,7 @@ class _Maker:
         for component in self.components[query]:
             if component.aggregate not in at:
                 numbers.append(NO_WEIGHT)
-            elif component.weight.kind == "one":
+            elif component.weight.kind == "one" or self.ones[self.weight_number[component.weight]]:
                 numbers.append(ONE)
             else:
                 numbers.append(self.weight_number[component.weight])

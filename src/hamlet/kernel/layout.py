@@ -114,6 +114,8 @@ CODE_ARRAYS = (
     "T_VBASE",
     "T_XBASE",
     "T_BITS",
+    "U_QUICK",
+    "O_QUICK",
 )
 STATE_ARRAYS = (
     "S_LO",
@@ -138,6 +140,7 @@ STATE_ARRAYS = (
     "S_BLOCK",
     "S_FLIP",
     "S_T_BITS",
+    "S_SLOT",
 )
 HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
 
@@ -245,6 +248,8 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
     T_VBASE,
     T_XBASE,
     T_BITS,
+    U_QUICK,
+    O_QUICK,
     S_LO,
     S_HI,
     S_DUE,
@@ -267,7 +272,19 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
     S_BLOCK,
     S_FLIP,
     S_T_BITS,
+    S_SLOT,
 ) = range(HEADER)
+
+# What is needed most often of units and ops of the commonest kinds, side by side. Rows are given by
+# where they begin in the numbers; -1: there is none, or the unit or op is not of such a kind.
+# Of a unit, by U_QUICK + 8 * unit: its most windows; the row of a loop that reads no more than its
+# own row and another, and the other; for units that only count and whose windows open and close
+# with no more than these, the only row of START, and the only one at which trends end; where its
+# rows begin, and how many there are.
+Q_W, Q_OWN, Q_OTHER, Q_START, Q_END, Q_BASE, Q_ROWS = range(7)
+# Of an op, by O_QUICK + 8 * op: its unit; the one row that it reads and the one that it adds to,
+# for ops that add to the number of trends alone; the most windows and the components of the unit.
+QO_UNIT, QO_FROM, QO_TO, QO_W, QO_NC = range(5)
 
 # Of the array with ops, guard ops and accumulators for each letter
 L_OPS_P, L_OPS, L_GOPS_P, L_GOPS, L_Z_P, L_Z, L_DIRECT, L_LAZY = range(8)

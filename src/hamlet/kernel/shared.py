@@ -34,6 +34,7 @@ from hamlet.kernel.layout import (
     STATE_ARRAYS,
 )
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
+from hamlet.kernel.quick import by_letter
 from hamlet.kernel.trees import Trees, lay_out_trees
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from hamlet.kernel.chains import ChainGroup
     from hamlet.kernel.code import Compiled
 
+# Room for records by events and partitions: it is memory only where it is used.
 _FIRST_RECORDS = 1024
+_RECORDS_OF_PARTITION = 8
 _FIRST_LOGGED = 64
 
 
@@ -191,6 +194,7 @@ def run_once(
     state[C_LOGS], state[C_GUARD_LOGS] = logs, guard_logs
     state[C_MOST], state[C_MOST_X] = most, most_x
     out_n = np.zeros(1, np.int64)
+    records = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + len(events) // 16
     memory = Memory(
         packed,
         state,
@@ -208,7 +212,7 @@ def run_once(
         events.letter,
         _line(events.weights),
         _line(events.extremes),
-        _by_letter(compiled, events.letters),
+        by_letter(compiled, events.letters),
     )
     sides = Sides(
         events.letter,
@@ -228,25 +232,25 @@ def run_once(
         trees.places,
     )
     results = Records(
-        np.empty(3 * _FIRST_RECORDS, np.int64),
-        room(_FIRST_RECORDS * most, is_float, words),
-        np.empty(_FIRST_RECORDS * most_x),
+        np.empty(3 * records, np.int64),
+        room(records * most, is_float, words),
+        np.empty(records * most_x),
         out_n,
     )
     known = (kept.ints, kept.numbers, kept.extremes)
-    records, v, x, redone, after = run(
+    rows, v, x, redone, after = run(
         memory, seen, sides, stored, results, until, ranges, known, redo
     )
     n = int(out_n[0])
     counters.snapshots += int(state[C_SNAPSHOTS])
     counters.bursts += int(state[C_BURSTS])
     counters.windows += n
-    records = records[: 3 * n].reshape(n, 3).T
+    rows = rows[: 3 * n].reshape(n, 3).T
     x = x[: n * most_x].reshape(n, most_x)
     v = v[: n * most].reshape((n, most) if words == 1 else (n, most, words))
-    nc = code.u_nc[records[1]]
-    v[np.arange(most)[None, :] >= nc[:, None]] = 0
-    emission = _emission(compiled, records, x, v, is_float)
+    if (code.u_nc < most).any():
+        v[np.arange(most)[None, :] >= code.u_nc[rows[1]][:, None]] = 0
+    emission = _emission(compiled, rows, x, v, is_float)
     return emission, redo[:redone].copy(), Kept(*after)
 
 
@@ -349,50 +353,6 @@ def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
         events.column_names,
         np.ascontiguousarray(events.columns[:, kept]),
     )
-
-
-def _by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """For each letter the ops, guard ops and accumulators of its atoms, in one flat array."""
-    ops: list[list[int]] = []
-    gops: list[list[int]] = []
-    lazy: list[list[int]] = []
-    for letter in letters:
-        atoms = np.flatnonzero(letter)
-        ops.append(sorted(op for atom in atoms for op in compiled.atom_ops[atom]))
-        gops.append([op for atom in atoms for op in compiled.atom_gops[atom]])
-        lazy.append([z for z in (compiled.lazy_of_atom[atom] for atom in atoms) if z >= 0])
-    arrays: list[Any] = []
-    direct = [_is_direct(compiled, *each) for each in zip(ops, gops, strict=True)]
-    for lists in (ops, gops, lazy):
-        arrays.append(np.cumsum([0, *(len(each) for each in lists)]))
-        arrays.append([value for each in lists for value in each])
-    only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
-    return _flat([], [*arrays, direct, only_lazy])
-
-
-def _is_direct(compiled: Compiled, ops: list[int], gops: list[int]) -> int:
-    """Whether an event alone in its time can be added by each op at once."""
-    code = compiled.code
-    units = code.o_unit[ops]
-    rows_only = all(
-        code.o_scan_p[op] == code.o_scan_p[op + 1]
-        and code.o_first_p[op] == code.o_first_p[op + 1]
-        and code.o_log[op] < 0
-        and code.o_tree_p[op] == code.o_tree_p[op + 1]
-        and code.o_leaf_p[op] == code.o_leaf_p[op + 1]
-        and code.o_src_p[op] < code.o_src_p[op + 1]
-        and (code.o_src_cond[code.o_src_p[op] : code.o_src_p[op + 1]] == -1).all()
-        for op in ops
-    )
-    return int(bool(ops) and not gops and rows_only and len(set(units)) == len(units))
-
-
-def _flat(scalars: list[int], arrays: list[Any]) -> NDArray[np.int64]:
-    """Scalars, the offset of each array, and the arrays."""
-    header = len(scalars) + len(arrays)
-    offsets = header + np.cumsum([0, *(len(array) for array in arrays)])[:-1]
-    parts = [np.asarray(part, dtype=np.int64) for part in (scalars, offsets, *arrays)]
-    return np.concatenate(parts)
 
 
 def _guard_logs(compiled: Compiled) -> int:

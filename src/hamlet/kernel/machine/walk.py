@@ -28,7 +28,13 @@ from hamlet.kernel.layout import (
     L_OPS,
     L_OPS_P,
     L_Z_P,
+    O_QUICK,
     O_UNIT,
+    QO_FROM,
+    QO_NC,
+    QO_TO,
+    QO_UNIT,
+    QO_W,
     S_ACTIVE,
     S_DUE,
     S_HI,
@@ -46,6 +52,9 @@ from hamlet.kernel.machine.rows import Row
 from hamlet.kernel.machine.tree_sums import turn_block
 from hamlet.kernel.machine.values import commit, direct, find_value
 from hamlet.kernel.machine.windows import activate, close_all, next_due, roll_all, sync_all
+
+# Events that are looked at together where a run may be long
+_BLOCK = 8
 
 
 @compiled
@@ -103,6 +112,13 @@ def _end_of_run(events, i, end, due):
     """Where a run ends: one letter, different times, no window that opens or closes."""
     letter = events.letter[i]
     j = i + 1
+    while j + _BLOCK < end and events.ts[j + _BLOCK - 1] < due:
+        other = 0
+        for k in range(_BLOCK):
+            other |= (events.letter[j + k] ^ letter) | events.tied[j + k + 1]
+        if other != 0 or events.tied[j] != 0:
+            break
+        j += _BLOCK
     while (
         j < end
         and events.letter[j] == letter
@@ -121,13 +137,21 @@ def _add_directly(m, events, i, ts):
     letter, due = events.letter[i], FAR
     for k in entries(L, L_OPS_P, letter):
         op = L[L[L_OPS] + k]
-        u = P[P[O_UNIT] + op]
+        quick = P[O_QUICK] + 8 * op
+        u = P[quick + QO_UNIT]
         if S[P[S_WHERE] + u] < 0:
             activate(m, u, ts)
             due = min(due, S[P[S_DUE] + u])
         else:
             sync(m, u)
-        direct(m, events, op, i)
+        source, to = P[quick + QO_FROM], P[quick + QO_TO]
+        if to >= 0:
+            S[P[S_TOUCHED] + u] = S[P[S_HI] + u]
+            size, nc = P[quick + QO_W] * P[quick + QO_NC], P[quick + QO_NC]
+            for e in range(0, size, nc):
+                numbers.add(m.v, to + e, m.v, source + e, m.err)
+        else:
+            direct(m, events, op, i)
     if L[L[L_Z_P] + letter] < L[L[L_Z_P] + letter + 1]:
         take_run(m, events, i, i + 1)
     return due

@@ -1,0 +1,137 @@
+"""The columns of partial answers.
+
+The table has one row for each query, role, window and group. It stands before AND and AVG: the
+three templates of AND (roles PATTERN, SECOND, BOTH) must be added up over all partitions of a
+group before they are multiplied, and so must the two numbers of an average before one is divided.
+Its columns depend on the workload, on the types of grouping attributes and on the mode, never on
+the events:
+
+    query       int32           number in the workload
+    role        int8            `Role` of the template
+    window      int64           number i of the window [i*slide, i*slide+within)
+    group       large_string    JSON text; with query, role and window it names the row
+    key_0 ...   as in events    grouping attributes of the workload, each once, in the order of
+                                queries; null where a query does not group by it
+    trends      number          trends
+    count_i     number          of aggregate i: occurrences, for SUM and AVG those with a value
+    sum_i       sum             of aggregate i
+    min_i       double          of aggregate i; null for none
+    max_i       double          of aggregate i; null for none
+
+A column is there when some query needs it, and null for queries that do not. A number is, in exact
+mode, an integer in bytes (packed.py), and in float mode a struct: double `mantissa` and int64
+`exponent`. A sum in exact mode is a struct too: `integer` in bytes and int32 `exponent`, for a
+value of integer * 2**exponent, and `is_whole`, whether it has exact digits. The exponents of digits
+depend on the values that a task has seen, so each row says its own; of rows that are added up, the
+least stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hamlet.kernel.finish.integers import TEXT
+from hamlet.kernel.finish.packed import PACKED
+from hamlet.kernel.finish.totals import functions_of
+
+if TYPE_CHECKING:
+    from hamlet.kernel.base import Numbers
+    from hamlet.plan.query import Query
+    from hamlet.plan.workload import WorkloadPlan
+
+WIDE = pa.struct([("mantissa", pa.float64()), ("exponent", pa.int64())])
+SUM = pa.struct([("integer", PACKED), ("exponent", pa.int32()), ("is_whole", pa.bool_())])
+_NAMES = {"query": pa.int32(), "role": pa.int8(), "window": pa.int64(), "group": TEXT}
+
+
+def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> pa.Schema:
+    """The columns of every partial answer of a workload.
+
+    Args:
+        plan: The workload.
+        events: The types of grouping attributes, as in the events; null where it has not got one.
+        numbers: The mode.
+    """
+    number, total = (PACKED, SUM) if numbers == "exact" else (WIDE, WIDE)
+    fields = list(_NAMES.items())
+    fields += [(name, _key_type(events, key)) for key, name in key_columns(plan).items()]
+    fields.append(("trends", number))
+    types = {"count": number, "sum": total, "min": pa.float64(), "max": pa.float64()}
+    queries = [planned.query for planned in plan.queries]
+    needed = {name for q in queries for name in (*components_of_query(q), *extremes_of_query(q))}
+    most = max((len(query.aggregates) for query in queries), default=0)
+    for i in range(most):
+        fields += [(f"{k}_{i}", t) for k, t in types.items() if f"{k}_{i}" in needed]
+    return pa.schema(fields)
+
+
+def conformed(table: pa.Table) -> pa.Table:
+    """A partial answer with the types that `partial_schema` gives it.
+
+    A host may know only the kinds of text and bytes with 32-bit offsets.
+    """
+    schema = pa.schema([(field.name, _type(field)) for field in table.schema])
+    return table if table.schema.equals(schema) else table.cast(schema)
+
+
+def _type(field: pa.Field) -> pa.DataType:
+    kind = field.name.split("_")[0]
+    if kind == "key":
+        return field.type
+    if kind in ("min", "max"):
+        return pa.float64()
+    if kind in ("trends", "count", "sum"):
+        if pa.types.is_struct(field.type) and field.type.get_field_index("mantissa") >= 0:
+            return WIDE
+        return SUM if kind == "sum" else PACKED
+    return _NAMES[field.name]
+
+
+def key_columns(plan: WorkloadPlan) -> dict[str, str]:
+    """The column of each grouping attribute."""
+    attributes = dict.fromkeys(a for planned in plan.queries for a in planned.query.group_by)
+    return {attribute: f"key_{number}" for number, attribute in enumerate(attributes)}
+
+
+def _key_type(events: pa.Schema, attribute: str) -> pa.DataType:
+    place = events.get_field_index(attribute)
+    if place < 0:
+        return pa.null()
+    found = events.field(place).type
+    return found.value_type if pa.types.is_dictionary(found) else found
+
+
+def components_of_query(query: Query) -> list[str]:
+    """The columns of the components of a query after its number of trends, in their order."""
+    found = []
+    for i, (function, _) in enumerate(functions_of(query)):
+        if function in ("COUNT_OF", "SUM", "AVG"):
+            found.append(f"count_{i}")
+        if function in ("SUM", "AVG"):
+            found.append(f"sum_{i}")
+    return found
+
+
+def extremes_of_query(query: Query) -> list[str]:
+    """The columns of the extremes of a query, in their order."""
+    functions = [(i, a.function.lower()) for i, a in enumerate(query.aggregates)]
+    return [f"{function}_{i}" for i, function in functions if function in ("min", "max")]
+
+
+def sums_of(query: Query) -> dict[str, str]:
+    """The attribute of each column of sums of a query."""
+    return {
+        f"sum_{i}": str(attribute)
+        for i, (function, attribute) in enumerate(functions_of(query))
+        if function in ("SUM", "AVG")
+    }
+
+
+def array_of(table: pa.Table, name: str) -> Any:
+    """A column as one array."""
+    column = table.column(name)
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

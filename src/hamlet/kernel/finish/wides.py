@@ -1,0 +1,110 @@
+"""Columns of doubles with exponents of any size: the numbers of float mode."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hamlet.kernel.finish.rounding import log10_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Doubles = NDArray[np.float64]
+    Longs = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+_LOG10_2 = math.log10(2)
+_NO_EXPONENT = -(1 << 60)  # of zero: below every other, and two of them still add up in 64 bits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wides:
+    """A column of numbers mantissa * 2**exponent, mantissas in [0.5, 1) or (-1, -0.5] or 0."""
+
+    mantissa: Doubles
+    exponent: Longs
+
+    @staticmethod
+    def of(mantissa: Doubles, exponents: Doubles) -> Wides:
+        """From numbers mantissa * 2**(512 * exponent), as kernels have them."""
+        return _normal(mantissa, np.where(mantissa == 0, 0, exponents).astype(np.int64) * 512)
+
+    def constant(self, value: int) -> Wides:
+        """One number, which goes with columns of any length."""
+        return _normal(np.array([value], np.float64), np.zeros(1, np.int64))
+
+    def take(self, chosen: Bools | NDArray[np.intp]) -> Wides:
+        """Some of the rows."""
+        return Wides(self.mantissa[chosen], self.exponent[chosen])
+
+    def take_or_zero(self, chosen: NDArray[np.intp]) -> Wides:
+        """Some of the rows; 0 for row number -1."""
+        return Wides(
+            np.append(self.mantissa, 0.0)[chosen], np.append(self.exponent, _NO_EXPONENT)[chosen]
+        )
+
+    def added_up(self, starts: NDArray[np.intp]) -> Wides:
+        """The sums of consecutive rows, from each start to the next."""
+        if len(starts) == len(self.mantissa):
+            return self
+        exponent = np.maximum.reduceat(self.exponent, starts)
+        lengths = np.diff(starts, append=len(self.mantissa))
+        aligned = _aligned_to(self, np.repeat(exponent, lengths))
+        return _normal(np.add.reduceat(aligned, starts), exponent)
+
+    def __add__(self, other: Wides) -> Wides:
+        exponent = np.maximum(self.exponent, other.exponent)
+        return _normal(_aligned_to(self, exponent) + _aligned_to(other, exponent), exponent)
+
+    def __sub__(self, other: Wides) -> Wides:
+        return self + Wides(-other.mantissa, other.exponent)
+
+    def __mul__(self, other: Wides) -> Wides:
+        return _normal(self.mantissa * other.mantissa, self.exponent + other.exponent)
+
+    def over(self, other: Wides) -> Wides:
+        """The quotient; 0 where the divisor is 0."""
+        is_zero = other.mantissa == 0
+        mantissa = self.mantissa / np.where(is_zero, 1.0, other.mantissa)
+        return _normal(np.where(is_zero, 0.0, mantissa), self.exponent - other.exponent)
+
+    def shifted(self, exponent: int) -> Wides:
+        """Times a power of two."""
+        return _normal(self.mantissa, self.exponent + exponent)
+
+    def half(self) -> Wides:
+        """Half of each number."""
+        return self.shifted(-1)
+
+    def is_some(self) -> Bools:
+        """Where a count, which would be whole but for rounding, is not zero."""
+        return self.value() > 0.5
+
+    def value(self) -> Doubles:
+        """The nearest doubles; infinite beyond their range."""
+        with np.errstate(over="ignore"):
+            return np.ldexp(self.mantissa, np.clip(self.exponent, -3000, 3000).astype(np.int32))
+
+    def log10(self) -> Doubles:
+        """Logarithms of positive numbers at any magnitude, NaN for others."""
+        far = log10_of(self.mantissa) + self.exponent * _LOG10_2
+        return np.where(np.abs(self.exponent) <= 1000, log10_of(self.value()), far)
+
+    def text(self) -> None:
+        """No digits: these numbers are not exact."""
+
+
+def _normal(mantissa: Doubles, exponent: Longs) -> Wides:
+    fraction, shift = np.frexp(mantissa)
+    return Wides(fraction, np.where(fraction == 0, _NO_EXPONENT, exponent + shift))
+
+
+def _aligned_to(number: Wides, exponent: Longs) -> Doubles:
+    """Mantissas for greater exponents; what is too small to matter becomes 0."""
+    shift = np.maximum(number.exponent - exponent, -3000).astype(np.int32)
+    aligned: Doubles = np.ldexp(number.mantissa, shift)
+    return aligned
