@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.errors import InternalError, PlanError, ReadError
+from hamlet.kernel.finish.partial import partial_schema
 from hamlet.kernel.kept import NEVER
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.shared import Counters
 from hamlet.plan.workload import plan_alone
+from hamlet.state.closed import Closed, ClosedSet
 from hamlet.state.intake import Intake, Keying
 from hamlet.state.one_set import SetState
 from hamlet.state.pages import Part, add_parts, parts_by_page
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
-    from hamlet.kernel.finish import Answer
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Times
 
@@ -64,7 +65,8 @@ class Session:
     >>> session = Session(plan, Options(), schema)
     >>> session.feed(pa.table({"type": ["B", "A", "B"], "time": [2, 1, 12]}, schema=schema))
     >>> session.feed(pa.table({"type": ["B"], "time": [3]}, schema=schema))
-    >>> [answer.rows["exact.0"].to_pylist() for answer in session.close_until(10_000_000)]
+    >>> closed = session.close_until(10_000_000)
+    >>> [answer.rows["exact.0"].to_pylist() for answer in closed.answers()]
     [['3']]
 
     Attributes:
@@ -100,6 +102,7 @@ class Session:
         for each in self._sets:
             by_keys.setdefault(tuple(sorted(each.sharable.partition)), []).append(each)
         self._keyings = [Keying(sets, types, known) for sets in by_keys.values()]
+        self._partial = partial_schema(self.plan, known, options.numbers)
         self._code = self._fingerprint()
         self._begin()
 
@@ -164,48 +167,49 @@ class Session:
 
     # Windows
 
-    def close_until(self, ts: int) -> tuple[Answer, ...]:
+    def close_until(self, ts: int) -> Closed:
         """Promise that no event before a time comes any more; close the windows that end by it.
 
         Returns:
-            The rows of those windows, for queries that have some.
+            What those windows hold: answers, or a partial answer of the workload.
 
         Raises:
             SchemaError: Values do not fit the queries. The session has then stopped half-way: it
                 says so whatever it is asked, until something is restored.
         """
         self._check()
-        if ts <= self.released:
-            return ()
         until = min(ts, FAR)
-        try:
-            answers = self._advance(until)
-        except BaseException as failure:
-            self._failure = failure
-            raise
-        self.released = until if until < FAR else FAR + 1
-        self._closed[:] = until
-        return tuple(answer for answer in answers if answer.rows.num_rows)
+        sets: list[ClosedSet] = []
+        if ts > self.released:
+            try:
+                sets = self._advance(until)
+            except BaseException as failure:
+                self._failure = failure
+                raise
+            self.released = until if until < FAR else FAR + 1
+            self._closed[:] = until
+        return Closed(self.plan, tuple(sets), self._partial)
 
-    def _advance(self, until: int) -> list[Answer]:
+    def _advance(self, until: int) -> list[ClosedSet]:
         counters = Counters()
-        answers: list[Answer] = []
+        found: list[ClosedSet] = []
         for keying in self._keyings:
             rows = keying.waiting.release(until if until < FAR else FAR + 1)
             self._is_changed[rows.page] = True
             for each in keying.sets:
-                answers += each.advance(rows, until, self._closed, self._is_changed, counters)
+                closed = each.advance(rows, until, self._closed, self._is_changed, counters)
+                found += [] if closed is None else [closed]
         self.statistics.bursts += counters.bursts
         self.statistics.snapshots += counters.snapshots
         self.statistics.windows_closed += counters.windows
-        return answers
+        return found
 
     def _check(self) -> None:
         """Fail again where the session has stopped half-way."""
         if self._failure is not None:
             raise self._failure
 
-    def close_all(self) -> tuple[Answer, ...]:
+    def close_all(self) -> Closed:
         """The end of the stream: close everything."""
         return self.close_until(FAR)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from hamlet.engine import Options
 from hamlet.events import EventTable
+from hamlet.kernel.finish.partial import answers_of, merged
 from hamlet.results import Results
 from hamlet.session import Session
 from hamlet.workload import Workload
@@ -90,11 +91,11 @@ def in_pieces(stream: Stream, chance: random.Random, pages: int = 1) -> Results:
         session, other = _maybe_restored(session, other, chance)
         deadline = session.next_deadline()
         closed = session.close_until(release)
-        assert not closed or (deadline is not None and deadline <= release)
-        answers += closed
+        assert not len(closed) or (deadline is not None and deadline <= release)
+        answers += closed.answers()
         session, other = _maybe_restored(session, other, chance)
     assert session.late == 0
-    answers += session.close_all()
+    answers += session.close_all().answers()
     assert session.next_deadline() is None
     return stream.results(answers)
 
@@ -113,11 +114,12 @@ class Host:
     """One who keeps pages apart, and gives a session only those that it has to."""
 
     def __init__(self, stream: Stream, pages: int) -> None:
+        self.stream = stream
         self.session = stream.session(pages)
         self.core = self.session.core()
         self.pages: dict[int, bytes] = {}
         self.deadlines: dict[int, int] = {}
-        self.answers: list[Answer] = []
+        self.partial = self.session.close_until(-END_OF_TIME).partial()
 
     def step(self, table: pa.Table, release: int) -> None:
         session = self.session
@@ -127,7 +129,7 @@ class Host:
         touched |= {page for page, deadline in self.deadlines.items() if deadline <= release}
         session.load_pages({page: self.pages[page] for page in touched if page in self.pages})
         session.feed(table)
-        self.answers += session.close_until(release)
+        self.partial = merged([self.partial, session.close_until(release).partial()])
         changed = session.take_pages()
         assert set(changed) <= touched
         for page, data in changed.items():
@@ -139,6 +141,9 @@ class Host:
         self.deadlines.update(session.page_deadlines())
         self.core = session.core()
 
+    def results(self) -> Results:
+        return self.stream.results(answers_of(self.stream.workload.plan, self.partial))
+
 
 def by_a_host(stream: Stream, chance: random.Random, pages: int) -> Results:
     """The results where pages are kept apart, and nothing is left in the end."""
@@ -148,4 +153,4 @@ def by_a_host(stream: Stream, chance: random.Random, pages: int) -> Results:
     host.step(stream.rows([]), END_OF_TIME)
     assert not host.pages
     assert not host.deadlines
-    return stream.results(host.answers)
+    return host.results()

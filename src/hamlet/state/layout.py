@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.base import components_of
+from hamlet.kernel.finish.totals import functions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,11 +90,3 @@ def _place(component: Component, before: Sequence[Component]) -> int:
         if known.aggregate == component.aggregate and same == (weight.kind, weight.exponent):
             return 1 + number
     return -1
-
-
-def functions_of(query: Query) -> list[tuple[str, str | None]]:
-    """The functions of a query as components are made of them."""
-    return [
-        ("COUNT_OF" if a.function == "COUNT" and a.places else a.function, a.attribute)
-        for a in query.aggregates
-    ]

@@ -16,12 +16,11 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as kinds
 
-from hamlet.engine import _groups
 from hamlet.kernel.base import components_of
 from hamlet.kernel.code import all_units, stored_units
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import encode
-from hamlet.kernel.finish import finish
+from hamlet.kernel.finish.totals import functions_of
 from hamlet.kernel.kept import RowStore, Shape
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.session import ends_of, no_events, picked
@@ -30,9 +29,9 @@ from hamlet.needs import needs_of
 from hamlet.plan.predicates import Constant
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan
-from hamlet.state.found import Found, numbered
+from hamlet.state.closed import ClosedSet, Found, groups_of
 from hamlet.state.keys import KeyTable
-from hamlet.state.layout import Grids, Layout, digits_of, functions_of, united
+from hamlet.state.layout import Grids, Layout, digits_of, united
 from hamlet.state.stored import StoredRows
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from hamlet.engine import Options
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode import EncodedSet
-    from hamlet.kernel.finish import Answer
     from hamlet.plan.workload import SharableSet
     from hamlet.state.rows import Rows
 
@@ -135,7 +133,7 @@ class SetState:
         closed: Longs,
         is_changed: NDArray[np.bool_],
         counters: Counters,
-    ) -> tuple[Answer, ...]:
+    ) -> ClosedSet | None:
         """Take in rows, all before a time, and close the windows that end by it.
 
         Args:
@@ -144,6 +142,9 @@ class SetState:
             closed: For each page the time by which windows have been closed before.
             is_changed: For each page whether what is kept of it has changed; set here.
             counters: Where what is done is counted.
+
+        Returns:
+            What the windows hold, None where no window holds anything.
         """
         again: Rows | None = None
         if self._stored_units:
@@ -157,7 +158,7 @@ class SetState:
             is_changed[again.page] = True
             found += self._run_again(again, encoded_again, until, closed, counters)
         found = [each for each in found if len(each.emission.part)]
-        return self._answers(found) if found else ()
+        return self._closed(found) if found else None
 
     def _encoded(
         self, rows: Rows, again: Rows | None
@@ -260,19 +261,10 @@ class SetState:
         np.minimum.at(found, self.pages_of(slots, len(found)), self.store.deadline[slots])
         self.stored.lower_deadlines(found, closed)
 
-    # Results
-
-    def _answers(self, found: list[Found]) -> tuple[Answer, ...]:
-        """Rows of results: partitions of one group are added up, wherever they come from."""
-        emissions, keyed = numbered(found, self.queries)
-        return finish(
-            self.plan,
-            self.program,
-            joined(self._all, emissions, self.is_float),
-            digits=digits_of(self.grids),
-            is_integer=self._is_whole,
-            groups=_groups(keyed),  # type: ignore[arg-type]
-        )
+    def _closed(self, found: list[Found]) -> ClosedSet:
+        emissions, groups = groups_of(found, self.queries)
+        emission = joined(self._all, emissions, self.is_float)
+        return ClosedSet(self.program, emission, digits_of(self.grids), self._is_whole, groups)
 
     # Code
 
@@ -280,6 +272,8 @@ class SetState:
         """The units of one kind for encoded events; batches mostly need the same code."""
         batch = encoded.batch
         lazy = tuple(are_of_one_size(batch.weights)) if self.is_float else None
+        specs = zip(batch.weight_specs, batch.weights, strict=True)
+        ones = tuple(spec.kind != "value" and bool((row == 1).all()) for spec, row in specs)
         needed = (
             only,
             batch.weight_specs,
@@ -287,6 +281,7 @@ class SetState:
             batch.column_names,
             encoded.ordered_usable,
             lazy,
+            ones,
         )
         if needed not in self._compiled:
             if len(self._compiled) >= _MOST_COMPILED:
@@ -304,6 +299,7 @@ class SetState:
                 lazy_weights=lazy,
                 share=self.options.sharing != "never",
                 only=only,
+                ones=ones,
             )
         return self._compiled[needed]
 
