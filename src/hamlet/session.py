@@ -29,6 +29,7 @@ from hamlet.kernel.machine import FAR
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.shared import Counters
 from hamlet.plan.workload import plan_alone
+from hamlet.state.again import with_single_windows
 from hamlet.state.closed import Closed, ClosedSet
 from hamlet.state.intake import Intake, Keying
 from hamlet.state.one_set import SetState
@@ -97,7 +98,11 @@ class Session:
         self.pages = pages
         self._intake = Intake(self.plan, options, schema)
         types, known = self._intake.types, self._intake.schema
-        self._sets = [SetState(self.plan, s, options, types, known) for s in self.plan.sets]
+        apart = with_single_windows(self.plan)
+        self._sets = [
+            SetState(self.plan, sharable, options, types, known, apart)
+            for sharable in self.plan.sets
+        ]
         by_keys: dict[tuple[str, ...], list[SetState]] = {}
         for each in self._sets:
             by_keys.setdefault(tuple(sorted(each.sharable.partition)), []).append(each)

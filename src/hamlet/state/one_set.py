@@ -29,6 +29,7 @@ from hamlet.needs import needs_of
 from hamlet.plan.predicates import Constant
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan
+from hamlet.state.again import Layers
 from hamlet.state.closed import ClosedSet, Found, groups_of
 from hamlet.state.keys import KeyTable
 from hamlet.state.layout import Grids, Layout, digits_of, united
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
+    from hamlet.kernel.base import Emission
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode import EncodedSet
     from hamlet.plan.workload import SharableSet
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
 # Partitions that are over stay in the table of keys until they are as many.
 _FEW = 1024
-_MOST_COMPILED = 8
+_MOST_COMPILED = 16
 
 
 class SetState:
@@ -71,6 +73,7 @@ class SetState:
         options: Options,
         types: Sequence[str],
         schema: pa.Schema,
+        plan_apart: WorkloadPlan,
     ) -> None:
         """Begin with nothing.
 
@@ -80,8 +83,10 @@ class SetState:
             options: How it is run.
             types: The names of all types of the workload.
             schema: Which attributes events have.
+            plan_apart: The workload with windows that do not overlap.
         """
         self.plan = plan
+        self._plan_apart = plan_apart
         self.sharable = sharable
         self.options = options
         self.types = types
@@ -200,7 +205,7 @@ class SetState:
             compiled = self._row_code or self._compile_without_events(self._row_units)
             batch, slots = no_events(compiled), np.zeros(0, np.int64)
         else:
-            compiled, batch = self._compile(encoded, self._row_units), encoded.batch
+            compiled, batch = self._compile(encoded, self._row_units, self.plan), encoded.batch
             keys = _key_table(encoded.keys, self.key_schema)
             slots = self.keys.slots_of(keys, len(partition_ranges(batch)))
             self.store.grow(len(self.keys))
@@ -242,18 +247,47 @@ class SetState:
         batch = encoded.batch
         if not len(batch):
             return []
-        compiled = self._compile(encoded, self._stored_units)
-        emission, done = run_batch(compiled, batch, self.is_float)
-        page = rows.page[encoded.rows[partition_ranges(batch)[:, 1]]]
-        end = ends_of(compiled, emission)
-        is_now = (end > closed[page[emission.part]]) & ((end <= until) | (until >= FAR))
-        emission = picked(emission, is_now)
-        counters.snapshots += done.snapshots
-        counters.bursts += done.bursts
-        counters.partitions_redone += done.partitions_redone
-        counters.windows += len(emission.part)
+        closed = closed[rows.page[encoded.rows]]
+        by_window = self.stored.units_by_window
+        layers = [(Layers.of(batch, w, closed, until), units) for w, units in by_window.items()]
+        apart = sum(len(units) * each.cost_apart for each, units in layers)
+        together = sum(len(units) * each.cost_together for each, units in layers)
+        if apart < together:
+            emissions = self._run_apart(encoded, layers, counters)
+        else:
+            emissions = [self._run_together(encoded, until, closed, counters)]
         self.stored.put_back(rows, encoded, until)
-        return [Found(emission, _key_table(encoded.keys, self.key_schema))]
+        keys = _key_table(encoded.keys, self.key_schema)
+        return [Found(emission, keys) for emission in emissions]
+
+    def _run_apart(
+        self,
+        encoded: EncodedSet,
+        layers: list[tuple[Layers, frozenset[int]]],
+        counters: Counters,
+    ) -> list[Emission]:
+        """Run each window that closes by itself."""
+        emissions = []
+        for each, units in layers:
+            compiled = self._compile(encoded, units, self._plan_apart)
+            for batch, part, window in each.windows_apart():
+                emission, done = run_batch(compiled, batch, self.is_float)
+                _add_counters(counters, done, len(emission.part))
+                number = emission.part
+                emissions.append(replace(emission, part=part[number], window=window[number]))
+        return emissions
+
+    def _run_together(
+        self, encoded: EncodedSet, until: int, closed: Longs, counters: Counters
+    ) -> Emission:
+        """Run all windows, of which some close; `closed` is known of each event."""
+        compiled = self._compile(encoded, self._stored_units, self.plan)
+        emission, done = run_batch(compiled, encoded.batch, self.is_float)
+        end = ends_of(compiled, emission)
+        before = closed[partition_ranges(encoded.batch)[:, 1]][emission.part]
+        emission = picked(emission, (end > before) & ((end <= until) | (until >= FAR)))
+        _add_counters(counters, done, len(emission.part))
+        return emission
 
     def lower_deadlines(self, found: Longs, closed: Longs) -> None:
         """Lower what was found for each page to when a window with an event in it ends there."""
@@ -268,13 +302,14 @@ class SetState:
 
     # Code
 
-    def _compile(self, encoded: EncodedSet, only: frozenset[int]) -> Compiled:
-        """The units of one kind for encoded events; batches mostly need the same code."""
+    def _compile(self, encoded: EncodedSet, only: frozenset[int], plan: WorkloadPlan) -> Compiled:
+        """Some units for encoded events; batches mostly need the same code."""
         batch = encoded.batch
         lazy = tuple(are_of_one_size(batch.weights)) if self.is_float else None
         specs = zip(batch.weight_specs, batch.weights, strict=True)
         ones = tuple(spec.kind != "value" and bool((row == 1).all()) for spec, row in specs)
         needed = (
+            plan is self.plan,
             only,
             batch.weight_specs,
             encoded.conditions,
@@ -287,7 +322,7 @@ class SetState:
             if len(self._compiled) >= _MOST_COMPILED:
                 self._compiled.clear()
             self._compiled[needed] = compile_code(
-                self.plan,
+                plan,
                 self.program,
                 batch.weight_specs,
                 batch.extreme_attributes,
@@ -336,6 +371,13 @@ class SetState:
         self._row_code = None
         layout = self.layout
         self.store.reshape(layout.shape(old), layout.shape(grids), layout.sources(old, grids))
+
+
+def _add_counters(counters: Counters, done: Counters, windows: int) -> None:
+    counters.snapshots += done.snapshots
+    counters.bursts += done.bursts
+    counters.partitions_redone += done.partitions_redone
+    counters.windows += windows
 
 
 def _is_whole(column: pa.DataType) -> bool:

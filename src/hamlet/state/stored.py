@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.encode import EncodedSet
     from hamlet.plan.program import Program
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Query, Window
 
     Longs = NDArray[np.int64]
 
@@ -34,19 +34,21 @@ _MOST_PARTS = 64
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """The windows of a unit with edge predicates, and the atoms that it looks at."""
+    """A unit with edge predicates: its template, its windows and the atoms that it looks at."""
 
-    within_us: int
-    slide_us: int
+    template: int
+    window: Window
     atoms: NDArray[np.intp]
 
     def oldest(self, ts: int) -> int:
         """When the oldest window begins that is open at a time."""
-        return ((ts - self.within_us) // self.slide_us + 1) * self.slide_us
+        within, slide = self.window.within_us, self.window.slide_us
+        return ((ts - within) // slide + 1) * slide
 
     def newest_end(self, ts: int) -> int:
         """When the last window ends that has ended by a time."""
-        return (ts - self.within_us) // self.slide_us * self.slide_us + self.within_us
+        within, slide = self.window.within_us, self.window.slide_us
+        return (ts - within) // slide * slide + within
 
 
 class StoredRows:
@@ -73,6 +75,12 @@ class StoredRows:
         self._units = [_unit(program, queries, unit) for unit in sorted(units)]
         asked = {program.alphabet.atoms[a].type for unit in self._units for a in unit.atoms}
         self._is_asked = np.array([name in asked for name in types], np.bool_)
+
+    @property
+    def units_by_window(self) -> dict[Window, frozenset[int]]:
+        """The units that have windows of the same length and slide, by template."""
+        windows = dict.fromkeys(unit.window for unit in self._units)
+        return {w: frozenset(u.template for u in self._units if u.window == w) for w in windows}
 
     def all(self) -> Rows:
         """All rows."""
@@ -115,9 +123,8 @@ class StoredRows:
 
     def lower_deadlines(self, found: Longs, closed: Longs) -> None:
         """Lower what was found for each page to when a window with a row in it ends there."""
-        lengths = {(unit.within_us, unit.slide_us) for unit in self._units}
         for rows in self.parts:
-            for within, slide in lengths:
+            for within, slide in {(w.within_us, w.slide_us) for w in self.units_by_window}:
                 # The first window that has the row in it and was not closed yet
                 first = np.maximum(rows.ts - within, closed[rows.page] - within) // slide + 1
                 is_open = first <= rows.ts // slide
@@ -128,6 +135,5 @@ def _unit(program: Program, queries: Sequence[Query], unit: int) -> _Unit:
     query = int(program.template_query[unit])
     own = (program.template_role == Role.GUARD) & (program.template_query == query)
     states = np.isin(program.state_template, [unit, *np.flatnonzero(own)])
-    window = queries[query].window
     atoms = np.unique(program.state_atom[states]).astype(np.intp)
-    return _Unit(window.within_us, window.slide_us, atoms)
+    return _Unit(unit, queries[query].window, atoms)
