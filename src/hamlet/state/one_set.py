@@ -108,6 +108,8 @@ class SetState:
         rows = self._compile_without_events(self._row_units) if self._stored_units else self._all
         query_of = self.program.template_query[sorted(self._row_units)]
         self.layout = Layout(self.queries, query_of, Shape.of(rows))
+        stored = self._stored_units
+        self.stored = StoredRows(self.program, self.queries, stored, types, self.schema)
         self.begin()
 
     def begin(self) -> None:
@@ -120,8 +122,7 @@ class SetState:
         """Keep nothing of any partition."""
         self.keys = KeyTable(self.key_schema)
         self.store = RowStore(self.is_float)
-        units = self._stored_units
-        self.stored = StoredRows(self.program, self.queries, units, self.types, self.schema)
+        self.stored.parts = []
 
     def fingerprint(self) -> list[Any]:
         """What the bytes of kept rows depend on, apart from the queries."""
@@ -173,8 +174,10 @@ class SetState:
         while True:
             encoded = self._encode(rows, has_edges=False) if is_new else None
             encoded_again = None if again is None else self._encode(again, has_edges=True)
+            if encoded is None or not len(encoded.batch):
+                return None, encoded_again
             # Where the second has asked for more than the first, the first is encoded anew.
-            if encoded is None or encoded.digits == digits_of(self.grids):
+            if encoded.digits == digits_of(self.grids):
                 return encoded, encoded_again
 
     def _encode(self, rows: Rows, has_edges: bool) -> EncodedSet:

@@ -52,7 +52,7 @@ class _Unit:
 
 
 class StoredRows:
-    """The rows of open windows.
+    """The rows of open windows, in pieces.
 
     Args:
         program: The program of the set.
