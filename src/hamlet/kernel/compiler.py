@@ -7,12 +7,13 @@ linear in the number of queries.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hamlet.kernel.base import Component, Weight, components_of
+from hamlet.kernel.bundles import find_bundles
 from hamlet.kernel.chains import Chain, ChainGroup
 from hamlet.kernel.code import NO_WEIGHT, ONE, Code, Compiled
 from hamlet.kernel.quick import quick_ops, quick_units
@@ -22,10 +23,11 @@ from hamlet.plan.program import Program, Role
 from hamlet.plan.template import END, START, Alternative, Condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from hamlet.kernel.bundles import Bundle
     from hamlet.plan.predicates import Expression
     from hamlet.plan.query import Window
     from hamlet.plan.workload import WorkloadPlan
@@ -101,6 +103,7 @@ def compile_code(
     share: bool = True,
     only: frozenset[int] | None = None,
     ones: Sequence[bool] | None = None,
+    patience: Callable[[Bundle, Code], int] | None = None,
 ) -> Compiled:
     """The code of one sharable set for batches with the given weights and columns.
 
@@ -119,6 +122,8 @@ def compile_code(
         share: Whether runs are shared among units; without it every event touches every query.
         only: The templates to make units of; all that are not guards when left out.
         ones: For each weight whether it is 1 for every event; none when left out.
+        patience: How many events for all units of a bundle there have to be in a row before it is
+            merged: see machine/bundles.py. Bundles are not looked for when left out.
     """
     maker = _Maker(plan, program, weights, extreme_attributes, digits, only)
     maker.ordered_usable = ordered_usable
@@ -128,7 +133,12 @@ def compile_code(
     maker.take_out_chains()
     maker.make_units(share)
     maker.make_predicates(predicates, column_names, ordered_usable)
-    return maker.finish()
+    made = maker.finish()
+    if patience is None or not share:
+        return made
+    bundles = find_bundles(made.code)
+    waits = tuple(patience(bundle, made.code) for bundle in bundles)
+    return replace(made, bundles=bundles, patience=waits)
 
 
 class _Maker:
