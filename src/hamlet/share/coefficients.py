@@ -46,6 +46,11 @@ class Coefficients:
         alone_word: The same, for each open window and word of a number.
         tree_step: One level of the tree that a chain of edges looks predecessors up in.
         entry: Adding up, for one query, the chains that begin after one of its entries.
+
+    >>> c = Coefficients(event=1.5, snapshot_fixed=30, snapshot_window=1.5, alone_fixed=12,
+    ...                  alone_window=1, tree_step=3, entry=4)
+    >>> c.snapshot_ns(12), c.alone_ns(12), c.patience(12)
+    (48.0, 24.0, 2.0)
     """
 
     event: float
@@ -59,27 +64,15 @@ class Coefficients:
     alone_word: float = 0.0
 
     def snapshot_ns(self, windows: float, words: float = 1) -> float:
-        """The cost of bringing a query up to date in all its open windows.
-
-        >>> DEFAULTS.double.snapshot_ns(12)
-        48.0
-        """
+        """The cost of bringing a query up to date in all its open windows."""
         return self.snapshot_fixed + (self.snapshot_window + self.snapshot_word * words) * windows
 
     def alone_ns(self, windows: float, words: float = 1) -> float:
-        """The cost of applying one burst to one query alone, in all its open windows.
-
-        >>> DEFAULTS.double.alone_ns(12)
-        24.0
-        """
+        """The cost of applying one burst to one query alone, in all its open windows."""
         return self.alone_fixed + (self.alone_window + self.alone_word * words) * windows
 
     def patience(self, windows: float, words: float = 1) -> float:
-        """How many bursts must come for each snapshot for sharing to pay.
-
-        >>> DEFAULTS.double.patience(12)
-        2.0
-        """
+        """How many bursts must come for each snapshot for sharing to pay."""
         return self.snapshot_ns(windows, words) / self.alone_ns(windows, words)
 
 
@@ -142,9 +135,6 @@ def patience(
     """How many bursts must come for each time a query is touched for sharing to pay.
 
     A query that is touched more often than that is better off with each burst at once, alone.
-
-    >>> patience("double", 1), patience("double", 1000)
-    (2.423076923076923, 1.5118577075098814)
     """
     return table.of(kind).patience(windows, words)
 

@@ -88,8 +88,8 @@ def decide(
     Only a query that was touched has a choice to make under the dynamic policy: one that was not
     introduces no snapshot, so sharing costs nothing.
 
-    >>> print(decide("dynamic", QueryStatistics(12, bursts=30, touches=20, is_touched=True)).why)
-    touched every 1.5 bursts, and sharing pays from 2
+    >>> decide("dynamic", QueryStatistics(12, bursts=900, touches=1, is_touched=True)).decided
+    'share'
     >>> decide("dynamic", QueryStatistics(12, bursts=30, touches=20, is_split=True)).decided
     'merge'
 

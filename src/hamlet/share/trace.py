@@ -235,11 +235,13 @@ def _parts(trace: Any) -> Iterator[tuple[int, str, dict[str, NDArray[Any]]]]:
     numeric = ("set", "burst", "queries", "snapshots_created", "snapshots_propagated", "split")
     columns = {name: trace[name].to_numpy() for name in (*numeric, "cost_shared", "cost_alone")}
     columns["decided"] = np.array([DECIDED.index(name) for name in decisions])[decided]
-    order = {name: rank for rank, name in enumerate(sorted(set(names)))}
-    rank = np.array([order[name] for name in names])[kind]
-    ranked = sorted(order)
-    for number, of in np.unique(np.stack([columns["set"], rank], axis=1), axis=0).tolist():
-        here = (columns["set"] == number) & (rank == of)
+    ranked = sorted(names)
+    rank = np.array([ranked.index(name) for name in names])[kind]
+    # One number for both, which sorts as the two do.
+    key = columns["set"].astype(np.int64) * len(ranked) + rank
+    for one in np.unique(key).tolist():
+        number, of = divmod(one, len(ranked))
+        here = key == one
         yield number, ranked[of], {name: column[here] for name, column in columns.items()}
 
 

@@ -21,7 +21,7 @@ from hamlet.share.choose import (
     kept_by_principles,
     plan_cost,
 )
-from hamlet.share.coefficients import DEFAULTS, KINDS
+from hamlet.share.coefficients import DEFAULTS, KINDS, Coefficients
 from hamlet.share.cost import BurstStatistics, ChainModel, KernelModel, Member, PaperModel
 
 if TYPE_CHECKING:
@@ -128,15 +128,24 @@ def test_no_plan_is_cheaper_for_chains_than_sharing_in_each_class(members, b: in
 
 
 def test_a_query_shares_from_as_many_bursts_per_touch_as_it_has_patience():
-    model = KernelModel(b=10)
-    twelve = DEFAULTS.double.patience(12)
+    round_figures = Coefficients(
+        event=1.5,
+        snapshot_fixed=30,
+        snapshot_window=1.5,
+        alone_fixed=12,
+        alone_window=1,
+        tree_step=3,
+        entry=4,
+    )
+    model = KernelModel(10, round_figures)
 
     def plan(bursts_per_touch: float) -> str:
         touched = Member(1, snapshots=1 / bursts_per_touch, windows=12)
         return str(choose([Member(0, windows=12), touched], model))
 
-    assert plan(twelve) == "(0 1)"
-    assert plan(twelve * 0.99) == "(0)(1)"
+    # 30 + 1.5 * 12 for a snapshot, 12 + 12 for a burst alone.
+    assert plan(2) == "(0 1)"
+    assert plan(1.99) == "(0)(1)"
 
 
 def test_who_is_not_touched_shares_even_if_it_is_the_only_one():
@@ -253,8 +262,8 @@ def test_theorem_2_holds_as_written(members, burst, form):
             assert all(gain(member, one, model) >= -1e-6 for one in sets_with(member, members))
 
 
-# b = g = n = 16 and no snapshot but those of the queries: the second query costs 8 too much in the
-# full set, and saves 16 with the first alone.
+# b = g = n = 16 and no snapshot but those of the queries: sharing the second query costs 16 too much
+# in the full set, and saves 32 with the first alone.
 CONVERSE = numbered([0, 1, 2]), BurstStatistics(b=16, n=16, g=16, k=0, s_c=0)
 
 
@@ -262,7 +271,8 @@ def test_the_converse_of_theorem_2_fails():
     members, burst = CONVERSE
     model = PaperModel(burst, "log2")
 
-    assert gain(members[1], members, model) < 0 < gain(members[1], members[:2], model)
+    assert gain(members[1], members, model) == -16
+    assert gain(members[1], members[:2], model) == 32
 
 
 def test_so_the_principles_can_miss_the_best_plan_in_the_form_with_a_logarithm():

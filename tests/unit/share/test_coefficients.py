@@ -7,7 +7,7 @@ not found or hides a missing one, and a write that leaves half a file behind.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,9 +43,9 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # What ships
 
 
-def test_wide_numbers_cost_about_four_times_as_much_for_each_window():
-    assert DEFAULTS.wide.snapshot_window == 4 * DEFAULTS.double.snapshot_window
-    assert DEFAULTS.wide.alone_window == 4 * DEFAULTS.double.alone_window
+def test_wide_numbers_cost_more_for_each_window():
+    assert DEFAULTS.wide.snapshot_window > DEFAULTS.double.snapshot_window
+    assert DEFAULTS.wide.alone_window > DEFAULTS.double.alone_window
 
 
 def test_only_numbers_of_many_words_cost_more_with_more_words():
@@ -55,15 +55,28 @@ def test_only_numbers_of_many_words_cost_more_with_more_words():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_patience_falls_with_windows_and_never_below_one(kind: str):
-    found = [patience(kind, windows) for windows in (1, 4, 12, 100, 10_000)]
+def test_what_ships_would_be_accepted_from_a_file(kind: str, tmp_path: Path):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({kind: asdict(DEFAULTS.of(kind))}))
 
-    assert found == sorted(found, reverse=True)
-    assert found[-1] > 1
+    assert load_coefficients(path) == DEFAULTS
 
 
-def test_patience_follows_the_table_it_is_given():
-    assert patience("double", 12, table=MEASURED) == 48 / 21.5
+def test_patience_is_a_snapshot_against_a_burst_alone():
+    c = replace(
+        DEFAULTS.words,
+        snapshot_fixed=40,
+        snapshot_window=8,
+        snapshot_word=1.5,
+        alone_fixed=20,
+        alone_window=6,
+        alone_word=1,
+    )
+    table = replace(DEFAULTS, words=c)
+
+    # 40 + (8 + 1.5 * 4) * 10 against 20 + (6 + 4) * 10.
+    assert patience("words", 10, 4, table) == 180 / 120
+    assert patience("words", 10, 4) == DEFAULTS.words.patience(10, 4)
 
 
 # Files

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hamlet.share.coefficients import DEFAULTS
+from hamlet.share.coefficients import Coefficients, CoefficientTable
 from hamlet.share.cost import KernelModel, Member
 from hamlet.share.trace import (
     DECIDED,
@@ -28,6 +28,29 @@ from hamlet.share.trace import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+# Fixed here, so that what ships can change with what is measured.
+ROUND = Coefficients(
+    event=1.5,
+    snapshot_fixed=30,
+    snapshot_window=1.5,
+    alone_fixed=12,
+    alone_window=1,
+    tree_step=3,
+    entry=4,
+)
+WORDS = Coefficients(
+    event=2,
+    snapshot_fixed=40,
+    snapshot_window=8,
+    alone_fixed=20,
+    alone_window=6,
+    tree_step=12,
+    entry=12,
+    snapshot_word=1.5,
+    alone_word=1,
+)
+TABLE = CoefficientTable(ROUND, ROUND, ROUND, WORDS)
 
 GROUPS = ['{"district": 1}', '{"district": 2}']
 TRAVEL, IDLE = Accumulator("Travel", 12), Accumulator("Idle", 4, "words", 3)
@@ -49,7 +72,7 @@ unhurried = settings(deadline=None)
 
 
 def trace(raw: np.ndarray = RAW, **options: object) -> pa.Table:
-    return trace_table(raw, GROUPS, [TRAVEL, IDLE], PANE_US, **options)
+    return trace_table(raw, GROUPS, [TRAVEL, IDLE], PANE_US, coefficients=TABLE, **options)
 
 
 # Tables
@@ -95,7 +118,7 @@ def test_costs_are_those_of_the_model():
     for row, (b, k, m), (accumulator, c) in zip(
         found.to_pylist(),
         RAW[:, 3:6].tolist(),
-        [(TRAVEL, DEFAULTS.double)] * 4 + [(IDLE, DEFAULTS.words)],
+        [(TRAVEL, ROUND)] * 4 + [(IDLE, WORDS)],
         strict=True,
     ):
         size = {"windows": accumulator.windows, "words": accumulator.words}
@@ -109,7 +132,7 @@ def test_groups_may_be_arrow_text():
     pieces = pa.chunked_array([GROUPS[:1], GROUPS[1:]])
 
     for groups in (pa.array(GROUPS), pieces):
-        assert trace_table(RAW, groups, [TRAVEL, IDLE], PANE_US) == trace()
+        assert trace_table(RAW, groups, [TRAVEL, IDLE], PANE_US, coefficients=TABLE) == trace()
 
 
 def test_a_run_without_bursts_has_an_empty_trace():
@@ -144,7 +167,8 @@ def test_decisions_and_snapshots_never_contradict_the_counts(rows):
         assert row["snapshots_propagated"] == (shared > 0)
     (summary,) = summarise(trace(raw))
     assert sum(summary.decided.values()) == summary.bursts == len(rows)
-    assert 0 <= summary.shared_work <= summary.share_of_events <= 1
+    assert (summary.shared_work == 1) == all(row["split"] == 0 for row in found)
+    assert (summary.shared_work == 0) == (summary.share_of_events == 0)
 
 
 # Summaries
@@ -192,8 +216,8 @@ def test_pieces_with_other_dictionaries_give_the_same_summary(tmp_path: Path):
     turned[:, 2] = 0
     pieces = pa.concat_tables(
         [
-            trace_table(turned, GROUPS, [IDLE], PANE_US),
-            trace_table(RAW[:4], GROUPS, [TRAVEL], PANE_US),
+            trace_table(turned, GROUPS, [IDLE], PANE_US, coefficients=TABLE),
+            trace_table(RAW[:4], GROUPS, [TRAVEL], PANE_US, coefficients=TABLE),
         ]
     )
     pq.write_table(pieces, tmp_path / "t.parquet")
