@@ -262,7 +262,7 @@ def test_theorem_2_holds_as_written(members, burst, form):
             assert all(gain(member, one, model) >= -1e-6 for one in sets_with(member, members))
 
 
-# b = g = n = 16 and no snapshot but those of the queries: sharing the second query costs 16 too much
+# b = g = n = 16 and no snapshot but those of the queries: sharing the second costs 16 too much
 # in the full set, and saves 32 with the first alone.
 CONVERSE = numbered([0, 1, 2]), BurstStatistics(b=16, n=16, g=16, k=0, s_c=0)
 
