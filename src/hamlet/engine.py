@@ -150,6 +150,7 @@ def compile_encoded(
             for spec, row in zip(batch.weight_specs, batch.weights, strict=True)
         ],
         patience=(lambda bundle, code: 1) if options.sharing == "dynamic" else None,
+        distinct=True,
     )
 
 

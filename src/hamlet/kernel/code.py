@@ -164,6 +164,7 @@ class Compiled:
     chains: tuple[ChainGroup, ...] = ()  # units that are no part of the code
     bundles: tuple[Bundle, ...] = ()  # units that may be one
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
+    repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none
 
 
 def stored_units(compiled: Compiled) -> frozenset[int]:

@@ -104,6 +104,7 @@ def compile_code(
     only: frozenset[int] | None = None,
     ones: Sequence[bool] | None = None,
     patience: Callable[[Bundle, Code], int] | None = None,
+    distinct: bool = False,
 ) -> Compiled:
     """The code of one sharable set for batches with the given weights and columns.
 
@@ -124,12 +125,16 @@ def compile_code(
         ones: For each weight whether it is 1 for every event; none when left out.
         patience: How many events for all units of a bundle there have to be in a row before it is
             merged: see machine/bundles.py. Bundles are not looked for when left out.
+        distinct: Whether components that are always equal, such as the sums of SUM and AVG of one
+            attribute, are computed once and repeated in what is emitted.
     """
     maker = _Maker(plan, program, weights, extreme_attributes, digits, only)
     maker.ordered_usable = ordered_usable
     maker.weight_type = np.float64 if is_float else np.int64
     maker.lazy_weights = lazy_weights
     maker.ones = [False] * len(weights) if ones is None else ones
+    if distinct:
+        maker.keep_distinct_components()
     maker.take_out_chains()
     maker.make_units(share)
     maker.make_predicates(predicates, column_names, ordered_usable)
@@ -199,6 +204,7 @@ class _Maker:
         self.ordered_usable: Sequence[bool] = ()
         self.lazy_weights: Sequence[bool] | None = None
         self.ones: Sequence[bool] = ()
+        self.repeats: Ints | None = None
         self.weight_type: type = np.int64
 
     def _aggregates_at(self) -> dict[int, set[int]]:
@@ -212,6 +218,28 @@ class _Maker:
                 found.setdefault(int(state), set()).add(number_in_query[int(query)])
             number_in_query[int(query)] += 1
         return found
+
+    def keep_distinct_components(self) -> None:
+        """Keep one of several components with equal weights at the same states."""
+        program = self.program
+        query_of = program.template_query[program.state_template]
+        repeats = np.full((len(self.queries), 1 + max(map(len, self.components))), -1, np.int64)
+        repeats[:, 0] = 0
+        for query, components in enumerate(self.components):
+            kept: dict[tuple[Any, frozenset[int]], Component] = {}
+            for number, component in enumerate(components):
+                is_one = component.weight.kind == "one"
+                is_one = is_one or self.ones[self.weight_number[component.weight]]
+                states = frozenset(
+                    state
+                    for state, aggregates in self.aggregates_at.items()
+                    if component.aggregate in aggregates and query_of[state] == query
+                )
+                key = (ONE if is_one else component.weight, states)
+                kept.setdefault(key, component)
+                repeats[query, 1 + number] = 1 + list(kept).index(key)
+            self.components[query] = tuple(kept.values())
+        self.repeats = repeats[program.template_query]
 
     # Chains
 
@@ -571,6 +599,7 @@ class _Maker:
             self.components,
             self.weight_type,
             self.chains,
+            repeats=self.repeats,
         )
 
     def _is_always(self, unit: _Unit) -> int:

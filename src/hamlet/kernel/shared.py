@@ -127,6 +127,7 @@ def _run_group(
         found = run_chains(group, batch, ranges, room(0, is_float, words))
         counters.windows += len(found.part)
         components, exponents = _components(found.components, is_float)
+        components, exponents = _repeated(compiled, templates[found.chain], components, exponents)
         parts.append(
             Emission(
                 found.part.astype(np.int32),
@@ -285,6 +286,7 @@ def _emission(
     x = np.where(np.isfinite(x), x, np.nan)
     components, exponents = _components(v, is_float)
     template = compiled.code.u_template[records[1]].astype(np.int32)
+    components, exponents = _repeated(compiled, template, components, exponents)
     part = records[0].astype(np.int32)
     return Emission(part, template, records[2].copy(), components, exponents, x)
 
@@ -299,6 +301,25 @@ def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[
     components = np.empty(len(flat), dtype=object)
     components[:] = flat
     return components.reshape(v.shape[:2]), None
+
+
+def _repeated(
+    compiled: Compiled,
+    template: NDArray[np.int32],
+    components: NDArray[Any],
+    exponents: NDArray[np.float64] | None,
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Components that were computed once at every place where they are asked for."""
+    if compiled.repeats is None or compiled.repeats.shape[1] == 1:
+        return components, exponents
+    places = compiled.repeats[template]
+
+    def spread(table: NDArray[Any]) -> NDArray[Any]:
+        found = np.take_along_axis(table, np.maximum(places, 0), axis=1)
+        found[places < 0] = 0
+        return found
+
+    return spread(components), None if exponents is None else spread(exponents)
 
 
 def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emission:

@@ -151,7 +151,7 @@ def _end_of_run(events, i, end, due):
     return j
 
 
-@compiled
+@inlined
 def _add_directly(m, events, i, ts):
     """Add an event alone in its time; when a window of a unit that it made active is due."""
     P, L = m.P, events.by_letter
