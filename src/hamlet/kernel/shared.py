@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.base import FINITE, Emission, EventBatch
 from hamlet.kernel.chains import run_chains
 from hamlet.kernel.layout import (
     C_ATOMS,
@@ -135,7 +135,7 @@ def _run_group(
                 found.window,
                 components,
                 exponents,
-                np.where(np.isfinite(found.extremes), found.extremes, np.nan),
+                _extremes(found.extremes),
             )
         )
         ranges = ranges[np.isin(ranges[:, 0], found.redo)]
@@ -283,12 +283,18 @@ def _emission(
     v: NDArray[Any],
     is_float: bool,
 ) -> Emission:
-    x = np.where(np.isfinite(x), x, np.nan)
+    x = _extremes(x)
     components, exponents = _components(v, is_float)
     template = compiled.code.u_template[records[1]].astype(np.int32)
     components, exponents = _repeated(compiled, template, components, exponents)
     part = records[0].astype(np.int32)
     return Emission(part, template, records[2].copy(), components, exponents, x)
+
+
+def _extremes(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Extremes of a kernel: NaN where there is none, and infinite ones as they were."""
+    found = np.where(np.isinf(x), np.nan, x)
+    return np.where(np.abs(found) == FINITE, np.copysign(np.inf, found), found)
 
 
 def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
