@@ -149,6 +149,8 @@ def compile_encoded(
             spec.kind != "value" and bool((row == 1).all())
             for spec, row in zip(batch.weight_specs, batch.weights, strict=True)
         ],
+        patience=(lambda bundle, code: 1) if options.sharing == "dynamic" else None,
+        distinct=True,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.kernel.bundles import whole_bundles
 from hamlet.kernel.layout import (
     Q_BASE,
     Q_END,
@@ -19,6 +20,7 @@ from hamlet.kernel.layout import (
     Q_ROWS,
     Q_START,
     Q_W,
+    QO_BUNDLE,
     QO_FROM,
     QO_NC,
     QO_TO,
@@ -86,8 +88,11 @@ def quick_ops(code: Code) -> Ints:
     return quick.reshape(-1)
 
 
-def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> Ints:
-    """For each letter the ops, guard ops and accumulators of its atoms, in one flat array."""
+def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> tuple[Ints, list[bool]]:
+    """For each letter the ops, guard ops and accumulators of its atoms, in one flat array.
+
+    Also which bundles are of use: those that some letter is for all units of.
+    """
     ops: list[list[int]] = [[] for _ in letters]
     gops: list[list[int]] = [[] for _ in letters]
     lazy: list[list[int]] = [[] for _ in letters]
@@ -114,7 +119,40 @@ def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> Ints:
         arrays.append(np.cumsum([0, *(len(each) for each in lists)]))
         arrays.append([value for each in lists for value in each])
     only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
-    return _flat([*arrays, direct, only_lazy])
+    rest, whole, is_used = whole_bundles(compiled, ops, direct)
+    full = [each for letter in whole for each in letter]
+    tables = [
+        np.cumsum([0, *(len(each) for each in rest)]),
+        [op for each in rest for op in each],
+        np.cumsum([0, *(len(each) for each in whole)]),
+        [bundle for bundle, _ in full],
+        np.cumsum([0, *(len(some) for _, some in full)])[:-1],
+        [op for _, some in full for op in some],
+    ]
+    return _flat([*arrays, direct, only_lazy, *tables]), is_used
+
+
+def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> dict[str, Ints]:
+    """Bundles that are of use, as the machine has them; the others keep their numbers."""
+    code, bundles = compiled.code, compiled.bundles
+    of_unit = np.full(len(code.u_w), -1, np.int64)
+    rows: list[tuple[int, ...]] = [()] * len(code.u_w)
+    for number, bundle in enumerate(bundles):
+        if is_used[number]:
+            of_unit[list(bundle.units)] = number
+            for unit, some in zip(bundle.units, bundle.rows, strict=True):
+                rows[unit] = some
+    ops = code.o_quick.reshape(-1, _WIDTH).copy()
+    ops[:, QO_BUNDLE] = of_unit[code.o_unit]
+    return {
+        "U_BUNDLE": of_unit,
+        "B_P": np.cumsum([0, *(len(bundle.units) for bundle in bundles)]),
+        "B_UNIT": np.array([u for bundle in bundles for u in bundle.units], np.int64),
+        "B_PATIENCE": np.array(compiled.patience, np.int64),
+        "U_ROWS_P": np.cumsum([0, *map(len, rows)]),
+        "U_ROWS": np.array([row for some in rows for row in some], np.int64),
+        "O_QUICK": ops.reshape(-1),
+    }
 
 
 def _reads_rows_only(code: Code) -> NDArray[np.bool_]:

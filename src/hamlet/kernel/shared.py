@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.base import FINITE, Emission, EventBatch
 from hamlet.kernel.chains import run_chains
 from hamlet.kernel.layout import (
     C_ATOMS,
@@ -23,10 +23,14 @@ from hamlet.kernel.layout import (
     C_GUARD_LOGS,
     C_LOG,
     C_LOGS,
+    C_MERGED,
     C_MOST,
     C_MOST_X,
+    C_SHARED,
     C_SNAPSHOTS,
+    C_SPLIT,
     C_STACK,
+    C_TRACE_ROOM,
     CODE_ARRAYS,
     COUNTS,
     HEADER,
@@ -34,7 +38,8 @@ from hamlet.kernel.layout import (
     STATE_ARRAYS,
 )
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
-from hamlet.kernel.quick import by_letter
+from hamlet.kernel.machine.bundles import FOREVER, TRACED
+from hamlet.kernel.quick import bundle_arrays, by_letter
 from hamlet.kernel.trees import Trees, lay_out_trees
 
 if TYPE_CHECKING:
@@ -57,6 +62,12 @@ class Counters:
     bursts: int = 0
     windows: int = 0
     partitions_redone: int = 0
+    # Of bundles, see machine/bundles.py: events for all units that cost as one, splits and merges
+    shared: int = 0
+    split: int = 0
+    merged: int = 0
+    # Rows of what was decided, where they are asked for
+    trace: list[NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +89,11 @@ class Kept:
         return Kept(empty, np.empty(0, np.int64), room(0, is_float, words), np.empty(0))
 
 
-def run_batch(compiled: Compiled, batch: EventBatch, is_float: bool) -> tuple[Emission, Counters]:
+def run_batch(
+    compiled: Compiled, batch: EventBatch, is_float: bool, trace: bool = False
+) -> tuple[Emission, Counters]:
     """All windows of all partitions of a batch, closed at its end."""
-    counters = Counters()
+    counters = Counters(trace=[] if trace else None)
     emissions = [
         _run_group(compiled, group, batch, is_float, counters) for group in compiled.chains
     ]
@@ -114,6 +127,7 @@ def _run_group(
         found = run_chains(group, batch, ranges, room(0, is_float, words))
         counters.windows += len(found.part)
         components, exponents = _components(found.components, is_float)
+        components, exponents = _repeated(compiled, templates[found.chain], components, exponents)
         parts.append(
             Emission(
                 found.part.astype(np.int32),
@@ -121,7 +135,7 @@ def _run_group(
                 found.window,
                 components,
                 exponents,
-                np.where(np.isfinite(found.extremes), found.extremes, np.nan),
+                _extremes(found.extremes),
             )
         )
         ranges = ranges[np.isin(ranges[:, 0], found.redo)]
@@ -184,7 +198,9 @@ def run_once(
     most_x = int(code.u_nx.max())
     widest = int((code.u_w * code.u_nc).max())
     trees = lay_out_trees(compiled, events)
-    packed, state = _packed(compiled, trees)
+    letter_table, is_used = by_letter(compiled, events.letters)
+    packed, state = _packed(compiled, trees, is_used)
+    state[C_TRACE_ROOM] = 0 if counters.trace is None else 4 * len(code.u_w)
     units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
     logs, guard_logs = len(code.log_unit), _guard_logs(compiled)
     widths = code.u_w[code.log_unit]
@@ -205,6 +221,7 @@ def run_once(
         np.empty(stacks * 16, np.int64),
         np.empty(stacks * 16),
         np.zeros(1, np.int64),
+        np.empty(TRACED * state[C_TRACE_ROOM], np.int64),
     )
     seen = Events(
         events.ts,
@@ -212,7 +229,7 @@ def run_once(
         events.letter,
         _line(events.weights),
         _line(events.extremes),
-        by_letter(compiled, events.letters),
+        letter_table,
     )
     sides = Sides(
         events.letter,
@@ -238,13 +255,18 @@ def run_once(
         out_n,
     )
     known = (kept.ints, kept.numbers, kept.extremes)
-    rows, v, x, redone, after = run(
+    rows, v, x, redone, after, trace = run(
         memory, seen, sides, stored, results, until, ranges, known, redo
     )
     n = int(out_n[0])
     counters.snapshots += int(state[C_SNAPSHOTS])
     counters.bursts += int(state[C_BURSTS])
     counters.windows += n
+    counters.shared += int(state[C_SHARED])
+    counters.split += int(state[C_SPLIT])
+    counters.merged += int(state[C_MERGED])
+    if counters.trace is not None:
+        counters.trace.append(trace.reshape(-1, TRACED).copy())
     rows = rows[: 3 * n].reshape(n, 3).T
     x = x[: n * most_x].reshape(n, most_x)
     v = v[: n * most].reshape((n, most) if words == 1 else (n, most, words))
@@ -261,11 +283,18 @@ def _emission(
     v: NDArray[Any],
     is_float: bool,
 ) -> Emission:
-    x = np.where(np.isfinite(x), x, np.nan)
+    x = _extremes(x)
     components, exponents = _components(v, is_float)
     template = compiled.code.u_template[records[1]].astype(np.int32)
+    components, exponents = _repeated(compiled, template, components, exponents)
     part = records[0].astype(np.int32)
     return Emission(part, template, records[2].copy(), components, exponents, x)
+
+
+def _extremes(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Extremes of a kernel: NaN where there is none, and infinite ones as they were."""
+    found = np.where(np.isinf(x), np.nan, x)
+    return np.where(np.abs(found) == FINITE, np.copysign(np.inf, found), found)
 
 
 def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
@@ -278,6 +307,25 @@ def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[
     components = np.empty(len(flat), dtype=object)
     components[:] = flat
     return components.reshape(v.shape[:2]), None
+
+
+def _repeated(
+    compiled: Compiled,
+    template: NDArray[np.int32],
+    components: NDArray[Any],
+    exponents: NDArray[np.float64] | None,
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Components that were computed once at every place where they are asked for."""
+    if compiled.repeats is None or compiled.repeats.shape[1] == 1:
+        return components, exponents
+    places = compiled.repeats[template]
+
+    def spread(table: NDArray[Any]) -> NDArray[Any]:
+        found = np.take_along_axis(table, np.maximum(places, 0), axis=1)
+        found[places < 0] = 0
+        return found
+
+    return spread(components), None if exponents is None else spread(exponents)
 
 
 def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emission:
@@ -359,7 +407,9 @@ def _guard_logs(compiled: Compiled) -> int:
     return int(compiled.code.gs_log.max(initial=-1)) + 1
 
 
-def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _packed(
+    compiled: Compiled, trees: Trees, is_used: list[bool]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Code in one array, state in another."""
     code = compiled.code
     units, lazies, logs = len(code.u_w), len(code.z_atom), len(code.log_unit)
@@ -368,6 +418,7 @@ def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArra
     arrays = {name.upper(): array for name, array in code._asdict().items()}
     arrays["LOG_VBASE"] = np.cumsum([0, *width])[:-1]
     arrays["LOG_XBASE"] = np.cumsum([0, *width_x])[:-1]
+    arrays |= bundle_arrays(compiled, is_used)
     arrays |= {"T_VBASE": trees.vbase, "T_XBASE": trees.xbase, "T_BITS": trees.bits}
     sizes = dict.fromkeys(STATE_ARRAYS, units)
     sizes |= {"S_T_BITS": 2 * len(code.t_unit)}
@@ -376,6 +427,8 @@ def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArra
     sizes |= {"S_G_DONE": len(code.g_unit), "S_G_DONE_T": len(code.g_unit)}
     sizes |= {"S_LOG_HEAD": logs, "S_LOG_LEN": logs, "S_GLOG_LEN": _guard_logs(compiled)}
     sizes |= {"S_STACK_LEN": int(code.zx_p[-1])}
+    bundles = len(compiled.bundles)
+    sizes |= dict.fromkeys(("S_B_MODE", "S_B_LIVE", "S_B_RUN", "S_B_PARTIAL"), bundles)
     offsets = COUNTS + np.cumsum([0, *sizes.values()])
     scalars = {
         "N_UNITS": units,
@@ -383,9 +436,14 @@ def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArra
         "N_SUMS": compiled.sums,
         "T_BASE": compiled.values,
         "HAS_ALWAYS": int(code.u_always.any()),
+        "N_B": bundles,
     }
     chosen = [arrays[name] for name in CODE_ARRAYS]
     starts = HEADER + np.cumsum([0, *(len(array) for array in chosen)])[:-1]
     header = [np.array([scalars[name] for name in SCALARS]), starts, offsets[:-1]]
     packed = np.concatenate([*header, *chosen]).astype(np.int64)
-    return packed, np.zeros(int(offsets[-1]), np.int64)
+    state = np.zeros(int(offsets[-1]), np.int64)
+    # Before anything is known of the stream, queries are taken to behave alike.
+    runs = int(offsets[list(sizes).index("S_B_RUN")])
+    state[runs : runs + bundles] = [p % FOREVER for p in compiled.patience]
+    return packed, state

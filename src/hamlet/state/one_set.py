@@ -338,6 +338,9 @@ class SetState:
                 share=self.options.sharing != "never",
                 only=only,
                 ones=ones,
+                patience=(lambda bundle, code: 1) if self.options.sharing == "dynamic" else None,
+                # Which components are equal depends on the events: not where they are kept.
+                distinct=only != self._row_units,
             )
         return self._compiled[needed]
 

@@ -30,6 +30,7 @@ from hamlet.kernel.layout import (
     U_NROWS,
     U_W,
 )
+from hamlet.kernel.machine.bundles import take_up
 from hamlet.kernel.machine.lazy import stamp
 from hamlet.kernel.machine.memory import compiled, entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
@@ -118,3 +119,4 @@ def load(m, kept):
         S[P[S_ACTIVE] + k] = u
         S[P[S_SEEN] + u] = -1
         stamp(m, u)
+        take_up(P, S, u)

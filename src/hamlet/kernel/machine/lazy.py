@@ -56,6 +56,7 @@ from hamlet.kernel.layout import (
     ZX_ATTRIBUTE,
     ZX_P,
 )
+from hamlet.kernel.machine.bundles import begin_bundles
 from hamlet.kernel.machine.memory import compiled, entries, shape
 
 _POWERS = 2.0 ** np.arange(201)
@@ -69,6 +70,7 @@ def begin(m):
     P, S = m.P, m.S
     S[C_ACTIVE] = 0
     S[C_STEPS] = 0
+    begin_bundles(P, S)
     for z in range(P[N_Z]):
         S[P[S_Z_N] + z] = 0
         S[P[S_Z_EVENTS] + z] = 0

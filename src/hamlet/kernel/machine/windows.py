@@ -13,6 +13,8 @@ import numpy as np
 
 from hamlet.kernel import numbers
 from hamlet.kernel.layout import (
+    B_P,
+    B_UNIT,
     C_ACTIVE,
     C_MOST,
     C_MOST_X,
@@ -49,11 +51,12 @@ from hamlet.kernel.layout import (
     U_XSBASE,
     X_SIGN,
 )
+from hamlet.kernel.machine.bundles import come_in, split_all, stands_for, take_out
 from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
 from hamlet.kernel.machine.guards import begin_guards
 from hamlet.kernel.machine.lazy import stamp, sync, sync_window
 from hamlet.kernel.machine.memory import FAR, compiled, entries, inlined, shape
-from hamlet.kernel.machine.rows import Row, add_row, empty_row, one_window, row_of
+from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
 from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees
 from hamlet.kernel.machine.values import log_entry, logged
 
@@ -106,6 +109,7 @@ def activate(m, u, ts):
     S[P[S_ACTIVE] + S[C_ACTIVE]] = u
     S[C_ACTIVE] += 1
     stamp(m, u)
+    come_in(P, S, u)
 
 
 @inlined
@@ -116,16 +120,6 @@ def _set_start(m, at, slot, windows, w, nc):
         slot += 1
         if slot == w:
             slot = 0
-
-
-@compiled
-def _deactivate(P, S, u):
-    """Take a unit off the list of active ones; the last takes its place."""
-    last = S[P[S_ACTIVE] + S[C_ACTIVE] - 1]
-    S[P[S_ACTIVE] + S[P[S_WHERE] + u]] = last
-    S[P[S_WHERE] + last] = S[P[S_WHERE] + u]
-    S[P[S_WHERE] + u] = -1
-    S[C_ACTIVE] -= 1
 
 
 @compiled
@@ -199,7 +193,7 @@ def roll(m, sides, stored, records, part, u, ts):
             _fill_slot(m, u, window % w, True)
     _set_open(P, S, u, lo, hi, _slot(slot, lo - first, w))
     if S[P[S_TOUCHED] + u] < lo and P[P[U_ALWAYS] + u] == 0:
-        _deactivate(P, S, u)
+        take_out(P, S, u)
 
 
 @inlined
@@ -215,6 +209,9 @@ def _close_quickly(m, records, part, u, window, at):
     for k in range(record * m.S[C_MOST_X], (record + 1) * m.S[C_MOST_X]):
         records.x[k] = np.inf
     _note(records, part, u, window)
+    b = stands_for(m.P, m.S, u)
+    if b >= 0:
+        _repeat(m, records, part, b, window)
 
 
 @inlined
@@ -223,6 +220,18 @@ def _note(records, part, u, window):
     record = 3 * records.n[0]
     records.rows[record], records.rows[record + 1], records.rows[record + 2] = part, u, window
     records.n[0] += 1
+
+
+@compiled
+def _repeat(m, records, part, b, window):
+    """Write the last record for the other units of a merged bundle, too."""
+    P, most, most_x = m.P, m.S[C_MOST], m.S[C_MOST_X]
+    last = records.n[0] - 1
+    source = Row(records.v, records.x, last * most, last * most_x, most, most_x)
+    for k in range(P[P[B_P] + b] + 1, P[P[B_P] + b + 1]):
+        n = records.n[0]
+        copy_row(Row(records.v, records.x, n * most, n * most_x, most, most_x), source)
+        _note(records, part, P[P[B_UNIT] + k], window)
 
 
 @inlined
@@ -252,6 +261,7 @@ def roll_all(m, sides, stored, records, part, ts):
 def sync_all(m):
     """Bring all active units up to date, with numbers that can be trusted."""
     P, S = m.P, m.S
+    split_all(m)
     for k in range(S[C_ACTIVE]):
         u = S[P[S_ACTIVE] + k]
         sync(m, u)
@@ -300,6 +310,9 @@ def _close(m, sides, stored, records, part, u, window):
     for e in range(nx):
         total.x[total.at_x + e] *= P[P[X_SIGN] + P[P[U_XSBASE] + u] + e]
     _note(records, part, u, window)
+    b = stands_for(P, m.S, u)
+    if b >= 0:
+        _repeat(m, records, part, b, window)
 
 
 @compiled

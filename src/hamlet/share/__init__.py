@@ -1,0 +1,1 @@
+"""CHOICE: which queries share which burst; results never depend on it, only how fast they come."""
