@@ -27,7 +27,7 @@ from hamlet.kernel.shared import are_of_one_size, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan, plan_alone
 from hamlet.results import Results
-from hamlet.share.bundles import bundle_patience, set_trace, static_patience
+from hamlet.share.bundles import bundle_patience, bundle_reports, set_trace, static_patience
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.policy import POLICIES, Policy
 from hamlet.share.trace import trace_schema
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet
     from hamlet.results import Times
+    from hamlet.share.bundles import BundleReport
 
     # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
     Progress = Callable[[str, float], None]
@@ -88,6 +89,7 @@ def run_workload(
     times: Times = "seconds" if table.time_is_number else "timestamps"
     answers: list[Answer] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
+    bundles: list[BundleReport] = []
     shared_plan = plan_alone(plan) if options.sharing == "never" else plan
     count = len(shared_plan.sets)
     for number, sharable in enumerate(shared_plan.sets):
@@ -99,6 +101,8 @@ def run_workload(
         answers += ran.answers
         if ran.trace is not None:
             traces.append(_trace_of(ran, ran.trace, number + 1, times, options))
+            is_float = options.numbers == "float"
+            bundles += bundle_reports(ran.compiled, shared_plan, ran.program, is_float, number + 1)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
@@ -108,6 +112,7 @@ def run_workload(
         results = Results(queries, answers, times=times, statistics=statistics)
         if options.trace:
             results.trace = pa.concat_tables(traces).unify_dictionaries()
+            results.bundles = tuple(bundles)
         return results
 
 

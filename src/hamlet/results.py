@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.finish import Answer
     from hamlet.plan.query import Query
+    from hamlet.share.bundles import BundleReport
 
 Times = Literal["timestamps", "seconds"]
 
@@ -60,6 +61,7 @@ class Results:
         statistics: What the run did.
         trace: What was decided about sharing, an Arrow table, if the run was asked to keep it; its
             columns are told by `hamlet.share.trace.trace_schema`.
+        bundles: With a trace, the queries that could be one while they behave alike.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Results:
         self.table: Any = pa.concat_tables([_schema(times).empty_table(), *pieces])
         self.statistics = RunStatistics() if statistics is None else statistics
         self.trace: Any = None
+        self.bundles: tuple[BundleReport, ...] = ()
 
     @property
     def queries(self) -> tuple[str, ...]:

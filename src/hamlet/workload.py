@@ -180,6 +180,30 @@ class Workload:
             results.write_trace(path)
         return results
 
+    def analyze(
+        self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any
+    ) -> str:
+        """Run the workload, and show what was decided about sharing and why.
+
+        Args:
+            events: What `run` takes.
+            format: "text" or "json".
+            sharing: The policy to look at.
+            **options: Any other option of `run`.
+
+        Raises:
+            PlanError: There is no such format.
+        """
+        from hamlet.explain.analysis import analysis, analysis_text
+
+        if format not in ("text", "json"):
+            raise PlanError("format", format, "What a run decided is shown as text or json.")
+        results = self.run(events, sharing=sharing, **{"trace": True, **options})
+        found = analysis(self.plan, self.name, sharing, results)
+        if format == "text":
+            return analysis_text(found)
+        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
     def __repr__(self) -> str:
         return f"<Workload: {summary(self.plan)}>"
 

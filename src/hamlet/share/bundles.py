@@ -6,7 +6,7 @@ its batch, and nothing is decided here.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,11 +36,31 @@ if TYPE_CHECKING:
     from hamlet.kernel.bundles import Bundle
     from hamlet.kernel.code import Code, Compiled
     from hamlet.plan.program import Program
+    from hamlet.plan.workload import WorkloadPlan
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
 _STAYS_SPLIT, _IS_SPLIT = 1, 3
+
+
+@dataclass(frozen=True, slots=True)
+class BundleReport:
+    """A bundle of a run: queries that are one while they behave alike.
+
+    Attributes:
+        sharable_set: The number of the set, from 1.
+        type: The type E of the loop that they share.
+        queries: Their names.
+        size: How large they are.
+        patience: How many events for all must come in a row before they are merged.
+    """
+
+    sharable_set: int
+    type: str
+    queries: tuple[str, ...]
+    size: BundleSize
+    patience: int
 
 
 def bundle_size(bundle: Bundle, code: Code, is_float: bool) -> BundleSize:
@@ -109,7 +129,27 @@ def _is_tied(batch: EventBatch) -> Flags:
     return is_tied
 
 
-# Traces
+# Reports and traces
+
+
+def bundle_reports(
+    compiled: Compiled, plan: WorkloadPlan, program: Program, is_float: bool, sharable_set: int
+) -> list[BundleReport]:
+    """The bundles of a set, with the names of their queries."""
+    code, names = compiled.code, [plan.queries[number].query.name for number in program.queries]
+    found = []
+    for bundle, patience in zip(compiled.bundles, compiled.patience, strict=True):
+        templates = code.u_template[list(bundle.units)]
+        queries = dict.fromkeys(names[query] for query in program.template_query[templates])
+        size = bundle_size(bundle, code, is_float)
+        name = _type_of(bundle, code, program)
+        found.append(BundleReport(sharable_set, name, tuple(queries), size, patience))
+    return found
+
+
+def _type_of(bundle: Bundle, code: Code, program: Program) -> str:
+    """The type of the loop that a bundle shares."""
+    return str(program.alphabet.atoms[code.z_atom[code.u_lazy[bundle.units[0]]]].type)
 
 
 def set_trace(
@@ -128,12 +168,9 @@ def set_trace(
 
     Partitions that were run again with wider numbers are in several; the last one counts.
     """
-    atoms, code = program.alphabet.atoms, compiled.code
+    code = compiled.code
     traced = [
-        Traced(
-            atoms[code.z_atom[code.u_lazy[bundle.units[0]]]].type,
-            bundle_size(bundle, code, is_float),
-        )
+        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, is_float))
         for bundle in compiled.bundles
     ]
     pieces = [trace_schema(times).empty_table()]

@@ -28,7 +28,7 @@ Policy = Literal["dynamic", "always", "never", "static"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
 Decided = Literal["share", "split", "merge"]
-EdgeKind = Literal["plain", "chain", "tree", "log"]
+EdgeKind = Literal["plain", "own", "chain", "tree", "log"]
 
 # The patience of a bundle that is merged whenever possible.
 AT_ONCE = 0
@@ -162,7 +162,8 @@ class PlanTimeChoice:
 
 
 _OF_EDGES: dict[EdgeKind, PlanTimeChoice] = {
-    "plain": PlanTimeChoice(True, "a burst is one map for all queries, which always pays"),
+    "plain": PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
+    "own": PlanTimeChoice(False, "totals of each query are read or added to at each event"),
     "chain": PlanTimeChoice(True, "chains are worked out once for all queries, which always pays"),
     "tree": PlanTimeChoice(False, "each query has a tree of its own sums"),
     "log": PlanTimeChoice(False, "each query has a list of its own events"),

@@ -158,6 +158,7 @@ def test_without_a_benefit_the_paper_does_not_share():
     ("edge", "dynamic", "always", "never", "static"),
     [
         ("plain", True, True, False, True),
+        ("own", False, False, False, False),
         ("chain", True, True, False, True),
         ("tree", False, False, False, False),
         ("log", False, False, False, False),
