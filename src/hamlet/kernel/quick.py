@@ -93,6 +93,48 @@ def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> tuple[Ints, lis
 
     Also which bundles are of use: those that some letter is for all units of.
     """
+    ops, gops, lazy, direct = _of_letters(compiled, letters)
+    arrays: list[Any] = []
+    for lists in (ops, gops, lazy):
+        arrays.append(np.cumsum([0, *(len(each) for each in lists)]))
+        arrays.append([value for each in lists for value in each])
+    only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
+    rest, whole, is_used = whole_bundles(compiled, ops, direct)
+    full = [each for letter in whole for each in letter]
+    tables = [
+        np.cumsum([0, *(len(each) for each in rest)]),
+        [op for each in rest for op in each],
+        np.cumsum([0, *(len(each) for each in whole)]),
+        [bundle for bundle, _ in full],
+        np.cumsum([0, *(len(some) for _, some in full)])[:-1],
+        [op for _, some in full for op in some],
+    ]
+    return _flat([*arrays, direct, only_lazy, *tables]), is_used
+
+
+def bundle_letters(
+    compiled: Compiled, letters: NDArray[np.uint8]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """[letters, bundles]: for which bundles an event alone in its time is for all, and for any.
+
+    Bundles that no letter is for all units of are of no use to the machine: neither is told.
+    """
+    ops, _, _, direct = _of_letters(compiled, letters)
+    _, whole, is_used = whole_bundles(compiled, ops, direct)
+    for_all = np.zeros((len(letters), len(compiled.bundles)), np.bool_)
+    for_any = np.zeros_like(for_all)
+    of_unit = {u: b for b, each in enumerate(compiled.bundles) for u in each.units if is_used[b]}
+    units = compiled.code.o_unit.tolist()
+    for letter, some in enumerate(ops):
+        for_all[letter, [b for b, _ in whole[letter]]] = True
+        for_any[letter, [of_unit[units[op]] for op in some if units[op] in of_unit]] = True
+    return for_all, for_any
+
+
+def _of_letters(
+    compiled: Compiled, letters: NDArray[np.uint8]
+) -> tuple[list[list[int]], list[list[int]], list[list[int]], list[int]]:
+    """For each letter its ops, guard ops and accumulators, and whether ops can be run directly."""
     ops: list[list[int]] = [[] for _ in letters]
     gops: list[list[int]] = [[] for _ in letters]
     lazy: list[list[int]] = [[] for _ in letters]
@@ -114,22 +156,7 @@ def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> tuple[Ints, lis
         )
         for some, guards in zip(ops, gops, strict=True)
     ]
-    arrays: list[Any] = []
-    for lists in (ops, gops, lazy):
-        arrays.append(np.cumsum([0, *(len(each) for each in lists)]))
-        arrays.append([value for each in lists for value in each])
-    only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
-    rest, whole, is_used = whole_bundles(compiled, ops, direct)
-    full = [each for letter in whole for each in letter]
-    tables = [
-        np.cumsum([0, *(len(each) for each in rest)]),
-        [op for each in rest for op in each],
-        np.cumsum([0, *(len(each) for each in whole)]),
-        [bundle for bundle, _ in full],
-        np.cumsum([0, *(len(some) for _, some in full)])[:-1],
-        [op for _, some in full for op in some],
-    ]
-    return _flat([*arrays, direct, only_lazy, *tables]), is_used
+    return ops, gops, lazy, direct
 
 
 def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> dict[str, Ints]:

@@ -10,7 +10,9 @@ common. Inside such a class (Section "Choice of Query Set" of the paper):
 That is m + 2 costs for m queries that introduce snapshots, instead of one for every partition of
 the class.
 
-**Our kernels.** Costs of queries are independent, so the choice is optimal, always.
+**Our kernels.** A class is a bundle, whose queries have one size. What a set of them costs is
+linear in their number, so all of them or none is best, and the choice is optimal, always: whatever
+bundles do in one burst, each is decided by itself.
 
 **The paper's model.** Write gain(q, S) for what sharing saves for q in a set S, with s_c and s_p
 growing by what each member introduces. It never rises when S grows. Of the theorems follows:
@@ -75,10 +77,12 @@ class SharePlan:
 def choose(members: Iterable[Member], model: CostModel) -> SharePlan:
     """The plan for a burst: one shared set, or none, in each class of queries that behave alike.
 
-    >>> from hamlet.share.cost import KernelModel, Member
-    >>> touched_often, touched_once = Member(3, snapshots=1.0), Member(2, snapshots=0.1)
-    >>> print(choose([Member(1), touched_once, touched_often], KernelModel(b=10)))
-    (1 2)(3)
+    >>> from hamlet.share.cost import BundleModel, BundleSize, Member
+    >>> members = [Member(1, behaviour="a"), Member(2, behaviour="a"), Member(3, behaviour="b"),
+    ...            Member(4, behaviour="b")]
+    >>> sizes = {"a": BundleSize(2, windows=12), "b": BundleSize(2, windows=12)}
+    >>> print(choose(members, BundleModel(sizes, runs={"a": 10, "b": 1})))
+    (1 2)(3)(4)
     """
     sets: list[tuple[int, ...]] = []
     alone: list[int] = []

@@ -4,7 +4,7 @@ The shipped values are round figures for a present-day core. Only their ratios d
 they need not be exact; who wants them exact measures them and keeps them in a JSON file, which is
 looked for under the path in `HAMLET_COEFFICIENTS`, then in the user's folder for settings:
 
-    {"double": {"event": 1.4, "snapshot_fixed": 27.0}, "wide": {"alone_window": 3.1}}
+    {"double": {"event": 1.4, "touch_fixed": 27.0}, "wide": {"touch_window": 6.1}}
 
 What such a file leaves out keeps its shipped value.
 """
@@ -38,47 +38,44 @@ class Coefficients:
 
     Attributes:
         event: Taking an event into the accumulator of its burst.
-        snapshot_fixed: Bringing a query up to date with the bursts it missed, whatever its size.
-        snapshot_window: The same, for each of its open windows.
-        snapshot_word: The same, for each open window and word of a number.
-        alone_fixed: Applying one burst to one query at once, whatever its size.
-        alone_window: The same, for each of its open windows.
-        alone_word: The same, for each open window and word of a number.
+        touch_fixed: Touching a query: bringing it up to date with the burst before an entry, and
+            adding the entry, whatever its size.
+        touch_window: The same, for each number of a row: an aggregate in one open window.
+        touch_word: The same, for each number and word of it.
+        copy_fixed: Giving a query of a split bundle its own state, whatever its size.
+        copy_cell: The same, for each number of all rows.
+        copy_word: The same, for each number and word of it.
         tree_step: One level of the tree that a chain of edges looks predecessors up in.
         entry: Adding up, for one query, the chains that begin after one of its entries.
 
-    >>> c = Coefficients(event=1.5, snapshot_fixed=30, snapshot_window=1.5, alone_fixed=12,
-    ...                  alone_window=1, tree_step=3, entry=4)
-    >>> c.snapshot_ns(12), c.alone_ns(12), c.patience(12)
-    (48.0, 24.0, 2.0)
+    >>> c = Coefficients(event=1.5, touch_fixed=26, touch_window=1.5, copy_fixed=20, copy_cell=2,
+    ...                  tree_step=3, entry=4)
+    >>> c.touch_ns(12), c.copy_ns(2 * 12)
+    (44.0, 68.0)
     """
 
     event: float
-    snapshot_fixed: float
-    snapshot_window: float
-    alone_fixed: float
-    alone_window: float
+    touch_fixed: float
+    touch_window: float
+    copy_fixed: float
+    copy_cell: float
     tree_step: float
     entry: float
-    snapshot_word: float = 0.0
-    alone_word: float = 0.0
+    touch_word: float = 0.0
+    copy_word: float = 0.0
 
-    def snapshot_ns(self, windows: float, words: float = 1) -> float:
-        """The cost of bringing a query up to date in all its open windows."""
-        return self.snapshot_fixed + (self.snapshot_window + self.snapshot_word * words) * windows
+    def touch_ns(self, numbers: float, words: float = 1) -> float:
+        """What a touch of a query costs that has so many numbers in a row."""
+        return self.touch_fixed + (self.touch_window + self.touch_word * words) * numbers
 
-    def alone_ns(self, windows: float, words: float = 1) -> float:
-        """The cost of applying one burst to one query alone, in all its open windows."""
-        return self.alone_fixed + (self.alone_window + self.alone_word * words) * windows
-
-    def patience(self, windows: float, words: float = 1) -> float:
-        """How many bursts must come for each snapshot for sharing to pay."""
-        return self.snapshot_ns(windows, words) / self.alone_ns(windows, words)
+    def copy_ns(self, cells: float, words: float = 1) -> float:
+        """What it costs to give a query its own state, of so many numbers in all rows."""
+        return self.copy_fixed + (self.copy_cell + self.copy_word * words) * cells
 
 
 FIELDS = tuple(field.name for field in fields(Coefficients))
-# Patience divides by what a burst costs alone, so that may not be nothing.
-_POSITIVE = ("alone_fixed",)
+# Patience divides by what a touch costs, so that may not be nothing.
+_POSITIVE = ("touch_fixed",)
 _MOST = 1e9
 
 
@@ -101,42 +98,28 @@ class CoefficientTable:
 # integers of many words pay for each word, and for taking carries along.
 _DOUBLE = Coefficients(
     event=1.5,
-    snapshot_fixed=30.0,
-    snapshot_window=1.5,
-    alone_fixed=12.0,
-    alone_window=1.0,
+    touch_fixed=26.0,
+    touch_window=1.5,
+    copy_fixed=20.0,
+    copy_cell=2.0,
     tree_step=3.0,
     entry=4.0,
 )
 DEFAULTS = CoefficientTable(
     double=_DOUBLE,
-    wide=replace(
-        _DOUBLE, event=2.0, snapshot_window=6.0, alone_window=4.0, tree_step=9.0, entry=8.0
-    ),
+    wide=replace(_DOUBLE, event=2.0, touch_window=7.0, tree_step=9.0, entry=8.0),
     int64=_DOUBLE,
     words=replace(
         _DOUBLE,
         event=2.0,
-        snapshot_fixed=40.0,
-        snapshot_window=8.0,
-        snapshot_word=1.5,
-        alone_fixed=20.0,
-        alone_window=6.0,
-        alone_word=1.0,
+        touch_fixed=36.0,
+        touch_window=8.0,
+        touch_word=1.5,
+        copy_word=0.5,
         tree_step=12.0,
         entry=12.0,
     ),
 )
-
-
-def patience(
-    kind: NumberKind, windows: float, words: float = 1, table: CoefficientTable = DEFAULTS
-) -> float:
-    """How many bursts must come for each time a query is touched for sharing to pay.
-
-    A query that is touched more often than that is better off with each burst at once, alone.
-    """
-    return table.of(kind).patience(windows, words)
 
 
 # Files

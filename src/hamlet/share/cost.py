@@ -6,29 +6,40 @@ new snapshot has to be worked out for all k queries from g events of t types. So
 quadratic in events, and whether to share depends on everything at once.
 
 Our type-grained kernel is linear, and in nanoseconds. A burst of E+ is one linear map for every
-query and window; taking b events into its accumulator costs b steps whatever k is. Only a query
-that was touched since the last burst, by an entry or a guard of its own, has a snapshot to pay
-for: the next touch must first bring it up to date. Or the burst is applied to it at once, alone,
-and nothing is due later. There is no n, no g and no k in that choice, so each query's is its own.
+query and window: taking b events into its accumulator costs b steps whatever k is, and a query is
+brought up to date when it is touched, which costs no more than applying the burst to it at once.
+So bursts are shared always, and what is left to choose is whose snapshots are one. Queries that
+behave alike make a bundle: merged, a touch by an event that is for all k of them costs one touch
+instead of k; but an event that is for some only splits the bundle, and each gets its own state.
+With F events for all between two events for some:
+
+    merged   F touch(w) + k copy(rows w)
+    split    F k touch(w)
+
+so merging pays from F > k copy(rows w) / ((k - 1) touch(w)) on.
 
 Name here    in the paper
 BurstStatistics.b, n, g, k, s_c, s_p    the same
 types        t in the plain form (types per query), p in the other (predecessor types per type)
 snapshots    what a query adds to s_c and s_p
+BundleSize.queries    k; a merged bundle has one snapshot, a split one k
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, log2
+from math import floor, log2
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from hamlet.share.coefficients import DEFAULTS, Coefficients
+from hamlet.share.coefficients import DEFAULTS, Coefficients, NumberKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
 Form = Literal["plain", "log2"]
+
+# The patience of a bundle that is never merged: longer than any run of events.
+FOREVER = 1 << 40
 
 
 # The paper's model
@@ -111,20 +122,56 @@ def benefit(s: BurstStatistics, form: Form = "plain") -> float:
 # Our model
 
 
-def shared_ns(c: Coefficients, windows: float, bursts_per_touch: float, words: float = 1) -> float:
-    """What a query costs for each burst while it shares: its snapshot, spread over the bursts.
+@dataclass(frozen=True, slots=True)
+class BundleSize:
+    """Queries that behave alike: how many they are, and the size of each.
 
-    A query that is never touched (infinitely many bursts for each touch) costs nothing.
-
-    >>> shared_ns(DEFAULTS.double, windows=12, bursts_per_touch=inf)
-    0.0
+    Attributes:
+        queries: k.
+        windows: Windows of a query that are open at once, w.
+        rows: Running totals of a query, one for each state.
+        aggregates: Numbers in each window of a row.
+        kind: The kind of numbers.
+        words: Words of a number, where numbers have several.
     """
-    return 0.0 if bursts_per_touch == inf else c.snapshot_ns(windows, words) / bursts_per_touch
+
+    queries: int
+    windows: int
+    rows: int = 2
+    aggregates: int = 1
+    kind: NumberKind = "double"
+    words: int = 1
+
+    def touch_ns(self, c: Coefficients) -> float:
+        """What a touch of one query costs."""
+        return c.touch_ns(self.windows * self.aggregates, self.words)
+
+    def split_ns(self, c: Coefficients) -> float:
+        """What it costs to give each query its own state."""
+        cells = self.rows * self.windows * self.aggregates
+        return self.queries * c.copy_ns(cells, self.words)
 
 
-def alone_ns(c: Coefficients, windows: float, words: float = 1) -> float:
-    """What a query costs for each burst that is applied to it alone."""
-    return c.alone_ns(windows, words)
+def merged_ns(c: Coefficients, size: BundleSize, run: float) -> float:
+    """What a run of events for all costs a bundle that is merged, and split at its end."""
+    return run * size.touch_ns(c) + size.split_ns(c)
+
+
+def apart_ns(c: Coefficients, size: BundleSize, run: float) -> float:
+    """What a run of events for all costs a bundle that is split, and stays so."""
+    return run * size.queries * size.touch_ns(c)
+
+
+def patience(c: Coefficients, size: BundleSize) -> int:
+    """The least number of events for all, between two events for some, for which merging pays.
+
+    >>> patience(DEFAULTS.double, BundleSize(queries=2, windows=12))
+    4
+    >>> patience(DEFAULTS.double, BundleSize(queries=50, windows=12))
+    2
+    """
+    saved = (size.queries - 1) * size.touch_ns(c)
+    return floor(min(size.split_ns(c) / saved, FOREVER - 1)) + 1
 
 
 def chain_shared_ns(c: Coefficients, b: float, n: float, entries: float) -> float:
@@ -150,20 +197,16 @@ class Member:
 
     Attributes:
         query: Its number.
-        snapshots: How many snapshots fewer there would be without it. In the paper's model those
-            that its predicates introduce into this burst; in ours the chance that a snapshot is
-            due: 1 / (bursts per touch), 0 where it was not touched.
-        windows: Its windows that are open at once.
-        words: Words of a number, where numbers have several.
+        snapshots: How many snapshots its predicates introduce into this burst, in the paper's
+            model.
         entries: Events that enter its chains in this burst.
-        behaviour: Queries share a graphlet only where this is equal: the same E with the same
-            conditions on its events and edges.
+        behaviour: Queries have a graphlet, or a snapshot, in common only where this is equal. In
+            the paper: the same E with the same conditions on its events and edges. In a bundle:
+            the same windows, aggregates and states too.
     """
 
     query: int
     snapshots: float = 0
-    windows: float = 1
-    words: float = 1
     entries: float = 0
     behaviour: Hashable = None
 
@@ -208,31 +251,39 @@ class PaperModel:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelModel:
-    """Our cost of a plan for one burst of b events without edge predicates, in nanoseconds."""
+class BundleModel:
+    """Our cost of a plan for a run of events for all, in nanoseconds.
 
-    b: float
+    Events of bursts are left out: they cost the same under every plan.
+
+    Attributes:
+        bundles: For each behaviour the size of a query that has it; how many they are is told by
+            the plan.
+        runs: For each behaviour the events for all of its queries until the next for some.
+    """
+
+    bundles: Mapping[Hashable, BundleSize]
+    runs: Mapping[Hashable, float]
     coefficients: Coefficients = DEFAULTS.double
 
     def cost(self, sets: Sequence[Sequence[Member]], alone: Sequence[Member]) -> float:
-        """What the burst costs if each set shares a graphlet and all others have their own.
-
-        Every set has an accumulator. One is kept even where nobody shares: what is applied to a
-        query alone comes from it.
-        """
-        events = self.b * self.coefficients.event * max(1, len(sets))
-        due = sum(self._snapshot(member) for members in sets for member in members)
-        return events + due + sum(self._alone(member) for member in alone)
+        """What the run costs if each set is merged and all others have snapshots of their own."""
+        return sum(self._merged(s[0], len(s)) for s in sets) + sum(map(self._alone, alone))
 
     def gain(self, member: Member, queries: int, snapshots: float) -> float:
-        """What sharing saves for one query; the others make no difference to it."""
-        return self._alone(member) - self._snapshot(member)
+        """What being merged saves for one of so many queries."""
+        without = self._merged(member, queries - 1) + self._alone(member)
+        return without - self._merged(member, queries)
 
-    def _snapshot(self, member: Member) -> float:
-        return member.snapshots * self.coefficients.snapshot_ns(member.windows, member.words)
+    def _merged(self, member: Member, queries: int) -> float:
+        size = replace(self.bundles[member.behaviour], queries=queries)
+        if queries < 2:  # whoever is the only one is never split
+            return queries * self._alone(member)
+        return merged_ns(self.coefficients, size, self.runs[member.behaviour])
 
     def _alone(self, member: Member) -> float:
-        return self.coefficients.alone_ns(member.windows, member.words)
+        touch = self.bundles[member.behaviour].touch_ns(self.coefficients)
+        return self.runs[member.behaviour] * touch
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A trace of decisions: one row for each burst, what was decided and what either way costs.
+"""A trace of decisions: one row for each event that touches a bundle, and what either way costs.
 
 A kernel hands over plain integers; here they become an Arrow table that can be read by itself, and
 a summary of it. Costs are worked out here and not in the kernel: they are our model's, for showing
@@ -7,8 +7,8 @@ why, with the coefficients the run had.
 Name here               in the paper
 burst                   b
 queries                 k
-snapshots_created       s_c, those of touched queries that share
-snapshots_propagated    s_p: a burst is one map, so 1 where anybody shares and 0 where nobody does
+snapshots_created       s_c: one of a merged bundle, one for each query of a split one
+snapshots_propagated    s_p: a burst is one map, so always 1
 """
 
 from __future__ import annotations
@@ -19,59 +19,56 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
+from hamlet.errors import counted
+from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from hamlet.share.cost import BundleSize
+
     Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 Times = Literal["timestamps", "seconds"]
 
 # The columns of what a kernel hands over.
-PARTITION, TIME, ACCUMULATOR, BURST, QUERIES, TOUCHED, SPLIT, MERGED = range(8)
+PARTITION, TIME, BUNDLE, BURST, QUERIES, BEFORE, AFTER, DECISION = range(8)
 RAW_COLUMNS = 8
 
-DECIDED = ("share", "split", "merge", "mixed")
-_SHARE, _SPLIT, _MERGE, _MIXED = range(4)
+DECIDED = ("share", "alone", "merge", "split")
+_SHARE, _ALONE, _MERGE, _SPLIT = range(4)
 _NAMES = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulator:
-    """What bursts of one shared E+ are kept in: the type, and the size of a query that shares it.
-
-    `windows` and `words` are averages where its queries differ.
-    """
+class Traced:
+    """A bundle that is traced: the type E of the loop that its queries share, and their size."""
 
     type: str
-    windows: float
-    kind: NumberKind = "double"
-    words: float = 1
+    size: BundleSize
 
 
 def trace_schema(times: Times = "timestamps") -> Any:
     """The columns of a trace.
 
-    set                   number of the sharable set
+    set                   number of the sharable set, from 1
     group                 JSON text of the values that the partition has in common
-    pane_start            start of the pane the burst begins in
+    pane_start            start of the pane of the event
     type                  E
-    burst                 events in the burst
-    queries               queries that could share it
-    snapshots_created     queries that were touched and share it
-    snapshots_propagated  1 where any query shares it
-    split                 queries that take it alone
-    merged                queries that share it and took the one before alone
-    cost_shared           nanoseconds if all shared it
-    cost_alone            nanoseconds if none did
-    decided               "share" all; "merge" all, some of them again; "split" all alone;
-                          "mixed" some alone and some shared
+    burst                 events of E since the bundle was touched before
+    queries               queries of the bundle
+    snapshots_created     queries that have state of their own after the event
+    snapshots_propagated  1: a burst is one map
+    cost_shared           nanoseconds if the bundle is merged when the event comes
+    cost_alone            nanoseconds if it is split
+    decided               "share" it is merged; "alone" it is split and stays so; "merge" it was
+                          split and is merged; "split" it was merged and is split
     """
     start = pa.timestamp("us", tz="UTC") if times == "timestamps" else pa.float64()
-    counts = ("burst", "queries", "snapshots_created", "snapshots_propagated", "split", "merged")
+    counts = ("burst", "queries", "snapshots_created", "snapshots_propagated")
     return pa.schema(
         [
             ("set", pa.int32()),
@@ -88,49 +85,82 @@ def trace_schema(times: Times = "timestamps") -> Any:
 
 def trace_table(
     raw: Ints,
+    is_for_all: Flags,
     groups: Sequence[str] | Any,
-    accumulators: Sequence[Accumulator],
+    bundles: Sequence[Traced],
     pane_us: int,
     *,
-    sharable_set: int = 0,
+    sharable_set: int = 1,
     times: Times = "timestamps",
     coefficients: CoefficientTable = DEFAULTS,
 ) -> Any:
-    """The trace of one sharable set as an Arrow table. O(rows), nothing in Python for each.
+    """The trace of one sharable set as an Arrow table. O(rows log rows), none of it in Python.
 
     Args:
-        raw: [rows, 8]: partition, time in microseconds of the first event, accumulator, events,
-            queries that could share, of these touched since the burst before, taking this burst
-            alone, and sharing again.
+        raw: [rows, 8]: partition, time in microseconds, bundle, events of the burst before, queries
+            of the bundle, of these with state of their own before and after (0 before the first
+            event), and what was decided: see kernel/machine/bundles.py. An event that is for some
+            queries only may have a row for each; it becomes one.
+        is_for_all: For each row whether the event is for all queries.
         groups: The JSON text of each partition.
-        accumulators: What the accumulators are, by number.
+        bundles: What the bundles are, by number.
         pane_us: The length of a pane.
         sharable_set: The number of the set.
         times: Whether times are shown as timestamps or as seconds.
         coefficients: What the costs are worked out with.
     """
-    raw = raw.reshape(-1, RAW_COLUMNS)
-    number = raw[:, ACCUMULATOR]
-    snapshot, alone, event = _costs(accumulators, coefficients)
-    burst, queries, touched = raw[:, BURST], raw[:, QUERIES], raw[:, TOUCHED]
-    events_ns = burst * event[number]
+    raw, is_for_all, touched = _by_event(raw.reshape(-1, RAW_COLUMNS), is_for_all)
+    number = raw[:, BUNDLE]
+    touch, split, event = (each[number] for each in _costs(bundles, coefficients))
+    burst, queries = raw[:, BURST], raw[:, QUERIES]
+    events_ns = burst * event
+    shared = np.where(is_for_all, touch, split + touched * touch)
+    alone = np.where(is_for_all, queries, touched) * touch
     columns = [
         pa.array(np.full(len(raw), sharable_set, np.int32)),
         _text(groups).take(pa.array(raw[:, PARTITION])),
         _pane_start(raw[:, TIME] // pane_us * pane_us, times),
-        _named(number, [one.type for one in accumulators]),
+        _named(number, [one.type for one in bundles]),
         pa.array(burst),
         pa.array(queries),
-        # A touched query that takes the burst alone needs no snapshot for it.
-        pa.array(touched - raw[:, SPLIT]),
-        pa.array((raw[:, SPLIT] < queries).astype(np.int64)),
-        pa.array(raw[:, SPLIT]),
-        pa.array(raw[:, MERGED]),
-        pa.array(events_ns + touched * snapshot[number]),
-        pa.array(events_ns + queries * alone[number]),
+        pa.array(raw[:, AFTER]),
+        pa.array(np.ones(len(raw), np.int64)),
+        pa.array(events_ns + shared),
+        pa.array(events_ns + alone),
         _named(_decided(raw), DECIDED),
     ]
     return pa.Table.from_arrays(columns, schema=trace_schema(times))
+
+
+def _by_event(raw: Ints, is_for_all: Flags) -> tuple[Ints, Flags, Ints]:
+    """The first row of each event for some queries, and all others; how many rows each was.
+
+    The first has what was decided: after it the bundle is split.
+    """
+    order = np.lexsort((raw[:, BUNDLE], raw[:, TIME], raw[:, PARTITION]))
+    key = raw[order][:, [PARTITION, TIME, BUNDLE]]
+    begins = np.ones(len(raw), np.bool_)
+    begins[1:] = (key[1:] != key[:-1]).any(axis=1) | is_for_all[order][1:]
+    firsts = np.flatnonzero(begins)
+    counts = np.diff(np.append(firsts, len(raw)))
+    back = np.argsort(order[firsts], kind="stable")
+    kept = order[firsts][back]
+    return raw[kept], is_for_all[kept], counts[back]
+
+
+def _decided(raw: Ints) -> Ints:
+    """What was decided; a bundle without any state was not split before, so it is not merged."""
+    decided = raw[:, DECISION]
+    return np.where((decided == _MERGE) & (raw[:, BEFORE] == 0), _SHARE, decided)
+
+
+def _costs(bundles: Sequence[Traced], table: CoefficientTable) -> NDArray[np.float64]:
+    """Nanoseconds of a touch, of a split and of an event of the burst, for each bundle."""
+    costs = np.zeros((3, len(bundles)))
+    for number, one in enumerate(bundles):
+        c = table.of(one.size.kind)
+        costs[:, number] = (one.size.touch_ns(c), one.size.split_ns(c), c.event)
+    return costs
 
 
 def _text(words: Sequence[str] | Any) -> Any:
@@ -138,26 +168,6 @@ def _text(words: Sequence[str] | Any) -> Any:
         words = words.cast(pa.large_string())
         return words.combine_chunks() if isinstance(words, pa.ChunkedArray) else words
     return pa.array(words, pa.large_string())
-
-
-def _decided(raw: Ints) -> Ints:
-    split, merged = raw[:, SPLIT], raw[:, MERGED]
-    shared = np.where(merged > 0, _MERGE, _SHARE)
-    apart = np.where(split == raw[:, QUERIES], _SPLIT, _MIXED)
-    return np.where(split == 0, shared, apart)
-
-
-def _costs(accumulators: Sequence[Accumulator], table: CoefficientTable) -> NDArray[np.float64]:
-    """Nanoseconds of a snapshot, of a burst alone and of an event, for each accumulator."""
-    costs = np.zeros((3, len(accumulators)))
-    for number, one in enumerate(accumulators):
-        c = table.of(one.kind)
-        costs[:, number] = (
-            c.snapshot_ns(one.windows, one.words),
-            c.alone_ns(one.windows, one.words),
-            c.event,
-        )
-    return costs
 
 
 def _named(numbers: Ints, names: Sequence[str]) -> Any:
@@ -178,45 +188,45 @@ def _pane_start(start_us: Ints, times: Times) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was decided about one shared E+ of one sharable set, over a whole trace.
+    """What was decided about the bundles on one shared E+ of one sharable set, over a whole trace.
 
     Attributes:
         sharable_set: The number of the set.
         type: E.
-        bursts: How many there were.
-        decided: How many of them each decision took.
-        events: Events in all bursts.
-        shared_events: Events in bursts that at least one query shared.
-        shared_work: Of all pairs of an event and a query, those where the query shared the event.
-        mean_burst: Events per burst.
-        cost_shared: Mean nanoseconds of a burst if all had shared.
-        cost_alone: Mean nanoseconds of a burst if none had.
+        touches: Events that touched a bundle.
+        for_all: Of these, events for all queries of the bundle.
+        as_one: Of these, events that cost as one because the bundle was merged.
+        decided: How many touches each decision took.
+        mean_burst: Events of E between two touches.
+        mean_queries: Queries of the bundle, on average over touches.
+        cost: Nanoseconds of all touches as they were decided.
+        cost_alone: Nanoseconds if no bundle had been merged.
         why: What the decisions came from, in a sentence.
     """
 
     sharable_set: int
     type: str
-    bursts: int
+    touches: int
+    for_all: int
+    as_one: int
     decided: dict[str, int]
-    events: int
-    shared_events: int
-    shared_work: float
     mean_burst: float
-    cost_shared: float
+    mean_queries: float
+    cost: float
     cost_alone: float
     why: str
 
     @property
-    def share_of_events(self) -> float:
-        """The part of all events that was in shared bursts."""
-        return self.shared_events / self.events if self.events else 0.0
+    def share_for_all(self) -> float:
+        """The part of touches by events for all queries of a bundle."""
+        return self.for_all / self.touches
 
     def __str__(self) -> str:
         """The summary in two lines; decisions that were never taken are left out."""
         taken = ", ".join(f"{count:,} {name}" for name, count in self.decided.items() if count)
         return (
-            f"set {self.sharable_set}, {self.type}+: {self.bursts:,} bursts of "
-            f"{self.mean_burst:.1f} events ({taken}), {self.share_of_events:.0%} of events shared\n"
+            f"s{self.sharable_set}, {self.type}+: {self.touches:,} touches ({taken}), "
+            f"{self.share_for_all:.0%} for all queries, bursts of {self.mean_burst:.1f} events\n"
             f"  {self.why}"
         )
 
@@ -232,8 +242,8 @@ def _parts(trace: Any) -> Iterator[tuple[int, str, dict[str, NDArray[Any]]]]:
         return
     names, kind = _decoded(trace["type"])
     decisions, decided = _decoded(trace["decided"])
-    numeric = ("set", "burst", "queries", "snapshots_created", "snapshots_propagated", "split")
-    columns = {name: trace[name].to_numpy() for name in (*numeric, "cost_shared", "cost_alone")}
+    numeric = ("set", "burst", "queries", "cost_shared", "cost_alone")
+    columns = {name: trace[name].to_numpy() for name in numeric}
     columns["decided"] = np.array([DECIDED.index(name) for name in decisions])[decided]
     ranked = sorted(names)
     rank = np.array([ranked.index(name) for name in names])[kind]
@@ -255,29 +265,35 @@ def _decoded(column: Any) -> tuple[list[str], Ints]:
 
 
 def _summary(number: int, name: str, rows: dict[str, NDArray[Any]]) -> Summary:
-    burst, queries = rows["burst"], rows["queries"]
-    counts = np.bincount(rows["decided"], minlength=len(DECIDED)).tolist()
-    pairs = float((burst * queries).sum())
-    shared = float((burst * (queries - rows["split"])).sum())
-    touched = rows["snapshots_created"] + rows["split"]
-    costs = (float(rows["cost_shared"].mean()), float(rows["cost_alone"].mean()))
+    decided, shared, alone = rows["decided"], rows["cost_shared"], rows["cost_alone"]
+    # Only for an event for all is it cheaper to be merged.
+    for_all = shared < alone
+    is_merged = (decided == _SHARE) | (decided == _MERGE)
+    cost = np.where(is_merged | (decided == _SPLIT), shared, alone)
+    waited = int((for_all & ~is_merged).sum())
+    counts = np.bincount(decided, minlength=len(DECIDED)).tolist()
+    costs = (float(cost.sum()), float(alone.sum()))
     return Summary(
         sharable_set=number,
         type=name,
-        bursts=len(burst),
+        touches=len(decided),
+        for_all=int(for_all.sum()),
+        as_one=int(is_merged.sum()),
         decided=dict(zip(DECIDED, counts, strict=True)),
-        events=int(burst.sum()),
-        shared_events=int(burst[rows["snapshots_propagated"] > 0].sum()),
-        shared_work=shared / pairs if pairs else 0.0,
-        mean_burst=float(burst.mean()),
-        cost_shared=costs[0],
+        mean_burst=float(rows["burst"].mean()),
+        mean_queries=float(rows["queries"].mean()),
+        cost=costs[0],
         cost_alone=costs[1],
-        why=_why(float(touched.mean()), float(queries.mean()), *costs),
+        why=_why(len(decided) - int(for_all.sum()), waited, *costs, len(decided)),
     )
 
 
-def _why(touched: float, queries: float, shared: float, alone: float) -> str:
+def _why(for_some: int, waited: int, cost: float, alone: float, touches: int) -> str:
+    kept = "every event is for all queries"
+    if for_some:
+        some = counted(for_some, "event is for some", "events are for some")
+        kept = f"{some} queries only, and {waited:,} for all found them split"
     return (
-        f"{touched:.1f} of {queries:.1f} queries are touched before a burst, which costs "
-        f"{shared:,.0f} ns if all share and {alone:,.0f} ns if none does"
+        f"{kept}; a touch costs {cost / touches:,.0f} ns, {alone / touches:,.0f} ns with a "
+        "snapshot for each query"
     )

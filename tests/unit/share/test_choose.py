@@ -21,8 +21,16 @@ from hamlet.share.choose import (
     kept_by_principles,
     plan_cost,
 )
-from hamlet.share.coefficients import DEFAULTS, KINDS, Coefficients
-from hamlet.share.cost import BurstStatistics, ChainModel, KernelModel, Member, PaperModel
+from hamlet.share.coefficients import DEFAULTS, KINDS
+from hamlet.share.cost import (
+    BundleModel,
+    BundleSize,
+    BurstStatistics,
+    ChainModel,
+    Member,
+    PaperModel,
+    patience,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,31 +93,26 @@ def paper_bursts(draw: st.DrawFn, most_types: int = 3) -> BurstStatistics:
 
 # Ours
 
+sizes = st.builds(
+    BundleSize,
+    queries=st.just(0),  # the plan tells
+    windows=st.integers(1, 30),
+    rows=st.integers(1, 6),
+    aggregates=st.integers(1, 3),
+    words=st.integers(1, 8),
+)
+
 
 @unhurried
 @given(
-    found=st.lists(
-        st.builds(
-            Member,
-            query=st.just(0),
-            # One over bursts per touch: not touched, or touched that often.
-            snapshots=st.just(0.0) | st.floats(1, 50).map(lambda bursts: 1 / bursts),
-            windows=st.integers(1, 30),
-            words=st.integers(1, 8),
-            behaviour=st.sampled_from("ab"),
-        ),
-        min_size=1,
-        max_size=6,
-    ),
-    b=st.integers(1, 300),
+    behaviours=st.lists(st.sampled_from("abc"), min_size=1, max_size=6),
+    bundles=st.fixed_dictionaries(dict.fromkeys("abc", sizes)),
+    runs=st.fixed_dictionaries(dict.fromkeys("abc", st.integers(0, 12))),
     kind=st.sampled_from(KINDS),
 )
-def test_no_plan_is_cheaper_in_our_model(found: list[Member], b: int, kind: str):
-    members = [
-        Member(i, m.snapshots, m.windows, m.words, behaviour=m.behaviour)
-        for i, m in enumerate(found)
-    ]
-    model = KernelModel(b, DEFAULTS.of(kind))
+def test_no_plan_is_cheaper_in_our_model(behaviours, bundles, runs, kind: str):
+    members = [Member(i, behaviour=behaviour) for i, behaviour in enumerate(behaviours)]
+    model = BundleModel(bundles, runs, DEFAULTS.of(kind))
 
     cost = plan_cost(members, choose(members, model), model)
 
@@ -127,30 +130,18 @@ def test_no_plan_is_cheaper_for_chains_than_sharing_in_each_class(members, b: in
     assert {len(one) for one in by_behaviour(members) if len(one) > 1} == set(map(len, plan.sets))
 
 
-def test_a_query_shares_from_as_many_bursts_per_touch_as_it_has_patience():
-    round_figures = Coefficients(
-        event=1.5,
-        snapshot_fixed=30,
-        snapshot_window=1.5,
-        alone_fixed=12,
-        alone_window=1,
-        tree_step=3,
-        entry=4,
-    )
-    model = KernelModel(10, round_figures)
+@unhurried
+@given(st.integers(2, 8), st.integers(1, 100), st.sampled_from(KINDS))
+def test_a_bundle_is_merged_from_a_run_as_long_as_its_patience(queries, windows, kind):
+    size = BundleSize(queries, windows, kind=kind)
+    members = [Member(i) for i in range(queries)]
+    least = patience(DEFAULTS.of(kind), size)
 
-    def plan(bursts_per_touch: float) -> str:
-        touched = Member(1, snapshots=1 / bursts_per_touch, windows=12)
-        return str(choose([Member(0, windows=12), touched], model))
+    def plan(run: float) -> SharePlan:
+        return choose(members, BundleModel({None: size}, {None: run}, DEFAULTS.of(kind)))
 
-    # 30 + 1.5 * 12 for a snapshot, 12 + 12 for a burst alone.
-    assert plan(2) == "(0 1)"
-    assert plan(1.99) == "(0)(1)"
-
-
-def test_who_is_not_touched_shares_even_if_it_is_the_only_one():
-    # Nothing is gained from others: the accumulator takes its bursts together.
-    assert choose([Member(7)], KernelModel(b=1)) == SharePlan(((7,),), ())
+    assert plan(least) == SharePlan((tuple(range(queries)),), ())
+    assert plan(max(0, least - 1.001)).sets == ()
 
 
 # Classes
@@ -175,7 +166,7 @@ def test_a_class_that_does_not_pay_leaves_the_others_sharing():
 
 
 def test_no_query_makes_no_plan():
-    assert choose([], KernelModel(b=1)) == SharePlan((), ())
+    assert choose([], BundleModel({}, {})) == SharePlan((), ())
 
 
 # The paper's examples

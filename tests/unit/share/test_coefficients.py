@@ -20,7 +20,6 @@ from hamlet.share.coefficients import (
     KINDS,
     VARIABLE,
     load_coefficients,
-    patience,
     save_coefficients,
     user_path,
 )
@@ -28,7 +27,7 @@ from hamlet.share.coefficients import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-MEASURED = replace(DEFAULTS, double=replace(DEFAULTS.double, event=1.25, alone_fixed=9.5))
+MEASURED = replace(DEFAULTS, double=replace(DEFAULTS.double, event=1.25, touch_fixed=9.5))
 
 
 @pytest.fixture
@@ -44,12 +43,12 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_wide_numbers_cost_more_for_each_window():
-    assert DEFAULTS.wide.snapshot_window > DEFAULTS.double.snapshot_window
-    assert DEFAULTS.wide.alone_window > DEFAULTS.double.alone_window
+    assert DEFAULTS.wide.touch_ns(12) > DEFAULTS.double.touch_ns(12)
+    assert DEFAULTS.wide.touch_ns(0) == DEFAULTS.double.touch_ns(0)
 
 
 def test_only_numbers_of_many_words_cost_more_with_more_words():
-    longer = {k: DEFAULTS.of(k).alone_ns(3, 100) > DEFAULTS.of(k).alone_ns(3, 1) for k in KINDS}
+    longer = {k: DEFAULTS.of(k).touch_ns(3, 100) > DEFAULTS.of(k).touch_ns(3, 1) for k in KINDS}
 
     assert longer == {"double": False, "wide": False, "int64": False, "words": True}
 
@@ -62,21 +61,19 @@ def test_what_ships_would_be_accepted_from_a_file(kind: str, tmp_path: Path):
     assert load_coefficients(path) == DEFAULTS
 
 
-def test_patience_is_a_snapshot_against_a_burst_alone():
+def test_a_touch_pays_for_each_number_of_a_row_and_a_copy_for_each_of_all_rows():
     c = replace(
         DEFAULTS.words,
-        snapshot_fixed=40,
-        snapshot_window=8,
-        snapshot_word=1.5,
-        alone_fixed=20,
-        alone_window=6,
-        alone_word=1,
+        touch_fixed=40,
+        touch_window=8,
+        touch_word=1.5,
+        copy_fixed=20,
+        copy_cell=6,
+        copy_word=1,
     )
-    table = replace(DEFAULTS, words=c)
 
-    # 40 + (8 + 1.5 * 4) * 10 against 20 + (6 + 4) * 10.
-    assert patience("words", 10, 4, table) == 180 / 120
-    assert patience("words", 10, 4) == DEFAULTS.words.patience(10, 4)
+    assert c.touch_ns(10, 4) == 40 + (8 + 1.5 * 4) * 10
+    assert c.copy_ns(30, 4) == 20 + (6 + 4) * 30
 
 
 # Files
@@ -93,7 +90,7 @@ def test_what_is_saved_is_read_back(tmp_path: Path):
 
 def test_what_a_file_leaves_out_keeps_its_shipped_value(tmp_path: Path):
     path = tmp_path / "c.json"
-    path.write_text('{"double": {"event": 1.25, "alone_fixed": 9.5}}')
+    path.write_text('{"double": {"event": 1.25, "touch_fixed": 9.5}}')
 
     assert load_coefficients(path) == MEASURED
 
@@ -150,7 +147,7 @@ def test_a_file_that_was_named_must_be_there(tmp_path: Path):
         ('{"wide": {"event": 1e999}}', SchemaError, "is inf; it must be 0 or more"),
         ('{"wide": {"event": 2e9}}', SchemaError, "and at most a second"),
         ('{"wide": {"event": 1' + "0" * 400 + "}}", SchemaError, "and at most a second"),
-        ('{"wide": {"alone_fixed": 0}}', SchemaError, "is 0; it must be more than 0"),
+        ('{"wide": {"touch_fixed": 0}}', SchemaError, "is 0; it must be more than 0"),
     ],
 )
 def test_a_broken_file_is_refused_with_what_is_wrong(

@@ -7,7 +7,6 @@ queries where it must not, and a gain that is not the difference between two pla
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
 
 import pytest
 from hypothesis import given, settings
@@ -16,17 +15,19 @@ from hypothesis import strategies as st
 from hamlet.share.coefficients import DEFAULTS, KINDS, Coefficients
 from hamlet.share.cost import (
     FORMS,
+    BundleModel,
+    BundleSize,
     BurstStatistics,
     ChainModel,
-    KernelModel,
     Member,
     PaperModel,
-    alone_ns,
     alone_plain,
+    apart_ns,
     benefit,
     chain_alone_ns,
     chain_shared_ns,
-    shared_ns,
+    merged_ns,
+    patience,
     shared_plain,
 )
 
@@ -35,10 +36,10 @@ unhurried = settings(deadline=None)
 # Fixed here, so that what ships can change with what is measured.
 ROUND = Coefficients(
     event=1.5,
-    snapshot_fixed=30,
-    snapshot_window=1.5,
-    alone_fixed=12,
-    alone_window=1,
+    touch_fixed=26,
+    touch_window=1.5,
+    copy_fixed=20,
+    copy_cell=2,
     tree_step=3,
     entry=4,
 )
@@ -103,46 +104,60 @@ def test_fewer_snapshots_make_sharing_better(burst: BurstStatistics, form: str):
 # Our model
 
 
-@pytest.mark.parametrize("kind", KINDS)
+sizes = st.builds(
+    BundleSize,
+    queries=st.integers(2, 500),
+    windows=st.integers(1, 500),
+    rows=st.integers(1, 8),
+    aggregates=st.integers(1, 6),
+    kind=st.sampled_from(KINDS),
+    words=st.integers(1, 64),
+)
+
+
 @unhurried
-@given(windows=st.integers(1, 500), words=st.integers(1, 64))
-def test_patience_is_where_both_ways_cost_the_same(kind: str, windows: int, words: int):
-    c = DEFAULTS.of(kind)
+@given(sizes)
+def test_patience_is_the_least_run_for_which_merging_pays(size: BundleSize):
+    c = DEFAULTS.of(size.kind)
+    least = patience(c, size)
 
-    shared = shared_ns(c, windows, c.patience(windows, words), words)
-
-    assert shared == pytest.approx(alone_ns(c, windows, words), rel=1e-12)
-
-
-def test_a_query_that_is_never_touched_shares_for_nothing():
-    assert shared_ns(DEFAULTS.double, windows=12, bursts_per_touch=inf) == 0.0
+    assert merged_ns(c, size, least) < apart_ns(c, size, least)
+    # Equal costs may come out a rounding apart.
+    assert merged_ns(c, size, least - 1) >= apart_ns(c, size, least - 1) * (1 - 1e-12)
 
 
-def test_a_query_that_is_not_touched_adds_nothing_to_a_shared_burst():
-    model = KernelModel(b=120, coefficients=ROUND)
-    touched = Member(0, snapshots=0.5, windows=12)
-    idle = [Member(number, windows=12) for number in range(1, 50)]
+def test_a_merged_bundle_is_touched_once_and_split_once():
+    size = BundleSize(queries=50, windows=12, rows=2)
 
-    assert model.cost([[touched, *idle]], []) == model.cost([[touched]], [])
-    # 120 events and half a snapshot of 30 + 1.5 * 12 nanoseconds.
-    assert model.cost([[touched]], []) == 120 * 1.5 + 48 / 2
+    # A touch is 26 + 1.5 * 12, a copy 20 + 2 * 2 * 12.
+    assert merged_ns(ROUND, size, run=10) == 10 * 44 + 50 * 68
+    assert apart_ns(ROUND, size, run=10) == 10 * 50 * 44
 
 
-def test_alone_every_query_pays_for_every_burst():
-    model = KernelModel(b=120, coefficients=ROUND)
-    members = [Member(number, windows=12) for number in range(50)]
+def test_more_queries_need_less_patience_and_never_less_than_their_copies():
+    two, many = (BundleSize(queries=k, windows=12, rows=2) for k in (2, 1000))
 
-    assert model.cost([], members) == 120 * 1.5 + 50 * 24
+    # 2 * 68 / 44 = 3.1 and 1000 * 68 / (999 * 44) = 1.5
+    assert (patience(ROUND, two), patience(ROUND, many)) == (4, 2)
 
 
-def test_two_accumulators_take_every_event_twice():
-    one, other = Member(0), Member(1)
+def test_aggregates_and_words_make_a_query_larger():
+    small = BundleSize(queries=2, windows=12)
+    c = replace(ROUND, touch_word=1, copy_word=1)
 
-    twice, once = (
-        KernelModel(8, ROUND).cost(sets, []) for sets in ([[one], [other]], [[one, other]])
-    )
+    assert replace(small, aggregates=3).touch_ns(ROUND) == small.touch_ns(ROUND) + 2 * 12 * 1.5
+    assert replace(small, words=3).touch_ns(c) == small.touch_ns(c) + 2 * 12
+    assert replace(small, words=3).split_ns(c) == small.split_ns(c) + 2 * (2 * 2 * 12)
 
-    assert twice - once == 8 * ROUND.event
+
+def test_a_plan_pays_for_what_is_merged_and_for_what_is_not():
+    members = [Member(number, behaviour="a") for number in range(5)]
+    model = BundleModel({"a": BundleSize(5, windows=12)}, {"a": 10}, ROUND)
+
+    assert model.cost([members[:3]], members[3:]) == 10 * 44 + 3 * 68 + 2 * 10 * 44
+    assert model.cost([], members) == 5 * 10 * 44
+    # Who is the only one in a set is never split.
+    assert model.cost([members[:1]], members[1:]) == model.cost([], members)
 
 
 @unhurried
@@ -175,7 +190,6 @@ def test_chains_cost_a_look_into_the_tree_for_each_event_and_a_sum_for_each_entr
             Member,
             query=st.just(0),
             snapshots=st.integers(0, 3),
-            windows=st.integers(1, 12),
             entries=st.integers(0, 4),
         ),
         min_size=2,
@@ -185,7 +199,7 @@ def test_chains_cost_a_look_into_the_tree_for_each_event_and_a_sum_for_each_entr
         [
             PaperModel(BurstStatistics(b=16, n=64, g=32, k=0, types=2)),
             PaperModel(BurstStatistics(b=16, n=64, g=32, k=0, types=2), "log2"),
-            KernelModel(b=16),
+            BundleModel({None: BundleSize(2, windows=12)}, {None: 4}),
             ChainModel(b=16, n=64),
         ]
     ),

@@ -1,31 +1,29 @@
-"""Policies: who shares a burst, and why.
+"""Policies: which bundles are merged, and when.
 
-Would catch a policy that does what another one says, a query that is split off although sharing is
-free for it, and rates whose expected bursts are not those of a random order.
+Would catch a policy that does what another one says, a static choice that loses on average, rates
+whose expected runs are not those of a random order, and a constant that the kernel has otherwise.
 """
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
-from math import inf
+from itertools import combinations, groupby, pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hamlet.errors import PlanError
+from hamlet.kernel.machine import bundles as machine
 from hamlet.share.coefficients import DEFAULTS, KINDS, Coefficients, CoefficientTable
-from hamlet.share.cost import BurstStatistics
+from hamlet.share.cost import FOREVER, BundleSize, BurstStatistics, apart_ns, merged_ns, patience
 from hamlet.share.policy import (
+    AT_ONCE,
     POLICIES,
-    QueryStatistics,
     Rates,
-    Touched,
     choose_at_plan_time,
-    decide,
     decide_as_published,
     followed_by,
-    static_choice,
+    patience_of,
 )
 
 unhurried = settings(deadline=None)
@@ -33,137 +31,91 @@ unhurried = settings(deadline=None)
 # Fixed here, so that what ships can change with what is measured.
 ROUND = Coefficients(
     event=1.5,
-    snapshot_fixed=30,
-    snapshot_window=1.5,
-    alone_fixed=12,
-    alone_window=1,
+    touch_fixed=26,
+    touch_window=1.5,
+    copy_fixed=20,
+    copy_cell=2,
     tree_step=3,
     entry=4,
 )
 TABLE = CoefficientTable(ROUND, ROUND, ROUND, ROUND)
-
-BUSY = QueryStatistics(12, bursts=30, touches=20, is_touched=True)
-CALM = QueryStatistics(12, bursts=30, touches=3, is_touched=True)
+FIFTY = BundleSize(queries=50, windows=12)
 
 
 # Policies
 
 
-@pytest.mark.parametrize(
-    ("policy", "busy", "calm"),
-    [
-        ("dynamic", "split", "share"),
-        ("always", "share", "share"),
-        ("never", "split", "split"),
-        ("static", "share", "share"),
-    ],
-)
-def test_each_policy_decides_as_it_says(policy: str, busy: str, calm: str):
-    assert decide(policy, BUSY, TABLE).decided == busy
-    assert decide(policy, CALM, TABLE).decided == calm
+def test_each_policy_has_the_patience_it_says():
+    rare, often = Rates(for_all=1000, for_some=10), Rates(for_all=10, for_some=100)
+
+    assert patience_of("dynamic", FIFTY, TABLE) == patience(ROUND, FIFTY) == 2
+    assert patience_of("always", FIFTY, TABLE) is None
+    assert patience_of("never", FIFTY, TABLE) is None
+    assert patience_of("static", FIFTY, TABLE, rare) == AT_ONCE
+    assert patience_of("static", FIFTY, TABLE, often) == FOREVER
 
 
-def test_costs_do_not_depend_on_the_policy():
-    found = {
-        (d.cost_shared, d.cost_alone) for d in (decide(policy, BUSY, TABLE) for policy in POLICIES)
-    }
-
-    # A snapshot of 30 + 1.5 * 12 for every 1.5 bursts, against 12 + 12 for every burst.
-    assert found == {(32.0, 24.0)}
+def test_the_kernel_means_the_same_by_forever():
+    assert FOREVER == machine.FOREVER
 
 
-def test_every_decision_says_why():
-    assert decide("dynamic", BUSY, TABLE).why == "touched every 1.5 bursts, and sharing pays from 2"
-    assert decide("dynamic", CALM, TABLE).why == (
-        "touched every 10 bursts, which is rare enough: sharing pays from 2"
-    )
-    assert decide("always", BUSY, TABLE).why == "queries always share"
-    assert decide("never", BUSY, TABLE).why == "queries never share"
-    assert decide("static", BUSY, TABLE).why == "decided before the run to share"
+def test_patience_comes_from_the_coefficients_of_the_kind_of_numbers():
+    slow = Coefficients(1.5, 26, 150, 20, 2, 3, 4)
+    table = CoefficientTable(ROUND, slow, ROUND, ROUND)
+    two, wide = (BundleSize(queries=2, windows=12, kind=kind) for kind in ("double", "wide"))
+
+    assert (patience_of("dynamic", two, table), patience_of("dynamic", wide, table)) == (4, 1)
 
 
-def test_a_query_that_was_not_touched_shares_whatever_it_did_before():
-    calm = QueryStatistics(12, bursts=30, touches=30)
-    split = QueryStatistics(12, bursts=30, touches=30, is_split=True)
+def test_copies_that_cost_nothing_and_touches_that_cost_all_stay_inside_what_a_kernel_takes():
+    free = Coefficients(1.5, 26, 1.5, 0, 0, 3, 4)
+    dear = Coefficients(1.5, 1e-300, 0, 1e9, 1e9, 3, 4)
 
-    assert decide("dynamic", calm, TABLE).decided == "share"
-    assert decide("dynamic", split, TABLE).decided == "merge"
-    assert decide("dynamic", split, TABLE).shares
+    def of(c: Coefficients) -> int | None:
+        return patience_of("dynamic", FIFTY, CoefficientTable(c, c, c, c))
 
-
-def test_a_query_that_was_split_stays_split_while_it_is_touched_too_often():
-    busy = QueryStatistics(12, bursts=30, touches=20, is_touched=True, is_split=True)
-    calmer = QueryStatistics(12, bursts=60, touches=20, is_touched=True, is_split=True)
-
-    assert decide("dynamic", busy, TABLE).decided == "split"
-    assert decide("dynamic", calmer, TABLE).decided == "merge"
-
-
-def test_the_static_policy_keeps_to_its_plan():
-    planned = QueryStatistics(12, bursts=30, touches=1, planned="split")
-
-    assert decide("static", planned, TABLE).decided == "split"
-    assert decide("static", planned, TABLE).why == "decided before the run to split"
-
-
-def test_without_a_touch_so_far_there_is_nothing_against_sharing():
-    first = QueryStatistics(12, is_touched=True)
-
-    assert first.bursts_per_touch == inf
-    assert decide("dynamic", first, TABLE).decided == "share"
-    assert decide("dynamic", first, TABLE).cost_shared == 0
-
-
-@unhurried
-@given(
-    kind=st.sampled_from(KINDS),
-    windows=st.integers(1, 100),
-    words=st.integers(1, 50),
-    touches=st.integers(1, 50),
-    more=st.integers(0, 200),
-)
-def test_a_touched_query_takes_the_cheaper_way(kind, windows, words, touches, more):
-    statistics = QueryStatistics(windows, touches + more, touches, True, False, kind, words)
-
-    found = decide("dynamic", statistics)
-
-    # Equal costs may come out a rounding apart.
-    chosen, other = (found.cost_shared, found.cost_alone)[:: 1 if found.shares else -1]
-    assert chosen <= other * (1 + 1e-12)
+    assert (of(free), of(dear)) == (1, FOREVER)
 
 
 def test_an_unknown_policy_is_refused_with_those_there_are():
     with pytest.raises(PlanError, match=r"dynamic, always, never, static\. Did you mean 'always'"):
-        decide("allways", BUSY, TABLE)
+        patience_of("allways", FIFTY)
     with pytest.raises(PlanError, match="no sharing policy 'sometimes'"):
         choose_at_plan_time("sometimes", "tree")
 
 
-def cost_of_run(policy: str, gaps: list[int], windows: int) -> float:
-    """What a query costs that is touched before each gap of so many bursts, and at the end."""
-    c = DEFAULTS.double
-    cost, is_due, is_split = 0.0, False, False
-    for gap in gaps:
-        cost += c.snapshot_ns(windows) if is_due else 0.0
-        is_due = False
-        for burst in range(gap):
-            statistics = QueryStatistics(windows, sum(gaps), len(gaps), burst == 0, is_split)
-            is_split = not decide(policy, statistics).shares
-            cost += c.alone_ns(windows) if is_split else 0.0
-            is_due = is_due or not is_split
-    return cost + (c.snapshot_ns(windows) if is_due else 0.0)
+def cost_of_run(patience: int, runs: list[int], size: BundleSize) -> float:
+    """What runs of events for all cost, an event for some after each, if windows turn at once."""
+    c, cost, seen = DEFAULTS.double, 0.0, patience
+    for run in runs:
+        is_merged = False
+        for _ in range(run):
+            is_merged = seen >= patience
+            seen += 1
+            cost += size.touch_ns(c) * (1 if is_merged else size.queries)
+        cost += size.split_ns(c) if is_merged else 0.0
+        seen = 0
+    return cost
 
 
 @unhurried
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=20), st.integers(1, 40))
-def test_dynamic_is_never_much_worse_than_the_better_of_always_and_never(gaps, windows):
-    """At most (1 + patience) / 2 times: who is touched every second burst pays for both ways."""
-    dynamic, always, never = (
-        cost_of_run(policy, gaps, windows) for policy in ("dynamic", "always", "never")
-    )
+@given(
+    st.lists(st.integers(1, 60), min_size=1, max_size=20),
+    st.builds(BundleSize, st.integers(2, 60), st.integers(1, 40)),
+)
+def test_dynamic_costs_at_most_twice_what_knowing_each_run_would(runs, size):
+    """Whoever waits for what merging costs, and then merges, has paid it at most twice.
 
-    bound = max(1, (1 + DEFAULTS.double.patience(windows)) / 2)
-    assert dynamic <= bound * min(always, never) * (1 + 1e-12)
+    One touch more than that, because patience is a whole number; and the first run, for which
+    queries are taken to behave alike, may be too short for its one split.
+    """
+    c = DEFAULTS.double
+    least = patience(c, size)
+
+    best = sum(min(merged_ns(c, size, run), apart_ns(c, size, run)) for run in runs)
+
+    slack = len(runs) * size.queries * size.touch_ns(c) + size.split_ns(c)
+    assert cost_of_run(least, runs, size) <= 2 * best + slack
 
 
 # The paper's own
@@ -205,7 +157,8 @@ def test_without_a_benefit_the_paper_does_not_share():
 @pytest.mark.parametrize(
     ("edge", "dynamic", "always", "never", "static"),
     [
-        ("plain", None, True, False, None),
+        ("plain", True, True, False, True),
+        ("own", False, False, False, False),
         ("chain", True, True, False, True),
         ("tree", False, False, False, False),
         ("log", False, False, False, False),
@@ -241,42 +194,44 @@ def test_what_does_not_occur_follows_nothing():
     assert followed_by(0, 5) == followed_by(5, 0) == followed_by(0, 0) == 0
 
 
-def test_bursts_per_touch_come_from_rates():
-    """E 60, A 30, B 10: 24 bursts end, 20 of them are followed by an A before the next E."""
-    rates = Rates(
-        {"E": 60, "A": 30, "B": 10},
-        "E",
-        [Touched(frozenset({"A"}), 12), Touched(frozenset({"B"}), 12)],
-    )
+@unhurried
+@given(st.integers(1, 6), st.integers(1, 4))
+def test_a_mean_run_is_that_of_all_orders_with_an_event_for_some_at_the_end(whole, some):
+    n = whole + some - 1
+    total = runs = 0
+    for chosen in map(set, combinations(range(n), whole)):
+        order = [i in chosen for i in range(n)] + [False]
+        lengths = [len(list(run)) for is_whole, run in groupby(order) if is_whole]
+        total, runs = total + sum(lengths), runs + len(lengths)
 
-    often, rarely = static_choice(rates, TABLE)
+    # One event for some is spent on the end, which the rates leave to chance.
+    assert total / runs == pytest.approx((whole + some - 1) / some)
+    assert Rates(whole, some).mean_run == pytest.approx((whole + some) / some)
 
-    # 60 * 40 / 100 = 24 bursts; A touches after 60 * 30 / 90 = 20, B after 60 * 10 / 70.
-    assert often.cost_shared == pytest.approx(48 * 20 / 24)
-    assert rarely.cost_shared == pytest.approx(48 * (600 / 70) / 24)
-    assert (often.decided, rarely.decided) == ("split", "share")
+
+def test_without_events_for_some_a_run_never_ends_and_without_any_for_all_it_never_begins():
+    assert Rates(5, 0).mean_run == FOREVER
+    assert Rates(0, 5).mean_run == Rates(0, 0).mean_run == 0
+
+
+@unhurried
+@given(
+    for_all=st.integers(0, 500),
+    for_some=st.integers(1, 500),
+    size=st.builds(BundleSize, st.integers(2, 60), st.integers(1, 40), kind=st.sampled_from(KINDS)),
+)
+def test_static_merges_where_it_pays_on_average(for_all, for_some, size):
+    rates = Rates(for_all, for_some)
+    c = DEFAULTS.of(size.kind)
+
+    pays = merged_ns(c, size, rates.mean_run) < apart_ns(c, size, rates.mean_run)
+
+    assert patience_of("static", size, rates=rates) == (AT_ONCE if pays else FOREVER)
 
 
 def test_the_unit_of_rates_does_not_matter():
-    queries = [Touched(frozenset({"A"}), 5), Touched(frozenset({"A", "B"}), 50)]
-
-    def costs(scale: float) -> list[float]:
-        rates = Rates({"E": 7 * scale, "A": 2 * scale, "B": scale}, "E", queries)
-        return [decision.cost_shared for decision in static_choice(rates)]
-
-    assert costs(1) == pytest.approx(costs(3600))
+    assert Rates(7, 2).mean_run == pytest.approx(Rates(7 * 3600, 2 * 3600).mean_run)
 
 
-def test_its_own_kleene_type_does_not_touch_a_query():
-    with_e, without = (Touched(frozenset(types)) for types in ({"A", "E"}, {"A"}))
-
-    one, other = static_choice(Rates({"E": 5, "A": 1}, "E", [with_e, without]))
-
-    assert one == other
-
-
-def test_types_that_do_not_occur_leave_a_query_sharing():
-    (found,) = static_choice(Rates({"E": 5}, "E", [Touched(frozenset({"A"}))]))
-
-    assert (found.decided, found.cost_shared) == ("share", 0)
-    assert found.why == "never touched, so sharing is free"
+def test_without_rates_nothing_speaks_against_merging():
+    assert patience_of("static", FIFTY) == AT_ONCE

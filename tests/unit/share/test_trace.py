@@ -1,7 +1,8 @@
 """Traces: from the integers of a kernel to a table, and from a table to a summary.
 
-Would catch columns that are mixed up, a burst that is filed under the wrong pane or decision, costs
-that are not those of the model, and a summary that mixes sets or loses bursts.
+Would catch columns that are mixed up, an event that is filed under the wrong pane or decision or
+has several rows, costs that are not those of the model, and a summary that mixes sets or loses
+touches.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hamlet.kernel.machine.bundles import IS_MERGED, IS_SPLIT, STAYS_MERGED, STAYS_SPLIT, TRACED
 from hamlet.share.coefficients import Coefficients, CoefficientTable
-from hamlet.share.cost import KernelModel, Member
+from hamlet.share.cost import BundleSize, apart_ns, merged_ns
 from hamlet.share.trace import (
     DECIDED,
-    Accumulator,
+    RAW_COLUMNS,
+    Traced,
     summarise,
     trace_schema,
     trace_table,
@@ -32,111 +35,134 @@ if TYPE_CHECKING:
 # Fixed here, so that what ships can change with what is measured.
 ROUND = Coefficients(
     event=1.5,
-    snapshot_fixed=30,
-    snapshot_window=1.5,
-    alone_fixed=12,
-    alone_window=1,
+    touch_fixed=26,
+    touch_window=1.5,
+    copy_fixed=20,
+    copy_cell=2,
     tree_step=3,
     entry=4,
 )
 WORDS = Coefficients(
     event=2,
-    snapshot_fixed=40,
-    snapshot_window=8,
-    alone_fixed=20,
-    alone_window=6,
+    touch_fixed=40,
+    touch_window=8,
+    copy_fixed=20,
+    copy_cell=6,
     tree_step=12,
     entry=12,
-    snapshot_word=1.5,
-    alone_word=1,
+    touch_word=1.5,
+    copy_word=1,
 )
 TABLE = CoefficientTable(ROUND, ROUND, ROUND, WORDS)
 
 GROUPS = ['{"district": 1}', '{"district": 2}']
-TRAVEL, IDLE = Accumulator("Travel", 12), Accumulator("Idle", 4, "words", 3)
+TRAVEL = Traced("Travel", BundleSize(queries=50, windows=12))
+IDLE = Traced("Idle", BundleSize(queries=3, windows=4, rows=3, kind="words", words=3))
 PANE_US = 60_000_000
 
-# Partition, time, accumulator, burst, queries, touched, split, merged.
+# Partition, time, bundle, burst, queries, with state of their own before and after, decided.
 RAW = np.array(
     [
-        [0, 61_500_000, 0, 120, 50, 2, 0, 0],
-        [0, 119_999_999, 0, 8, 50, 3, 1, 0],
-        [1, -1, 0, 1, 2, 2, 2, 0],
-        [1, 120_000_000, 0, 5, 50, 0, 0, 4],
-        [0, 0, 1, 10, 3, 1, 1, 1],
+        [0, 61_500_000, 0, 120, 50, 0, 1, IS_MERGED],
+        [0, 62_000_000, 0, 8, 50, 1, 1, STAYS_MERGED],
+        [0, 119_999_999, 0, 4, 50, 1, 50, IS_SPLIT],
+        [0, 119_999_999, 0, 4, 50, 50, 50, STAYS_SPLIT],
+        [1, -1, 0, 1, 50, 50, 50, STAYS_SPLIT],
+        [1, 120_000_000, 0, 5, 50, 50, 1, IS_MERGED],
+        [0, 0, 1, 10, 3, 0, 3, STAYS_SPLIT],
     ],
     np.int64,
 )
+FOR_ALL = np.array([True, True, False, False, True, True, False])
 
 unhurried = settings(deadline=None)
 
 
-def trace(raw: np.ndarray = RAW, **options: object) -> pa.Table:
-    return trace_table(raw, GROUPS, [TRAVEL, IDLE], PANE_US, coefficients=TABLE, **options)
+def trace(rows: slice = slice(None), **options: object) -> pa.Table:
+    bundles = [TRAVEL, IDLE]
+    return trace_table(
+        RAW[rows], FOR_ALL[rows], GROUPS, bundles, PANE_US, coefficients=TABLE, **options
+    )
 
 
 # Tables
 
 
-def test_a_row_says_where_and_when_a_burst_was():
+def test_the_kernel_writes_as_many_columns_as_are_read():
+    assert RAW_COLUMNS == TRACED
+
+
+def test_a_row_says_where_and_when_a_bundle_was_touched():
     found = trace()
 
     assert found.schema == trace_schema()
-    assert found["group"].to_pylist() == [GROUPS[i] for i in (0, 0, 1, 1, 0)]
-    assert found["type"].to_pylist() == ["Travel"] * 4 + ["Idle"]
-    assert found["burst"].to_pylist() == [120, 8, 1, 5, 10]
-    assert found["queries"].to_pylist() == [50, 50, 2, 50, 3]
-    starts = [60, 60, -60, 120, 0]
+    assert found["group"].to_pylist() == [GROUPS[i] for i in (0, 0, 0, 1, 1, 0)]
+    assert found["type"].to_pylist() == ["Travel"] * 5 + ["Idle"]
+    assert found["burst"].to_pylist() == [120, 8, 4, 1, 5, 10]
+    assert found["queries"].to_pylist() == [50] * 5 + [3]
+    starts = [60, 60, 60, -60, 120, 0]
     assert found["pane_start"].to_pylist() == [datetime.fromtimestamp(s, UTC) for s in starts]
 
 
 def test_times_that_came_as_seconds_leave_as_seconds():
-    found = trace_table(RAW[:3], GROUPS, [TRAVEL], 1_500_000, times="seconds")
+    found = trace_table(RAW[:3], FOR_ALL[:3], GROUPS, [TRAVEL], 1_500_000, times="seconds")
 
     assert found.schema == trace_schema("seconds")
-    assert found["pane_start"].to_pylist() == [61.5, 118.5, -1.5]
+    assert found["pane_start"].to_pylist() == [61.5, 61.5, 118.5]
 
 
-def test_each_burst_has_the_decision_that_its_queries_make():
+def test_a_bundle_without_state_is_not_merged_but_begins_so():
     found = trace()
 
-    assert found["decided"].to_pylist() == ["share", "mixed", "split", "merge", "mixed"]
-    assert found["split"].to_pylist() == [0, 1, 2, 0, 1]
-    assert found["merged"].to_pylist() == [0, 0, 0, 4, 1]
+    assert found["decided"].to_pylist() == ["share", "share", "split", "alone", "merge", "alone"]
 
 
-def test_touched_queries_that_share_have_a_snapshot_and_a_burst_carries_one_map():
+def test_a_merged_bundle_has_one_snapshot_and_a_burst_is_one_map():
     found = trace()
 
-    assert found["snapshots_created"].to_pylist() == [2, 2, 0, 0, 0]
-    assert found["snapshots_propagated"].to_pylist() == [1, 1, 0, 1, 1]
+    assert found["snapshots_created"].to_pylist() == [1, 1, 50, 50, 1, 3]
+    assert set(found["snapshots_propagated"].to_pylist()) == {1}
 
 
-def test_costs_are_those_of_the_model():
-    found = trace()
-
-    for row, (b, k, m), (accumulator, c) in zip(
-        found.to_pylist(),
-        RAW[:, 3:6].tolist(),
-        [(TRAVEL, ROUND)] * 4 + [(IDLE, WORDS)],
-        strict=True,
+def test_costs_of_events_for_all_are_those_of_the_model():
+    for row, (burst, size) in zip(
+        trace(slice(0, 2)).to_pylist(), [(120, TRAVEL.size), (8, TRAVEL.size)], strict=True
     ):
-        size = {"windows": accumulator.windows, "words": accumulator.words}
-        members = [Member(i, snapshots=float(i < m), **size) for i in range(k)]
-        model = KernelModel(b, c)
-        assert row["cost_shared"] == pytest.approx(model.cost([members], []))
-        assert row["cost_alone"] == pytest.approx(model.cost([], members))
+        events = burst * 1.5
+        assert row["cost_shared"] == events + merged_ns(ROUND, size, 1) - size.split_ns(ROUND)
+        assert row["cost_alone"] == events + apart_ns(ROUND, size, 1)
+
+
+def test_costs_of_events_for_some_are_a_split_and_the_touches():
+    travel, idle = trace(slice(2, 4)).to_pylist(), trace(slice(6, 7)).to_pylist()
+
+    # Two queries are touched, at 26 + 1.5 * 12; copies are 20 + 2 * 24 for each of 50.
+    assert [row["cost_alone"] for row in travel] == [4 * 1.5 + 2 * 44]
+    assert [row["cost_shared"] for row in travel] == [4 * 1.5 + 2 * 44 + 50 * 68]
+    # 40 + (8 + 1.5 * 3) * 4, and 20 + (6 + 3) * 12 for each of 3.
+    assert [row["cost_alone"] for row in idle] == [10 * 2 + 90]
+    assert [row["cost_shared"] for row in idle] == [10 * 2 + 90 + 3 * 128]
+
+
+def test_bundles_that_an_event_touches_in_turn_have_a_row_each():
+    raw = np.array([[0, 5, b, 1, 3, 3, 3, STAYS_SPLIT] for b in (0, 1, 0, 1, 1)], np.int64)
+
+    found = trace_table(raw, np.zeros(5, bool), GROUPS, [IDLE, IDLE], 1, coefficients=TABLE)
+
+    # Two touches of the first, three of the second, of 90 ns each and one event of 2 ns.
+    assert found["cost_alone"].to_pylist() == [2 + 2 * 90, 2 + 3 * 90]
 
 
 def test_groups_may_be_arrow_text():
     pieces = pa.chunked_array([GROUPS[:1], GROUPS[1:]])
 
     for groups in (pa.array(GROUPS), pieces):
-        assert trace_table(RAW, groups, [TRAVEL, IDLE], PANE_US, coefficients=TABLE) == trace()
+        found = trace_table(RAW, FOR_ALL, groups, [TRAVEL, IDLE], PANE_US, coefficients=TABLE)
+        assert found == trace()
 
 
-def test_a_run_without_bursts_has_an_empty_trace():
-    empty = trace_table(np.empty((0, 8), np.int64), [], [], PANE_US)
+def test_a_run_without_touches_has_an_empty_trace():
+    empty = trace_table(np.empty((0, 8), np.int64), np.empty(0, bool), [], [], PANE_US)
 
     assert empty.schema == trace_schema()
     assert empty.num_rows == 0
@@ -144,31 +170,27 @@ def test_a_run_without_bursts_has_an_empty_trace():
 
 
 @unhurried
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(1, 99)),
-        min_size=1,
-        max_size=30,
-    )
-)
-def test_decisions_and_snapshots_never_contradict_the_counts(rows):
-    # Some split of the touched, some merged of the others, some further queries.
-    raw = np.array(
-        [[0, 0, 0, b, s + c + m + (s + c + m == 0), s + c, s, m] for s, c, m, b in rows], np.int64
-    )
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 99)), min_size=1, max_size=30))
+def test_a_summary_never_loses_a_touch(rows):
+    """Patience 0 and windows that turn at once: each event for all finds or makes one of all."""
+    raw, before = [], 0
+    for time, (is_whole, burst) in enumerate(rows):
+        after = 1 if is_whole else 50
+        merges = STAYS_MERGED if before == 1 else IS_MERGED
+        splits = IS_SPLIT if before == 1 else STAYS_SPLIT
+        raw.append([0, time, 0, burst, 50, before, after, merges if is_whole else splits])
+        before = after
+    for_all = np.array([is_whole for is_whole, _ in rows])
 
-    found = trace(raw).to_pylist()
+    found = trace_table(np.array(raw), for_all, GROUPS, [TRAVEL], 1, coefficients=TABLE)
+    (summary,) = summarise(found)
 
-    for row in found:
-        shared = row["queries"] - row["split"]
-        assert row["snapshots_created"] >= 0
-        assert (row["decided"] == "split") == (shared == 0)
-        assert (row["decided"] in ("share", "merge")) == (row["split"] == 0)
-        assert row["snapshots_propagated"] == (shared > 0)
-    (summary,) = summarise(trace(raw))
-    assert sum(summary.decided.values()) == summary.bursts == len(rows)
-    assert (summary.shared_work == 1) == all(row["split"] == 0 for row in found)
-    assert (summary.shared_work == 0) == (summary.share_of_events == 0)
+    assert sum(summary.decided.values()) == summary.touches == len(rows)
+    assert summary.for_all == summary.as_one == for_all.sum()
+    # Merges and splits take turns.
+    assert abs(summary.decided["merge"] - summary.decided["split"]) <= 1
+    is_cheaper = [r["cost_shared"] < r["cost_alone"] for r in found.to_pylist()]
+    assert is_cheaper == for_all.tolist()
 
 
 # Summaries
@@ -178,46 +200,51 @@ def test_a_summary_counts_decisions_and_events_of_each_type():
     idle, travel = summarise(trace())
 
     assert (idle.type, travel.type) == ("Idle", "Travel")
-    assert travel.bursts == 4
-    assert travel.decided == {"share": 1, "split": 1, "merge": 1, "mixed": 1}
-    assert (travel.events, travel.shared_events) == (134, 133)
-    assert travel.share_of_events == 133 / 134
-    # All 50 queries of the first and last, 49 of the second, none of the third.
-    assert travel.shared_work == (125 * 50 + 8 * 49) / (133 * 50 + 2)
-    assert travel.mean_burst == 134 / 4
-    assert idle.decided == {"share": 0, "split": 0, "merge": 0, "mixed": 1}
+    assert (travel.touches, travel.for_all, travel.as_one) == (5, 4, 3)
+    assert travel.decided == {"share": 2, "alone": 1, "merge": 1, "split": 1}
+    assert travel.share_for_all == 4 / 5
+    assert travel.mean_burst == 138 / 5
+    assert travel.mean_queries == 50
+    assert idle.decided == {"share": 0, "alone": 1, "merge": 0, "split": 0}
+    assert idle.share_for_all == 0
 
 
 def test_a_summary_says_why():
     _, travel = summarise(trace())
 
-    # 134 events at 1.5 ns; 7 touched at 48 ns; 152 queries at 24 ns; over 4 bursts.
-    assert travel.cost_shared == (134 * 1.5 + 7 * 48) / 4
-    assert travel.cost_alone == (134 * 1.5 + 152 * 24) / 4
+    # 138 events; merged 3 touches, split one of 50, and two at the split, which copies 50.
+    assert travel.cost == 138 * 1.5 + (3 + 50 + 2) * 44 + 50 * 68
+    assert travel.cost_alone == 138 * 1.5 + (4 * 50 + 2) * 44
     assert str(travel) == (
-        "set 0, Travel+: 4 bursts of 33.5 events (1 share, 1 split, 1 merge, 1 mixed), "
-        "99% of events shared\n"
-        "  1.8 of 38.0 queries are touched before a burst, which costs 134 ns if all share and "
-        "962 ns if none does"
+        "s1, Travel+: 5 touches (2 share, 1 alone, 1 merge, 1 split), 80% for all queries, "
+        "bursts of 27.6 events\n"
+        "  1 event is for some queries only, and 1 for all found them split; a touch costs "
+        "1,205 ns, 1,819 ns with a snapshot for each query"
     )
 
 
+def test_a_summary_without_events_for_some_says_so():
+    (travel,) = summarise(trace(slice(0, 2)))
+
+    assert travel.why.startswith("every event is for all queries; ")
+
+
 def test_sets_are_not_mixed_where_they_share_the_same_type():
-    both = pa.concat_tables([trace(RAW[:1]), trace(RAW[1:2], sharable_set=1)])
+    both = pa.concat_tables([trace(slice(0, 1)), trace(slice(1, 2), sharable_set=2)])
 
     one, other = summarise(both)
 
-    assert (one.sharable_set, other.sharable_set) == (0, 1)
-    assert (one.events, other.events) == (120, 8)
+    assert (one.sharable_set, other.sharable_set) == (1, 2)
+    assert (one.mean_burst, other.mean_burst) == (120, 8)
 
 
 def test_pieces_with_other_dictionaries_give_the_same_summary(tmp_path: Path):
-    turned = RAW[4:].copy()
+    turned = RAW[6:].copy()
     turned[:, 2] = 0
     pieces = pa.concat_tables(
         [
-            trace_table(turned, GROUPS, [IDLE], PANE_US, coefficients=TABLE),
-            trace_table(RAW[:4], GROUPS, [TRAVEL], PANE_US, coefficients=TABLE),
+            trace_table(turned, FOR_ALL[6:], GROUPS, [IDLE], PANE_US, coefficients=TABLE),
+            trace_table(RAW[:6], FOR_ALL[:6], GROUPS, [TRAVEL], PANE_US, coefficients=TABLE),
         ]
     )
     pq.write_table(pieces, tmp_path / "t.parquet")
@@ -226,8 +253,11 @@ def test_pieces_with_other_dictionaries_give_the_same_summary(tmp_path: Path):
     assert summarise(pq.read_table(tmp_path / "t.parquet")) == summarise(trace())
 
 
-def test_the_decisions_are_written_as_words():
-    written = trace()["decided"].combine_chunks()
+@pytest.mark.parametrize("column", ["type", "decided"])
+def test_what_there_are_few_of_is_written_once(column: str):
+    written = trace()[column].combine_chunks()
 
     assert pa.types.is_dictionary(written.type)
-    assert tuple(written.dictionary.to_pylist()) == DECIDED
+    assert written.dictionary.to_pylist() == (
+        list(DECIDED) if column == "decided" else ["Travel", "Idle"]
+    )
