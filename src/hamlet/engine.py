@@ -27,7 +27,7 @@ from hamlet.kernel.shared import are_of_one_size, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan, plan_alone
 from hamlet.results import Results
-from hamlet.share.bundles import bundle_patience, bundle_reports, set_trace, static_patience
+from hamlet.share.bundles import bundle_patience, bundle_reports, set_trace, with_static_patience
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.policy import POLICIES, Policy
 from hamlet.share.trace import trace_schema
@@ -210,7 +210,7 @@ def compile_encoded(
         distinct=True,
     )
     if options.sharing == "static":
-        return static_patience(compiled, batch, is_float, options.coefficients)
+        return with_static_patience(compiled, batch, is_float, options.coefficients)
     return compiled
 
 

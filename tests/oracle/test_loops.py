@@ -1,7 +1,8 @@
 """What explain says of each E+ at plan time, against the code that the kernel would run.
 
 Would catch a loop that is said to be shared and is not, or the other way round: the rules are
-written down twice, once for templates and once in the compiler.
+written down twice, once for templates and once in the compiler. And an E+ that queries could share
+of which nothing is said.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from conformance import load_cases
 from hamlet import Workload
 from hamlet.engine import Options, compile_encoded
 from hamlet.events import EventTable
-from hamlet.explain.loops import loop_kinds
+from hamlet.explain.loops import loop_kinds, loop_sharing
 from hamlet.kernel.encode import encode
 from hamlet.plan.program import compile_set
 
@@ -80,3 +81,22 @@ def test_plan_and_code_agree_on_what_is_shared(about: str) -> None:
             assert {q: k for q, k in found.items() if k} == expected, case.id
             compared += 1
     assert compared
+
+
+@pytest.mark.parametrize("about", ABOUT)
+def test_of_every_query_that_could_share_it_is_said_whether_it_does(about: str) -> None:
+    for case in ALL_CASES:
+        if case.about != about:
+            continue
+        plan = Workload.parse(case.workload).plan
+        told = {
+            (each["set"], each["type"], query)
+            for each in loop_sharing(plan)
+            for query in each["queries"]
+        }
+        assert told == {
+            (f"s{number}", name, plan.queries[query].query.name)
+            for number, sharable in enumerate(plan.sets, 1)
+            for name, queries in sharable.shared
+            for query in queries
+        }

@@ -21,7 +21,7 @@ from hamlet.kernel.encode import encode
 from hamlet.kernel.session import KernelSession, chosen
 from hamlet.kernel.shared import run_batch
 from hamlet.plan.program import compile_set
-from hamlet.share.bundles import bundle_rates, static_patience
+from hamlet.share.bundles import bundle_rates, with_static_patience
 from hamlet.share.coefficients import DEFAULTS
 from hamlet.share.cost import FOREVER, BundleSize, patience
 from hamlet.workload import Workload
@@ -169,12 +169,12 @@ def test_static_counts_what_is_for_all_and_for_some() -> None:
     # 30 of the 60 events are X, and that of 20 s is for the third query alone.
     (rates,) = bundle_rates(compiled, batch)
     assert (rates.for_all, rates.for_some) == (29, 1)
-    assert static_patience(compiled, batch, False).patience == (0,)
+    assert with_static_patience(compiled, batch, False).patience == (0,)
 
     alone = chosen(batch, (batch.ts >= 20_000_000) & (batch.ts < 22_000_000))
     (rates,) = bundle_rates(compiled, alone)
     assert (rates.for_all, rates.for_some) == (0, 1)
-    assert static_patience(compiled, alone, False).patience == (FOREVER,)
+    assert with_static_patience(compiled, alone, False).patience == (FOREVER,)
 
 
 def test_events_of_one_time_count_as_for_some() -> None:

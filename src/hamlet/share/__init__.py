@@ -1,1 +1,1 @@
-"""CHOICE: which queries share which burst; results never depend on it, only how fast they come."""
+"""CHOICE: what queries share, and when; results never depend on it, only how fast they come."""

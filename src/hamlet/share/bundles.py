@@ -80,7 +80,7 @@ def bundle_patience(
 ) -> Callable[[Bundle, Code], int] | None:
     """The patience of each bundle, as `compile_code` asks for it; None where there are to be none.
 
-    That of the static policy is not known before there are events: see `static_patience`.
+    That of the static policy is not known before there are events: see `with_static_patience`.
     """
     if policy not in ("dynamic", "static"):
         return None
@@ -92,7 +92,7 @@ def bundle_patience(
     return found
 
 
-def static_patience(
+def with_static_patience(
     compiled: Compiled,
     batch: EventBatch,
     is_float: bool,

@@ -124,11 +124,6 @@ class Decision:
     cost_alone: float
     why: str
 
-    @property
-    def shares(self) -> bool:
-        """Whether the queries share the burst."""
-        return self.decided != "split"
-
 
 def decide_as_published(
     statistics: BurstStatistics, form: Form = "plain", was_shared: bool = True

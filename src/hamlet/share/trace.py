@@ -221,15 +221,6 @@ class Summary:
         """The part of touches by events for all queries of a bundle."""
         return self.for_all / self.touches
 
-    def __str__(self) -> str:
-        """The summary in two lines; decisions that were never taken are left out."""
-        taken = ", ".join(f"{count:,} {name}" for name, count in self.decided.items() if count)
-        return (
-            f"s{self.sharable_set}, {self.type}+: {self.touches:,} touches ({taken}), "
-            f"{self.share_for_all:.0%} for all queries, bursts of {self.mean_burst:.1f} events\n"
-            f"  {self.why}"
-        )
-
 
 def summarise(trace: Any) -> list[Summary]:
     """What was decided, for each sharable set and type of a trace, in order of both."""

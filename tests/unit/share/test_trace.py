@@ -215,10 +215,8 @@ def test_a_summary_says_why():
     # 138 events; merged 3 touches, split one of 50, and two at the split, which copies 50.
     assert travel.cost == 138 * 1.5 + (3 + 50 + 2) * 44 + 50 * 68
     assert travel.cost_alone == 138 * 1.5 + (4 * 50 + 2) * 44
-    assert str(travel) == (
-        "s1, Travel+: 5 touches (2 share, 1 alone, 1 merge, 1 split), 80% for all queries, "
-        "bursts of 27.6 events\n"
-        "  1 event is for some queries only, and 1 for all found them split; a touch costs "
+    assert travel.why == (
+        "1 event is for some queries only, and 1 for all found them split; a touch costs "
         "1,205 ns, 1,819 ns with a snapshot for each query"
     )
 
