@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 import click
 
 from hamlet import __version__
+from hamlet.bench.calibrate_command import calibrate_command
+from hamlet.bench.sharing_command import sharing_command
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
@@ -231,6 +233,7 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
 
 
 cli.add_command(generate_command)
+cli.add_command(calibrate_command)
 
 
 @cli.group()
@@ -266,6 +269,9 @@ def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
         _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
         click.echo(f"wrote {out}", err=True)
     return 0 if report["kept"] else 1
+
+
+bench.add_command(sharing_command)
 
 
 def _load(workload: str, schema: str | None) -> Workload:
