@@ -32,7 +32,7 @@ def test_sessions_equal_one_run_and_the_reference(
 ) -> None:
     assume(is_valid(sample))
     chance = random.Random(seed)
-    sharing = chance.choice(["always", "never"])
+    sharing = chance.choice(["dynamic", "always", "never"])
     options = {"order": sample.order, "numbers": numbers, "sharing": sharing}
     stream = Stream(sample.workload, sample.events, **options)
     expected = scaled_reference_rows(sample.workload, sample.events, sample.order)
