@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from hamlet.errors import PlanError, QueryError, ReadError, listed, reason_of
 from hamlet.explain import describe, explain_text, pictures, summary
@@ -17,6 +17,8 @@ from hamlet.plan.workload import WorkloadPlan, plan_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
 
     from hamlet.engine import Progress, Sharing
     from hamlet.kernel.base import Numbers
@@ -126,6 +128,31 @@ class Workload:
             return render_mermaid(graphs)
         return render_svg(graphs, heading=self.summary)
 
+    @overload
+    def run(
+        self,
+        events: DataFrame,
+        *,
+        type: str = ...,
+        time: str = ...,
+        order: str | None = ...,
+        numbers: Numbers = ...,
+        sharing: Sharing = ...,
+    ) -> DataFrame: ...
+
+    @overload
+    def run(
+        self,
+        events: Any,
+        *,
+        type: str = ...,
+        time: str = ...,
+        order: str | None = ...,
+        numbers: Numbers = ...,
+        sharing: Sharing = ...,
+        progress: Progress | None = ...,
+    ) -> Results: ...
+
     def run(
         self,
         events: Any,
@@ -136,8 +163,11 @@ class Workload:
         numbers: Numbers = "exact",
         sharing: Sharing = "dynamic",
         progress: Progress | None = None,
-    ) -> Results:
+    ) -> Results | DataFrame:
         """Answer every query over a table of events.
+
+        A DataFrame of Spark gives a DataFrame of results, which are computed when they are asked
+        for; `hamlet.spark.batch.answer` gives the wide form and what the run did as well.
 
         >>> events = [{"time": t, "type": k} for t, k in enumerate("AACBBBB")]
         >>> workload = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s")
@@ -145,8 +175,8 @@ class Workload:
         ['30']
 
         Args:
-            events: An Arrow, pandas or Polars table, a list of dicts, or the path of a file, a
-                folder or a glob: CSV, JSON lines or Parquet, also compressed with gzip.
+            events: An Arrow, pandas, Polars or Spark table, a list of dicts, or the path of a file,
+                a folder or a glob: CSV, JSON lines or Parquet, also compressed with gzip.
             type: The column that holds the types.
             time: The column that holds the times: timestamps, dates, or numbers of seconds.
             order: The column that orders events of equal time; without one they are simultaneous.
@@ -163,10 +193,19 @@ class Workload:
         from hamlet.engine import Options, run_workload
 
         options = Options(type, time, order, numbers, sharing)
+        if _is_of_spark(events):
+            from hamlet.spark.batch import answer
+
+            return answer(self.plan, events, options).table
         return run_workload(self.plan, events, options, progress)
 
     def __repr__(self) -> str:
         return f"<Workload: {summary(self.plan)}>"
+
+
+def _is_of_spark(events: Any) -> bool:
+    """Whether events are a DataFrame of Spark, found out without importing it."""
+    return str(type(events).__module__).split(".")[0] == "pyspark"
 
 
 def read_text(path: Path) -> str:
