@@ -30,6 +30,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.driver.extraJavaOptions": _JAVA,
             "spark.driver.host": "127.0.0.1",
             "spark.local.dir": str(folder),
+            # Costs a job for each stage; tests that are about it turn it on.
+            "spark.sql.adaptive.enabled": "false",
             "spark.sql.session.timeZone": _ZONE,
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),

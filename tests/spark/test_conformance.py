@@ -66,7 +66,7 @@ def test_conformance_cases(
     spark: SparkSession, settings: Callable[..., None], way: int, partitions: int
 ):
     numbers, sharing = WAYS[way]
-    settings(shuffle__partitions=partitions, adaptive__enabled=False)
+    settings(shuffle__partitions=partitions)
     some = cases(way)
 
     found = answers(spark, some, numbers=numbers, sharing=sharing)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import SharableSet, WorkloadPlan
-    from hamlet.spark.events import Events, Fault
+    from hamlet.spark.events import Events
     from hamlet.spark.prepare import Shuffle
 
     # Rows of results, and what is told of the work when they are there.
@@ -46,7 +46,7 @@ def answer(
     options: Options,
     *,
     name: str = "events",
-    faults: Sequence[Fault] = (),
+    reasons: Sequence[str] = (),
 ) -> SparkResults:
     """The results of every query over the events of a DataFrame; computed when they are asked for.
 
@@ -55,7 +55,7 @@ def answer(
         frame: The events.
         options: How to run it.
         name: What to call the events in a message.
-        faults: What else can be wrong with a row; see `events_of`.
+        reasons: What was wrong with rows when they were read; see `events_of`.
 
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
@@ -66,7 +66,7 @@ def answer(
         remedy = "A batch needs all events: read them with spark.read, not spark.readStream."
         raise PlanError("end of", "a streaming DataFrame", remedy)
     shared = plan_alone(plan) if options.sharing == "never" else plan
-    events = events_of(frame, plan, options, name=name, faults=faults)
+    events = events_of(frame, plan, options, name=name, reasons=reasons)
     prepared = prepare(events, shared)
     pieces: list[Piece] = []
     for shuffle in prepared.shuffles:

@@ -8,10 +8,11 @@ that cannot take part have a fault, for the same reasons and in the same order a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -20,19 +21,20 @@ from pyspark.sql import types as T
 from hamlet.errors import SchemaError
 from hamlet.events import NO_TYPE, EventTable
 from hamlet.needs import needs_of
-from hamlet.reading.found import NOT_A_TIME, Wanted
-from hamlet.spark import texts
+from hamlet.reading.found import Wanted
 from hamlet.spark.kinds import (
     DAY_US,
     FLOATING,
+    NUMBERS,
     TEXT,
-    WHOLE,
     Term,
     arrow_type,
     is_scaled,
     plain_text,
     term_of,
 )
+from hamlet.spark.looking import Look
+from hamlet.spark.untyped import Typed, look_at, time_column
 from hamlet.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS
 
 if TYPE_CHECKING:
@@ -59,8 +61,7 @@ class Events:
     name: What to call the events in a message.
     frame: The DataFrame.
     types: The types of events, as plain text.
-    time: Their times, as they come or as microseconds.
-    is_us: Whether they are microseconds.
+    time: Their times.
     times: What windows are given in.
     order: What orders events of equal time.
     schema: For each attribute its column and its type.
@@ -72,12 +73,11 @@ class Events:
     frame: DataFrame
     types: Column
     time: Column
-    is_us: bool
     times: Times
     order: Column | None
     schema: Mapping[str, tuple[Column, T.DataType]]
     whole: frozenset[str]
-    faults: Sequence[Fault] = field(default=())
+    faults: Sequence[Fault]
 
     def term(self, attribute: str) -> Term:
         """An attribute as a term of expressions."""
@@ -104,7 +104,7 @@ def events_of(
     options: Options,
     *,
     name: str = "events",
-    faults: Sequence[Fault] = (),
+    reasons: Sequence[str] = (),
 ) -> Events:
     """The events of a DataFrame, as a workload needs them.
 
@@ -113,55 +113,52 @@ def events_of(
         plan: The workload.
         options: Which columns have the type, the time and the order.
         name: What to call the events in a message.
-        faults: What else can be wrong with a row, over the columns of `frame`.
+        reasons: What was wrong with rows when they were read. If there are any, the last column of
+            the frame has, for each row that something is wrong with, the number of the reason.
 
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
     """
     wanted = Wanted(options.type, options.time, options.order, needs_of(plan))
-    names = frame.columns
+    by_place = [f"c{place}" for place in range(len(frame.columns))]
+    names = frame.columns[:-1] if reasons else frame.columns
     for each in wanted.among(names):
         if names.count(each) > 1:
             raise SchemaError(name, f"there are {names.count(each)} columns '{each}'")
-    kinds = {each.name: each.dataType for each in frame.schema.fields}
-    by_place = [f"c{place}" for place in range(len(names))]
-    columns = {each: F.col(place) for each, place in zip(names, by_place, strict=True)}
     renamed = frame.toDF(*by_place)
-    seen = _seen(renamed, columns, kinds, wanted, options.time)
-    _check(plan, kinds, seen, wanted, name)
-    time = _time(columns[options.time], kinds[options.time], seen.time)
-    attributes = {a: (columns[a], kinds[a]) for a in wanted.needs.attributes}
-    types = plain_text(columns[options.type], kinds[options.type])
-    found: list[Fault] = [*faults, *time.faults, (types.isNull(), NO_TYPE)]
+    columns = {each: F.col(place) for each, place in zip(names, by_place, strict=False)}
+    kinds = {each.name: each.dataType for each in frame.schema.fields}
+    seen = _seen(renamed, columns, kinds, wanted)
+    if seen.time is not None:
+        columns[wanted.time] = seen.time.column
+        kinds[wanted.time] = renamed.select(seen.time.column).schema.fields[0].dataType
+    _check(plan, {each: kinds[each] for each in names}, wanted, name)
+    attributes = {a: (F.col(by_place[names.index(a)]), kinds[a]) for a in wanted.needs.attributes}
+    types = plain_text(columns[wanted.type], kinds[wanted.type])
+    time, kind = columns[wanted.time], kinds[wanted.time]
+    found: list[Fault] = [(F.col(by_place[-1]) == n, each) for n, each in enumerate(reasons)]
+    found += [seen.time.fault] if seen.time is not None and seen.time.fault else []
+    found += [*_time_faults(time, kind), (types.isNull(), NO_TYPE)]
     for attribute in sorted(wanted.needs.summed):
-        column, kind = attributes[attribute]
-        if isinstance(kind, FLOATING):
+        column, its_kind = attributes[attribute]
+        if isinstance(its_kind, FLOATING):
             found.append((column.isin(float("inf"), float("-inf")), f"{attribute} is infinite"))
     return Events(
         name=name,
         frame=renamed,
         types=types,
-        time=time.column,
-        is_us=time.is_us,
-        times=time.times,
-        order=None if options.order is None else columns[options.order],
+        time=time,
+        times="seconds" if isinstance(kind, NUMBERS) else "timestamps",
+        order=None if wanted.order is None else columns[wanted.order],
         schema=attributes,
         whole=seen.whole,
         faults=found,
     )
 
 
-def _check(
-    plan: WorkloadPlan,
-    kinds: Mapping[str, T.DataType],
-    seen: _Seen,
-    wanted: Wanted,
-    name: str,
-) -> None:
+def _check(plan: WorkloadPlan, kinds: Mapping[str, T.DataType], wanted: Wanted, name: str) -> None:
     """Refuse what the engine refuses on one machine, with the same words."""
     arrow = {column: arrow_type(kind) for column, kind in kinds.items()}
-    if seen.time is not None:
-        arrow[wanted.time] = arrow_type(seen.time)
     nothing = pa.schema(list(arrow.items())).empty_table()
     try:
         EventTable.of(nothing, plan, type=wanted.type, time=wanted.time, order=wanted.order)
@@ -172,16 +169,14 @@ def _check(
 # What has to be looked at
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     """What a look at the rows has shown.
 
-    time: What texts of times are: timestamps, whole or other numbers; None where they are neither,
-        or are no texts.
+    time: What texts of times are; None where they are nothing, or times are no texts.
     whole: Decimals with decimal places all of whose values are whole.
     """
 
-    time: T.DataType | None
+    time: Typed | None
     whole: frozenset[str]
 
 
@@ -190,76 +185,34 @@ def _seen(
     columns: Mapping[str, Column],
     kinds: Mapping[str, T.DataType],
     wanted: Wanted,
-    time: str,
 ) -> _Seen:
-    asked: dict[str, Column] = {}
-    if isinstance(kinds.get(time), TEXT):
-        known = texts.known_number(columns[time])
-        is_number = known.rlike(texts.NUMBER)
-        asked["numbers"] = F.count_if(is_number)
-        asked["stamps"] = F.count(texts.iso_times(columns[time]).values)
-        fits = known.rlike(texts.INTEGER) & known.try_cast("long").isNotNull()
-        asked["integers"] = F.count_if(is_number & fits)
+    time: Typed | None = None
+    if isinstance(kinds.get(wanted.time), TEXT):
+        column = columns[wanted.time]
+        facts = look_at(frame.select(column), Look(wanted, (wanted.time,)))
+        time = time_column(column, facts.get(0, Counter()))
     scaled = [a for a in wanted.needs.attributes if a in kinds and is_scaled(kinds[a])]
-    for number, attribute in enumerate(scaled):
-        column = columns[attribute]
-        asked[f"whole {number}"] = F.bool_and(column == F.floor(column))
-    found = one_row(frame, asked)
-    whole = {a for n, a in enumerate(scaled) if found[f"whole {n}"] is not False}
-    return _Seen(_time_of_texts(found) if "numbers" in asked else None, frozenset(whole))
-
-
-def one_row(frame: DataFrame, asked: Mapping[str, Column]) -> dict[str, Any]:
-    """Some aggregates over all rows; no job where none are asked for."""
-    if not asked:
-        return {}
-    row = frame.agg(*(column.alias(name) for name, column in asked.items())).first()
-    return {} if row is None else row.asDict()
-
-
-def _time_of_texts(found: Mapping[str, Any]) -> T.DataType | None:
-    """ISO 8601 or numbers of seconds, whichever are more."""
-    if not found["numbers"] and not found["stamps"]:
-        return None
-    if found["numbers"] <= found["stamps"]:
-        return T.TimestampType()
-    return T.LongType() if found["integers"] == found["numbers"] else T.DoubleType()
+    asked = [F.bool_and(columns[a] == F.floor(columns[a])) for a in scaled]
+    found = frame.agg(*asked).first() if asked else None
+    whole = {a for a, is_whole in zip(scaled, found or (), strict=True) if is_whole is not False}
+    return _Seen(time, frozenset(whole))
 
 
 # Times
 
 
-@dataclass(frozen=True, slots=True)
-class _Time:
-    column: Column
-    is_us: bool
-    times: Times
-    faults: list[Fault]
-
-
-def _time(column: Column, kind: T.DataType, seen: T.DataType | None) -> _Time:
-    """Times as workers get them, and what can be wrong with them."""
-    faults: list[Fault] = []
-    if seen is not None:
-        read = texts.iso_times(column)
-        if not isinstance(seen, T.TimestampType):
-            read = texts.numbers(column, seen)
-        column, kind = read.values, seen
-        faults.append((read.faulty, NOT_A_TIME))
+def _time_faults(column: Column, kind: T.DataType) -> list[Fault]:
+    """What can be wrong with times."""
     is_missing = column.isNull()
     if isinstance(kind, FLOATING):
         is_missing |= F.isnan(column)
-    faults.append((is_missing, REASONS[MISSING]))
-    # What was read from text is within four digits of years.
-    if not (isinstance(kind, T.TimestampType) and seen is not None):
-        faults.append((_is_outside(column, kind), REASONS[OUT_OF_RANGE]))
-    is_number = isinstance(kind, (*WHOLE, *FLOATING, T.DecimalType))
-    is_us = seen is not None and not is_number
-    return _Time(column, is_us, "seconds" if is_number else "timestamps", faults)
+    faults = [(is_missing, REASONS[MISSING])]
+    outside = _is_outside(column, kind)
+    return faults if outside is None else [*faults, (outside, REASONS[OUT_OF_RANGE])]
 
 
-def _is_outside(column: Column, kind: T.DataType) -> Column:
-    """Whether times are further away than the engine reckons with."""
+def _is_outside(column: Column, kind: T.DataType) -> Column | None:
+    """Whether times are further away than the engine reckons with; None where none can be."""
     if isinstance(kind, T.DateType):
         return ~F.unix_date(column).between(-(FARTHEST_US // DAY_US), FARTHEST_US // DAY_US)
     if isinstance(kind, T.TimestampType):
@@ -268,9 +221,9 @@ def _is_outside(column: Column, kind: T.DataType) -> Column:
         return ~F.year(column).between(*_FARTHEST_YEARS)
     if isinstance(kind, FLOATING):
         return ~column.between(-FARTHEST_US / 10**6, FARTHEST_US / 10**6)
-    if isinstance(kind, (T.ByteType, T.ShortType, T.IntegerType, T.NullType)):
-        return F.lit(False)
-    return ~column.between(-_FARTHEST_S, _FARTHEST_S)
+    if isinstance(kind, T.LongType | T.DecimalType):
+        return ~column.between(-_FARTHEST_S, _FARTHEST_S)
+    return None
 
 
 def fault_of(faults: Sequence[Fault]) -> Column:

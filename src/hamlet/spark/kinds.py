@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 FLOATING = (T.FloatType, T.DoubleType)
+NUMBERS = (*WHOLE, *FLOATING, T.DecimalType)
 TEXT = (T.StringType, T.CharType, T.VarcharType)
 DAY_US = 86_400_000_000
 _BITS = {T.ByteType: 7, T.ShortType: 15, T.IntegerType: 31, T.LongType: 63}

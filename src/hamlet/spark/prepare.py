@@ -161,9 +161,12 @@ def _shuffle(letters: _Letters, ways: list[_Way], number: int, counts: Counts) -
     # Watching rows also keeps Spark from moving the filter before the letters are found, where
     # it would find them twice.
     frame = _counted(frame, takes_part, counts, is_first=number == 0)
-    kept = frame.where(takes_part[number]).select(*letters.columns(), *_others(events, attributes))
+    # Never true, but Spark does not know: where it saw that no row takes part it would not count.
+    never = F.spark_partition_id() < 0
+    kept = frame.where(takes_part[number] | never)
+    kept = kept.select(*letters.columns(), *_others(events, attributes))
     keys = [_key(F.col(f"{_ATTRIBUTE}{attributes.index(a)}"), events.schema[a][1]) for a in way.key]
-    layout = Layout(lettering, events.is_us, events.order is not None, attributes)
+    layout = Layout(lettering, events.order is not None, attributes)
     return Shuffle(way.sets, kept, tuple(keys), layout)
 
 

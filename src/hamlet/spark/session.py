@@ -33,6 +33,10 @@ _OURS = {
     "spark.log.level": "ERROR",
     # To note where each expression was written takes three times as long as to make it.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Names of columns differ in their case too, as they do in queries.
+    "spark.sql.caseSensitive": "true",
+    # Nanoseconds are cut to microseconds, as elsewhere in Hamlet.
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
     # What other programs, and Hamlet on one machine, read.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",

@@ -53,13 +53,11 @@ _BATCH_BYTES = 1 << 25
 class Layout:
     """The columns that a task gets: integers of letters, perhaps the type, time, order, attributes.
 
-    is_us: Whether times are microseconds already.
     has_order: Whether there is a column that orders events of equal time.
     attributes: Their names, in the order of their columns.
     """
 
     lettering: Lettering
-    is_us: bool
     has_order: bool
     attributes: tuple[str, ...]
 
@@ -71,7 +69,7 @@ class Layout:
         text = next(columns) if self.lettering.is_text else None
         time = next(columns)
         types = self._types(longs, text, len(time))
-        ts = numpy_of(time) if self.is_us else microseconds(time)[0]
+        ts = microseconds(time)[0]
         found: dict[str, Any] = {_ORDER: next(columns)} if self.has_order else {}
         found |= {attribute: _plain(next(columns)) for attribute in self.attributes}
         for bit in range(self.lettering.condition_bits):
