@@ -116,7 +116,10 @@ def read_files(
 
 
 def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: str) -> DataFrame:
-    """Parts one below the other; a column that one of them lacks is null there."""
+    """Parts one below the other; a column that one of them lacks is null there.
+
+    Columns that nobody wants are null too: they are there because a message may name one of them.
+    """
     names = list(dict.fromkeys(each for part in parts for each in part.names))
     found = [each for each in wanted.columns if any(each in part.columns for part in parts)]
     kinds = [_kinds(part) for part in parts]
@@ -128,15 +131,12 @@ def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: 
             _alike(part.columns[each], its_kinds[each], [k[each] for k in kinds if each in k])
             if each in part.columns
             else F.lit(None)
-            for each in found
+            for each in names
         ]
         faults = [(is_faulty, reasons.index(reason)) for is_faulty, reason in part.faults]
-        # Columns that nobody wants are named, because a message may name one of them.
-        others = [F.lit(None) for each in names if each not in found]
-        frames.append(part.frame.select(*columns, *others, *([_first(faults)] if reasons else [])))
+        frames.append(part.frame.select(*columns, *([_first(faults)] if reasons else [])))
     together = reduce(DataFrame.union, frames)
-    last = ["fault"] if reasons else []
-    return together.toDF(*found, *(each for each in names if each not in found), *last)
+    return together.toDF(*names, *(["fault"] if reasons else []))
 
 
 def _first(faults: list[tuple[Column, int]]) -> Column:
