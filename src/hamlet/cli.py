@@ -12,7 +12,7 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -20,11 +20,14 @@ from hamlet import __version__
 from hamlet.bench.calibrate_command import calibrate_command
 from hamlet.bench.sharing_command import sharing_command
 from hamlet.data.command import generate_command
-from hamlet.errors import HamletError, QueryError, ReadError, WriteError, reason_of
+from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
 from hamlet.schema import Schema
 from hamlet.share.policy import POLICIES
 from hamlet.workload import FORMATS, Workload, read_text
+
+if TYPE_CHECKING:
+    from hamlet.results import Results
 
 _sharing_option = click.option(
     "--sharing",
@@ -151,9 +154,14 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
 @click.option("--trace", metavar="FILE", help="Write what was decided: .csv, .jsonl or .parquet.")
 @click.option(
     "--engine",
-    type=click.Choice(["local"]),
-    default="local",
-    help="What runs it.  [default: local]",
+    type=click.Choice(["spark", "local"]),
+    default="spark",
+    help="What runs it.  [default: spark]",
+)
+@click.option(
+    "--master",
+    metavar="URL",
+    help="Where Spark runs, such as local[4] or spark://host:7077.  [default: as Spark is set up]",
 )
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
 @click.option("--overwrite", is_flag=True, help="Replace what is at --out and --trace.")
@@ -173,38 +181,80 @@ def run_command(
     format_: str,
     engine: str,
     trace: str | None,
+    master: str | None,
     **options: Any,
 ) -> None:
     """Answer every query of a workload over a table of events.
 
     WORKLOAD is a file of queries, or - for standard input.
     """
+    if engine == "local" and master is not None:
+        raise click.UsageError("--master is for --engine spark")
     loaded = _load(workload, None)
     if out is not None:
         _check_out(out, events, loaded if wide else None, overwrite, format_)
     if trace is not None:
+        if engine == "spark":
+            raise PlanError("engine", engine, "A trace is kept by --engine local.")
         _check_trace(trace, events, out, overwrite)
-    from hamlet.console import interruptible, print_results, shown_progress
+    from hamlet.console import interruptible, shown_progress
+    from hamlet.results import is_folder
 
+    results: Results | None = None
     with shown_progress() as progress:
-        keep = trace is not None
-        results = interruptible(
-            lambda: loaded.run(events, progress=progress, trace=keep, **options)
-        )
+        if engine == "local":
+            keep = trace is not None
+            results = interruptible(
+                lambda: loaded.run(events, progress=progress, trace=keep, **options)
+            )
+        else:
+            # In this thread, where Ctrl-C ends what Spark does.
+            run = _spark_run(loaded, events, master, progress, options)
+            if out is not None and not wide and is_folder(Path(out)):
+                statistics = run.write_parts(Path(out))
+            else:
+                results = run.collect()
+    if results is not None:
+        statistics = results.statistics
+        _give(results, out, wide, overwrite, format_, options["numbers"])
+        if trace is not None:
+            results.write_trace(trace, overwrite=overwrite)
+    click.echo(statistics, err=True)
+    for written in filter(None, (out, trace)):
+        click.echo(f"wrote {written}", err=True)
+
+
+def _give(
+    results: Results, out: str | None, wide: bool, overwrite: bool, format_: str, numbers: str
+) -> None:
+    """Print results, or write them to files."""
+    from hamlet.console import print_results
+
     if out is None and format_ == "json":
         results.write_lines(sys.stdout.buffer, wide=wide)
     elif out is None:
         print_results(results, wide=wide)
     elif wide:
-        also: Any = ("log10", "exact") if options["numbers"] == "exact" else ("log10",)
+        also: Any = ("log10", "exact") if numbers == "exact" else ("log10",)
         results.write_wide(out, overwrite=overwrite, also=also)
     else:
         results.write(out, overwrite=overwrite)
-    if trace is not None:
-        results.write_trace(trace, overwrite=overwrite)
-    click.echo(results.statistics, err=True)
-    for written in filter(None, (out, trace)):
-        click.echo(f"wrote {written}", err=True)
+
+
+def _spark_run(
+    workload: Workload, events: str, master: str | None, progress: Any, options: dict[str, Any]
+) -> Any:
+    """A run on Spark, which may not be installed."""
+    try:
+        from hamlet.spark.command import Run
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
+            raise
+        remedy = "Run pip install 'hamlet-trends[spark]', or pass --engine local."
+        raise PlanError("package", "pyspark", remedy) from error
+    from hamlet.engine import Options
+
+    return Run(workload.plan, events, Options(**options), master, progress)
 
 
 def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, format_: str) -> None:

@@ -153,7 +153,7 @@ def _run_set(
             emission,
             digits=encoded.digits,
             is_integer={a: a in encoded.integers for a in encoded.digits},
-            groups=_groups(encoded),
+            groups=groups_of(encoded),
         )
     statistics.bursts += counters.bursts
     statistics.snapshots += counters.snapshots
@@ -214,7 +214,7 @@ def compile_encoded(
     return compiled
 
 
-def _groups(encoded: EncodedSet) -> list[Groups]:
+def groups_of(encoded: EncodedSet) -> list[Groups]:
     """The groups of each query; queries that group alike have them in common."""
     made: dict[tuple[str, ...], Groups] = {}
     for grouping in encoded.groupings:

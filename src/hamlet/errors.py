@@ -134,6 +134,20 @@ class PlanError(HamletError):
         return f"there is no {self.what} '{self.name}'. {self.remedy}"
 
 
+class RunError(HamletError):
+    """Something failed while a workload was run."""
+
+    code = "run"
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(where, reason)
+        self.where = where
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
 class InternalError(Exception):
     """A bug of ours, not a mistake of the caller."""
 

@@ -169,8 +169,8 @@ class Results:
         """
         path = Path(path)
         check_target(path, overwrite=overwrite)
-        write = _write_parts if _is_folder(path) else _WRITERS[path.suffix.lower()]
-        _write_whole(path, lambda partial: write(self.table, partial))
+        write = _write_parts if is_folder(path) else _WRITERS[path.suffix.lower()]
+        write_whole(path, lambda partial: write(self.table, partial))
         return path
 
     def write_wide(
@@ -201,7 +201,7 @@ class Results:
             for query in self.queries:
                 _write_parquet(self.wide(query, also=also), partial / _file_name(query))
 
-        _write_whole(folder, write)
+        write_whole(folder, write)
         return folder
 
     def write_trace(self, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -224,7 +224,7 @@ class Results:
             for f in self.trace.schema
         )
         table = self.trace.cast(pa.schema(text))
-        _write_whole(path, lambda partial: _WRITERS[path.suffix.lower()](table, partial))
+        write_whole(path, lambda partial: _WRITERS[path.suffix.lower()](table, partial))
         return path
 
     def write_lines(self, stream: BinaryIO, *, wide: bool = False) -> None:
@@ -384,9 +384,9 @@ def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> 
     Raises:
         WriteError: It is there already, or cannot be written.
     """
-    if wide and not _is_folder(path):
+    if wide and not is_folder(path):
         raise WriteError(str(path), "the wide form has a file for each query; name a folder")
-    if not _is_folder(path) and path.suffix.lower() not in _WRITERS:
+    if not is_folder(path) and path.suffix.lower() not in _WRITERS:
         reason = f"the ending is none of {listed(_WRITERS)}; without one it is a folder"
         raise WriteError(str(path), reason)
     there = list(path.iterdir()) if path.is_dir() else []
@@ -409,12 +409,13 @@ def check_trace_target(path: Path, *, overwrite: bool) -> None:
     Raises:
         WriteError: It is there already, or cannot be written.
     """
-    if _is_folder(path):
+    if is_folder(path):
         raise WriteError(str(path), f"a trace is one file, with one of {listed(_WRITERS)}")
     check_target(path, overwrite=overwrite)
 
 
-def _is_folder(path: Path) -> bool:
+def is_folder(path: Path) -> bool:
+    """Whether results written to a path are a folder."""
     return path.is_dir() or not path.suffix
 
 
@@ -429,7 +430,7 @@ def _file_name(query: str) -> str:
     return f"{hidden}.parquet"
 
 
-def _write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Let something be written next to a path, then put it in its place."""
     full = path.resolve()  # a path like . has no name
     partial = full.with_name(f".{full.name}.{os.getpid()}.partial")

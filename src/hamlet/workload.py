@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from hamlet.errors import PlanError, QueryError, ReadError, listed, reason_of
 from hamlet.explain import describe, explain_text, pictures, summary
@@ -17,6 +17,8 @@ from hamlet.plan.workload import WorkloadPlan, plan_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
 
     from hamlet.engine import Progress
     from hamlet.kernel.base import Numbers
@@ -127,6 +129,32 @@ class Workload:
             return render_mermaid(graphs)
         return render_svg(graphs, heading=self.summary)
 
+    @overload
+    def run(
+        self,
+        events: DataFrame,
+        *,
+        type: str = ...,
+        time: str = ...,
+        order: str | None = ...,
+        numbers: Numbers = ...,
+        sharing: Policy = ...,
+    ) -> DataFrame: ...
+
+    @overload
+    def run(
+        self,
+        events: Any,
+        *,
+        type: str = ...,
+        time: str = ...,
+        order: str | None = ...,
+        numbers: Numbers = ...,
+        sharing: Policy = ...,
+        trace: bool | str | Path = ...,
+        progress: Progress | None = ...,
+    ) -> Results: ...
+
     def run(
         self,
         events: Any,
@@ -138,8 +166,11 @@ class Workload:
         sharing: Policy = "dynamic",
         trace: bool | str | Path = False,
         progress: Progress | None = None,
-    ) -> Results:
+    ) -> Results | DataFrame:
         """Answer every query over a table of events.
+
+        A DataFrame of Spark gives a DataFrame of results, which are computed when they are asked
+        for; `hamlet.spark.batch.answer` gives the wide form and what the run did as well.
 
         >>> events = [{"time": t, "type": k} for t, k in enumerate("AACBBBB")]
         >>> workload = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s")
@@ -147,8 +178,8 @@ class Workload:
         ['30']
 
         Args:
-            events: An Arrow, pandas or Polars table, a list of dicts, or the path of a file, a
-                folder or a glob: CSV, JSON lines or Parquet, also compressed with gzip.
+            events: An Arrow, pandas, Polars or Spark table, a list of dicts, or the path of a file,
+                a folder or a glob: CSV, JSON lines or Parquet, also compressed with gzip.
             type: The column that holds the types.
             time: The column that holds the times: timestamps, dates, or numbers of seconds.
             order: The column that orders events of equal time; without one they are simultaneous.
@@ -175,6 +206,12 @@ class Workload:
             check_trace_target(path, overwrite=False)
         keep = trace is not False
         options = Options(type, time, order, numbers, sharing, load_coefficients(), keep)
+        if _is_of_spark(events):
+            from hamlet.spark.batch import answer
+
+            if keep:
+                raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
+            return answer(self.plan, events, options).table
         results = run_workload(self.plan, events, options, progress)
         if path is not None:
             results.write_trace(path)
@@ -186,7 +223,7 @@ class Workload:
         """Run the workload, and show what was decided about sharing and why.
 
         Args:
-            events: What `run` takes.
+            events: What `run` takes, but for a DataFrame of Spark.
             format: "text" or "json".
             sharing: The policy to look at.
             **options: Any other option of `run`.
@@ -206,6 +243,11 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"<Workload: {summary(self.plan)}>"
+
+
+def _is_of_spark(events: Any) -> bool:
+    """Whether events are a DataFrame of Spark, found out without importing it."""
+    return str(type(events).__module__).split(".")[0] == "pyspark"
 
 
 def read_text(path: Path) -> str:

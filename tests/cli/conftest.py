@@ -27,11 +27,13 @@ class Left(NamedTuple):
 def hamlet(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Left]:
-    """Run the command line in this process."""
+    """Run the command line in this process, without Spark: that is in tests/spark."""
 
     def call(*arguments: str | Path, stdin: bytes = b"") -> Left:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        status = run([str(argument) for argument in arguments])
-        return Left(status, *capsys.readouterr())
+        given = [str(argument) for argument in arguments]
+        if given[:1] == ["run"] and "--engine" not in given:
+            given += ["--engine", "local"]
+        return Left(run(given), *capsys.readouterr())
 
     return call

@@ -30,10 +30,10 @@ FORMATS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet")
 
 def read_files(source: str | Path, wanted: Wanted) -> Found:
     """The events of a file, of all files in a folder, or of all files that a glob matches."""
-    paths = _paths(source)
+    paths = paths_of(source)
     by_format: dict[str, list[Path]] = {}
     for path in paths:
-        by_format.setdefault(_format(path), []).append(path)
+        by_format.setdefault(format_of(path), []).append(path)
     parts = [_READERS[name](some, wanted) for name, some in by_format.items()]
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     table = joined([part.table for part in parts], _short(source))
@@ -45,7 +45,7 @@ def _short(source: str | Path) -> str:
     return Path(source).name or str(source)
 
 
-def _paths(source: str | Path) -> list[Path]:
+def paths_of(source: str | Path) -> list[Path]:
     """The files that a path stands for, in order of their names."""
     path = Path(source)
     try:
@@ -85,7 +85,8 @@ def _suffix(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _format(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """What a file is by its ending: csv, json or parquet."""
     suffix = _suffix(path)
     if suffix not in FORMATS:
         what = f"{suffix} is not a format of events" if suffix else "its name has no ending"

@@ -1,0 +1,150 @@
+"""A workload over a DataFrame: one shuffle for each partitioning, a second where groups need it.
+
+All partitions of a group are in one task where queries group by all that partitions them; then the
+task gives finished rows. Otherwise tasks give partial answers, which are brought together by query,
+window and group, added up and finished: so a workload without GROUPBY runs in parallel too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from hamlet.errors import PlanError
+from hamlet.kernel.finish.partial import partial_schema
+from hamlet.plan.workload import plan_alone
+from hamlet.results import long_table
+from hamlet.spark.events import events_of
+from hamlet.spark.prepare import prepare
+from hamlet.spark.results import SparkResults
+from hamlet.spark.worker import TOLD, Job, without_large
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Column
+    from pyspark.sql.types import StructType
+
+    from hamlet.engine import Options
+    from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.spark.events import Events
+    from hamlet.spark.prepare import Shuffle
+
+    # Rows of results, and what is told of the work when they are there.
+    Piece = tuple[DataFrame, list[Observation]]
+
+
+def answer(
+    plan: WorkloadPlan,
+    frame: DataFrame,
+    options: Options,
+    *,
+    name: str = "events",
+    reasons: Sequence[str] = (),
+) -> SparkResults:
+    """The results of every query over the events of a DataFrame; computed when they are asked for.
+
+    Args:
+        plan: The workload.
+        frame: The events.
+        options: How to run it.
+        name: What to call the events in a message.
+        reasons: What was wrong with rows when they were read; see `events_of`.
+
+    Raises:
+        SchemaError: A column is missing, or is not what the workload uses it for.
+        PlanError: The DataFrame is a stream.
+    """
+    options.check()
+    if frame.isStreaming:
+        remedy = "A batch needs all events: read them with spark.read, not spark.readStream."
+        raise PlanError("end of", "a streaming DataFrame", remedy)
+    shared = plan_alone(plan) if options.sharing == "never" else plan
+    events = events_of(frame, plan, options, name=name, reasons=reasons)
+    prepared = prepare(events, shared)
+    pieces: list[Piece] = []
+    for shuffle in prepared.shuffles:
+        job = Job(name, prepared.plan, shuffle.sets, options, shuffle.layout, events.times)
+        pieces += _run(shuffle, job, events)
+    return SparkResults(
+        table=reduce(DataFrame.union, (rows for rows, _ in pieces)),
+        queries=[planned.query for planned in plan.queries],
+        kinds={attribute: kind for attribute, (_, kind) in events.schema.items()},
+        counts=prepared.counts,
+        told=[observation for _, some in pieces for observation in some],
+    )
+
+
+def _run(shuffle: Shuffle, job: Job, events: Events) -> Iterator[Piece]:
+    """Run the sets of one shuffle: those whose groups are whole in a task, and the others."""
+    # With nothing to partition by there is one partition.
+    moved = shuffle.frame.repartition(*(shuffle.keys or (1,)))
+    whole = tuple(each for each in job.sets if _groups_are_whole(job.plan, each))
+    others = tuple(each for each in job.sets if each not in whole)
+    if whole:
+        yield _finished_at_once(moved, replace(job, sets=whole))
+    if others:
+        yield _finished_later(moved, replace(job, sets=others), events)
+
+
+def _groups_are_whole(plan: WorkloadPlan, sharable: SharableSet) -> bool:
+    """Whether each query of a set groups by all that partitions it."""
+    grouped = [set(plan.queries[number].query.group_by) for number in sharable.queries]
+    return all(each == set(sharable.partition) for each in grouped)
+
+
+def _finished_at_once(moved: DataFrame, job: Job) -> Piece:
+    rows = moved.mapInArrow(job.answered, _long_schema(job))
+    told = Observation()
+    numbers = {
+        name: F.when(F.col("query").isNull() & (F.col("aggregate") == name), F.col("value"))
+        for name in TOLD
+    }
+    watched = rows.observe(told, *_sums(numbers))
+    return watched.where(F.col("query").isNotNull()), [told]
+
+
+def _finished_later(moved: DataFrame, job: Job, events: Events) -> Piece:
+    schema = partial_schema(job.plan, _key_schema(events), job.options.numbers)
+    job = replace(job, partial=schema)
+    partial = moved.mapInArrow(job.answered, _spark_schema(schema))
+    told, groups = Observation(), Observation()
+    numbers = {
+        name: F.when((F.col("query") == -1) & (F.col("role") == role), F.col("window"))
+        for role, name in enumerate(TOLD[:-1])
+    }
+    watched = partial.observe(told, *_sums(numbers)).where(F.col("query") >= 0)
+    together = watched.repartition("query", "window", "group")
+    rows = together.mapInArrow(job.finished, _long_schema(job))
+    # A group may have windows in many tasks, so nobody sees all groups.
+    found = F.approx_count_distinct(F.struct("query", "group"), 0.01).alias(TOLD[-1])
+    return rows.observe(groups, found), [told, groups]
+
+
+def _sums(numbers: dict[str, Column]) -> list[Column]:
+    return [F.coalesce(F.sum(each), F.lit(0)).alias(name) for name, each in numbers.items()]
+
+
+# Schemas
+
+
+def _long_schema(job: Job) -> StructType:
+    return _spark_schema(long_table(job.plan.queries[0].query, None, job.times).schema)
+
+
+def _spark_schema(schema: pa.Schema) -> StructType:
+    found: Any = from_arrow_schema(without_large(schema), prefer_timestamp_ntz=True)
+    return found  # type: ignore[no-any-return]
+
+
+def _key_schema(events: Events) -> pa.Schema:
+    """The types of attributes; what is always null never gets into an answer, and may be text."""
+    known = events.arrow_schema()
+    kinds = [pa.string() if pa.types.is_null(field.type) else field.type for field in known]
+    return pa.schema(list(zip(known.names, kinds, strict=True)))

@@ -1,0 +1,181 @@
+"""What `hamlet run` does on Spark: start a session, read files, run, and bring results home."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time as clock
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from hamlet import errors
+from hamlet.errors import HamletError, RunError
+from hamlet.results import write_whole
+from hamlet.spark import session
+from hamlet.spark.batch import answer
+from hamlet.spark.reading import read_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from hamlet.engine import Options, Progress
+    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.results import Results
+    from hamlet.spark.results import SparkResults
+    from hamlet.statistics import RunStatistics
+
+_LOOK_EVERY_S = 0.2
+# Shuffled rows of so many bytes of files make one task, if there are not fewer tasks anyway.
+_BYTES_OF_TASK = 1 << 25
+_TASKS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of files on Spark.
+
+    events: The path of the events.
+    master: Where to run it; see `session.start`.
+    """
+
+    plan: WorkloadPlan
+    events: str
+    options: Options
+    master: str | None
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+    begun: float = field(default_factory=clock.perf_counter)
+
+    def collect(self) -> Results:
+        """All results, on this machine."""
+        with self._results() as found:
+            results = found.collected()
+            self._timed("run")
+        results.statistics.seconds = self.seconds
+        return results
+
+    def write_parts(self, folder: Path) -> RunStatistics:
+        """Write the long form to a folder of Parquet parts, which appears whole or not at all."""
+        with self._results() as found:
+
+            def write(partial: Path) -> None:
+                found.table.write.parquet(str(partial))
+                for each in partial.iterdir():
+                    if not each.match("part-*.parquet"):
+                        each.unlink()
+
+            write_whole(folder, write)
+            self._timed("run")
+            statistics = found.statistics()
+        statistics.seconds = self.seconds
+        return statistics
+
+    @contextmanager
+    def _results(self) -> Iterator[SparkResults]:
+        """Results that have not been computed yet."""
+        self.progress("starting Spark", 0.0)
+        with _told(), _session(self.master) as (spark, is_ours):
+            self._timed("start")
+            with _watched(spark, self.progress):
+                source = read_files(spark, self.events, self.plan, self.options)
+                if is_ours:
+                    _set_tasks(spark, source.size)
+                found = answer(
+                    self.plan,
+                    source.frame,
+                    self.options,
+                    name=source.name,
+                    reasons=source.reasons,
+                )
+                self._timed("read")
+                yield found
+
+    def _timed(self, stage: str) -> None:
+        self.seconds[stage] = clock.perf_counter() - self.begun - sum(self.seconds.values())
+
+
+@contextmanager
+def _session(master: str | None) -> Iterator[tuple[SparkSession, bool]]:
+    """A session, and whether it is ours; then it is stopped in the end."""
+    is_ours = session.running() is None
+    spark = session.start(master, quiet=True)
+    try:
+        yield spark, is_ours
+    finally:
+        if is_ours:
+            spark.stop()
+
+
+def _set_tasks(spark: SparkSession, size: int) -> None:
+    """Let Spark cut large input into tasks that fit into memory; it joins small ones itself."""
+    tasks = size // _BYTES_OF_TASK
+    if tasks > _TASKS:
+        spark.conf.set("spark.sql.adaptive.coalescePartitions.initialPartitionNum", tasks)
+
+
+# Errors
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong in Spark, as one sentence."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise explained(error) from error
+
+
+def explained(error: Exception) -> HamletError:
+    """An error of Hamlet that a task has had, or what Spark itself says."""
+    text = str(error)
+    found = re.search(r"hamlet\.errors\.(\w+): (.*)", text)
+    if found and found[1] != errors.InternalError.__name__:
+        return RunError("in a task of Spark", found[2])
+    if "OutOfMemoryError" in text:
+        remedy = "give it more memory, for example with PYSPARK_SUBMIT_ARGS='--driver-memory 4g"
+        return RunError("Spark", f"it ran out of memory; {remedy} pyspark-shell'")
+    lines = [line for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    return RunError("Spark", lines[0].strip())
+
+
+# Progress
+
+
+@contextmanager
+def _watched(spark: SparkSession, progress: Progress) -> Iterator[None]:
+    """Tell how many tasks are done while something runs."""
+    is_over = threading.Event()
+    tracker = spark.sparkContext.statusTracker()
+    begun: dict[int, tuple[int, int]] = {}
+    farthest = 0.0
+
+    def tell() -> None:
+        nonlocal farthest
+        for stage in tracker.getActiveStageIds():
+            info = tracker.getStageInfo(stage)
+            if info is not None:
+                begun[stage] = (info.numCompletedTasks, info.numTasks)
+        done, tasks = (sum(numbers) for numbers in zip(*begun.values(), strict=True))
+        # There may be another stage after those that have begun.
+        farthest = max(farthest, done / (tasks + 1))
+        progress(f"{done} of {tasks} tasks", farthest)
+
+    def look() -> None:
+        while not is_over.wait(_LOOK_EVERY_S):
+            if tracker.getActiveStageIds() or begun:
+                tell()
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

@@ -1,0 +1,243 @@
+"""The column contract on Spark: any DataFrame as type, time, order and the attributes queries need.
+
+Columns are taken by place and not by name, so that names with dots, and names that differ only in
+their case, are names like others. What a column is follows from its type; only a text with times,
+and decimals with decimal places, have to be looked at first, which takes a job of its own. Rows
+that cannot take part have a fault, for the same reasons and in the same order as in `events.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from hamlet.errors import SchemaError
+from hamlet.events import NO_TYPE, EventTable
+from hamlet.needs import needs_of
+from hamlet.reading.found import Wanted
+from hamlet.spark.kinds import (
+    DAY_US,
+    FLOATING,
+    NUMBERS,
+    TEXT,
+    Term,
+    arrow_type,
+    is_scaled,
+    plain_text,
+    term_of,
+)
+from hamlet.spark.looking import Look
+from hamlet.spark.untyped import Typed, look_at, time_column
+from hamlet.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from hamlet.engine import Options
+    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.results import Times
+
+    # A condition that rows should not meet, and what is wrong with those that do.
+    Fault = tuple[Column, str]
+
+_FARTHEST_S = FARTHEST_US // 10**6
+# No time attribute of Spark needs more, and every year in between is in range.
+_FARTHEST_YEARS = (-144_167, 148_107)
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """A DataFrame that fits a workload.
+
+    name: What to call the events in a message.
+    frame: The DataFrame.
+    types: The types of events, as plain text.
+    time: Their times.
+    times: What windows are given in.
+    order: What orders events of equal time.
+    schema: For each attribute its column and its type.
+    whole: Decimals with decimal places all of whose values are whole.
+    faults: What can be wrong with a row; the first that is counts.
+    """
+
+    name: str
+    frame: DataFrame
+    types: Column
+    time: Column
+    times: Times
+    order: Column | None
+    schema: Mapping[str, tuple[Column, T.DataType]]
+    whole: frozenset[str]
+    faults: Sequence[Fault]
+
+    def term(self, attribute: str) -> Term:
+        """An attribute as a term of expressions."""
+        column, kind = self.schema[attribute]
+        return term_of(column, kind, is_whole=attribute in self.whole)
+
+    def shipped(self, attribute: str, *, is_key: bool) -> Column:
+        """An attribute as workers get it; one whose values name groups is left as it is."""
+        column, kind = self.schema[attribute]
+        if isinstance(kind, TEXT):
+            return plain_text(column, kind)
+        if isinstance(kind, T.DecimalType) and not is_key:
+            return self.term(attribute).column
+        return column
+
+    def arrow_schema(self) -> pa.Schema:
+        """The attributes and their types, as Arrow has them."""
+        return pa.schema([(name, arrow_type(kind)) for name, (_, kind) in self.schema.items()])
+
+
+def events_of(
+    frame: DataFrame,
+    plan: WorkloadPlan,
+    options: Options,
+    *,
+    name: str = "events",
+    reasons: Sequence[str] = (),
+) -> Events:
+    """The events of a DataFrame, as a workload needs them.
+
+    Args:
+        frame: The events.
+        plan: The workload.
+        options: Which columns have the type, the time and the order.
+        name: What to call the events in a message.
+        reasons: What was wrong with rows when they were read. If there are any, the last column of
+            the frame has, for each row that something is wrong with, the number of the reason.
+
+    Raises:
+        SchemaError: A column is missing, or is not what the workload uses it for.
+    """
+    wanted = Wanted(options.type, options.time, options.order, needs_of(plan))
+    by_place = [f"c{place}" for place in range(len(frame.columns))]
+    names = frame.columns[:-1] if reasons else frame.columns
+    for each in wanted.among(names):
+        if names.count(each) > 1:
+            raise SchemaError(name, f"there are {names.count(each)} columns '{each}'")
+    renamed = frame.toDF(*by_place)
+    columns = {each: F.col(place) for each, place in zip(names, by_place, strict=False)}
+    kinds = {each.name: each.dataType for each in frame.schema.fields}
+    seen = _seen(renamed, columns, kinds, wanted)
+    if seen.time is not None:
+        columns[wanted.time] = seen.time.column
+        kinds[wanted.time] = renamed.select(seen.time.column).schema.fields[0].dataType
+    _check(plan, {each: kinds[each] for each in names}, wanted, name)
+    attributes = {a: (F.col(by_place[names.index(a)]), kinds[a]) for a in wanted.needs.attributes}
+    types = plain_text(columns[wanted.type], kinds[wanted.type])
+    time, kind = columns[wanted.time], kinds[wanted.time]
+    found: list[Fault] = [(F.col(by_place[-1]) == n, each) for n, each in enumerate(reasons)]
+    found += [seen.time.fault] if seen.time is not None and seen.time.fault else []
+    found += [*_time_faults(time, kind), (types.isNull(), NO_TYPE)]
+    for attribute in sorted(wanted.needs.summed):
+        column, its_kind = attributes[attribute]
+        if isinstance(its_kind, FLOATING):
+            found.append((column.isin(float("inf"), float("-inf")), f"{attribute} is infinite"))
+    return Events(
+        name=name,
+        frame=renamed,
+        types=types,
+        time=time,
+        times="seconds" if isinstance(kind, NUMBERS) else "timestamps",
+        order=None if wanted.order is None else columns[wanted.order],
+        schema=attributes,
+        whole=seen.whole,
+        faults=found,
+    )
+
+
+def _check(plan: WorkloadPlan, kinds: Mapping[str, T.DataType], wanted: Wanted, name: str) -> None:
+    """Refuse what the engine refuses on one machine, with the same words."""
+    arrow = {column: arrow_type(kind) for column, kind in kinds.items()}
+    nothing = pa.schema(list(arrow.items())).empty_table()
+    try:
+        EventTable.of(nothing, plan, type=wanted.type, time=wanted.time, order=wanted.order)
+    except SchemaError as error:
+        raise SchemaError(name, error.reason) from None
+
+
+# What has to be looked at
+
+
+class _Seen(NamedTuple):
+    """What a look at the rows has shown.
+
+    time: What texts of times are; None where they are nothing, or times are no texts.
+    whole: Decimals with decimal places all of whose values are whole.
+    """
+
+    time: Typed | None
+    whole: frozenset[str]
+
+
+def _seen(
+    frame: DataFrame,
+    columns: Mapping[str, Column],
+    kinds: Mapping[str, T.DataType],
+    wanted: Wanted,
+) -> _Seen:
+    time: Typed | None = None
+    if isinstance(kinds.get(wanted.time), TEXT):
+        column = columns[wanted.time]
+        facts = look_at(frame.select(column), Look(wanted, (wanted.time,)))
+        time = time_column(column, facts.get(0, Counter()))
+    scaled = [a for a in wanted.needs.attributes if a in kinds and is_scaled(kinds[a])]
+    asked = [F.bool_and(columns[a] == F.floor(columns[a])) for a in scaled]
+    found = frame.agg(*asked).first() if asked else None
+    whole = {a for a, is_whole in zip(scaled, found or (), strict=True) if is_whole is not False}
+    return _Seen(time, frozenset(whole))
+
+
+# Times
+
+
+def _time_faults(column: Column, kind: T.DataType) -> list[Fault]:
+    """What can be wrong with times."""
+    is_missing = column.isNull()
+    if isinstance(kind, FLOATING):
+        is_missing |= F.isnan(column)
+    faults = [(is_missing, REASONS[MISSING])]
+    outside = _is_outside(column, kind)
+    return faults if outside is None else [*faults, (outside, REASONS[OUT_OF_RANGE])]
+
+
+def _is_outside(column: Column, kind: T.DataType) -> Column | None:
+    """Whether times are further away than the engine reckons with; None where none can be."""
+    if isinstance(kind, T.DateType):
+        return ~F.unix_date(column).between(-(FARTHEST_US // DAY_US), FARTHEST_US // DAY_US)
+    if isinstance(kind, T.TimestampType):
+        return ~F.unix_micros(column).between(-FARTHEST_US, FARTHEST_US)
+    if isinstance(kind, T.TimestampNTZType):
+        return ~F.year(column).between(*_FARTHEST_YEARS)
+    if isinstance(kind, FLOATING):
+        return ~column.between(-FARTHEST_US / 10**6, FARTHEST_US / 10**6)
+    if isinstance(kind, T.LongType | T.DecimalType):
+        return ~column.between(-_FARTHEST_S, _FARTHEST_S)
+    return None
+
+
+def fault_of(faults: Sequence[Fault]) -> Column:
+    """The number of the first fault of a row; null where it has none."""
+    found: Column | None = None
+    for number, (is_faulty, _) in enumerate(faults):
+        found = F.when(is_faulty, number) if found is None else found.when(is_faulty, number)
+    return F.lit(None).cast("int") if found is None else found
+
+
+def are_given(columns: Sequence[tuple[Column, T.DataType]]) -> Column | None:
+    """Whether a row has values in some columns; None where there are no columns."""
+    missing = [
+        column.isNull() | F.isnan(column) if isinstance(kind, FLOATING) else column.isNull()
+        for column, kind in columns
+    ]
+    return ~reduce(or_, missing) if missing else None

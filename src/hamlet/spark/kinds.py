@@ -1,0 +1,144 @@
+"""Types of Spark: what each is to a query, as Arrow has it, and as terms of expressions.
+
+What a column is follows from its type alone, so that every task reads it alike. A decimal without
+decimal places is an integer; with decimal places it is a double, unless all of its values are known
+to be whole. NaN is null, as everywhere in Hamlet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from hamlet.times import FARTHEST_US
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from hamlet.plan.predicates import Scalar
+    from hamlet.schema import Kind
+
+WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+FLOATING = (T.FloatType, T.DoubleType)
+NUMBERS = (*WHOLE, *FLOATING, T.DecimalType)
+TEXT = (T.StringType, T.CharType, T.VarcharType)
+DAY_US = 86_400_000_000
+_BITS = {T.ByteType: 7, T.ShortType: 15, T.IntegerType: 31, T.LongType: 63}
+_ARROW = {
+    T.BooleanType: pa.bool_(),
+    T.ByteType: pa.int8(),
+    T.ShortType: pa.int16(),
+    T.IntegerType: pa.int32(),
+    T.LongType: pa.int64(),
+    T.FloatType: pa.float32(),
+    T.DoubleType: pa.float64(),
+    T.DateType: pa.date32(),
+    T.TimestampType: pa.timestamp("us", "UTC"),
+    T.TimestampNTZType: pa.timestamp("us"),
+    T.NullType: pa.null(),
+}
+
+
+def arrow_type(spark: T.DataType) -> pa.DataType:
+    """A type as Arrow has it; one that queries cannot use as a type that they cannot use either."""
+    if isinstance(spark, TEXT):
+        return pa.string()
+    if isinstance(spark, T.DecimalType):
+        return pa.decimal128(spark.precision, spark.scale)
+    return _ARROW.get(type(spark), pa.binary())
+
+
+def is_scaled(spark: T.DataType) -> bool:
+    """Whether values have decimal places of their own."""
+    return isinstance(spark, T.DecimalType) and spark.scale > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An expression as a column of Spark, and what is known of its values.
+
+    kind: None where they are all null.
+    column: Integers as long or decimal, other numbers as double, times as long microseconds.
+    most: Of integers the greatest absolute value that there can be; None for everything else.
+    is_long: Whether integers are long and not decimal.
+    may_be_nan: Whether a double can be NaN, which is a value here like any other.
+    value: What a constant is.
+    """
+
+    kind: Kind | None
+    column: Column
+    most: int | None = None
+    is_long: bool = True
+    may_be_nan: bool = False
+    value: Scalar = None
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether these are whole numbers, exact however large."""
+        return self.most is not None
+
+
+def nothing() -> Term:
+    """Null on every row."""
+    return Term(None, F.lit(None).cast("boolean"))
+
+
+def term_of(column: Column, spark: T.DataType, *, is_whole: bool = False) -> Term:
+    """A column of events as a term.
+
+    Args:
+        column: The column.
+        spark: Its type, one of those that queries can use.
+        is_whole: Whether all values of a decimal with decimal places are whole numbers.
+    """
+    if isinstance(spark, WHOLE):
+        return Term("number", column.cast("long"), most=1 << _BITS[type(spark)])
+    if isinstance(spark, T.DecimalType):
+        return _decimal(column, spark, is_whole)
+    if isinstance(spark, FLOATING):
+        return Term("number", F.when(~F.isnan(column), column).cast("double"))
+    if isinstance(spark, TEXT):
+        return Term("text", plain_text(column, spark))
+    if isinstance(spark, T.BooleanType):
+        return Term("boolean", column)
+    if isinstance(spark, T.NullType):
+        return nothing()
+    return Term("time", microseconds(column, spark))
+
+
+def _decimal(column: Column, spark: T.DecimalType, is_whole: bool) -> Term:
+    if spark.scale > 0 and not is_whole:
+        return Term("number", column.cast("double"))
+    digits = max(spark.precision - spark.scale, 1)
+    is_long = digits <= 18
+    whole = column.cast("long" if is_long else T.DecimalType(digits, 0))
+    return Term("number", whole, most=10**digits - 1, is_long=is_long)
+
+
+def plain_text(column: Column, spark: T.DataType) -> Column:
+    """Text that compares code point by code point, whatever its own collation says."""
+    is_plain = not isinstance(spark, T.StringType) or spark.collation == "UTF8_BINARY"
+    return column if is_plain else F.collate(column, "UTF8_BINARY")
+
+
+def microseconds(column: Column, spark: T.DataType) -> Column:
+    """A column of times as microseconds since 1970; null where they are out of range.
+
+    Nothing here depends on the time zone of the session: a time without a zone is in UTC.
+    """
+    if isinstance(spark, T.DateType):
+        return _inside(F.unix_date(column).cast("long"), FARTHEST_US // DAY_US) * F.lit(DAY_US)
+    if isinstance(spark, T.TimestampType):
+        return _inside(F.unix_micros(column), FARTHEST_US)
+    days = _inside(F.unix_date(column.cast("date")).cast("long"), FARTHEST_US // DAY_US - 1)
+    second = (F.extract(F.lit("SECOND"), column) * F.lit(1_000_000)).cast("long")
+    minutes = F.hour(column).cast("long") * F.lit(60) + F.minute(column)
+    return days * F.lit(DAY_US) + minutes * F.lit(60_000_000) + second
+
+
+def _inside(number: Column, farthest: int) -> Column:
+    return F.when(number.between(-farthest, farthest), number)

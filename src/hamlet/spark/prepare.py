@@ -1,0 +1,279 @@
+"""Before Python sees a row: letters, columns that are needed, rows that take part, one shuffle.
+
+Sets that partition the stream by the same attributes go through one shuffle. For each, Spark finds
+the letter of every event, counts rows, leaves out those that take no part or cannot be read, drops
+columns that nobody needs any more, and brings the rows of a partition into one task.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+
+from hamlet.needs import needs_of
+from hamlet.plan.letters import alphabet_of
+from hamlet.spark.events import are_given, fault_of
+from hamlet.spark.expressions import condition_of
+from hamlet.spark.kinds import FLOATING
+from hamlet.spark.letters import is_bit_column, lettering_of, over_bits
+from hamlet.spark.worker import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+    from hamlet.plan.letters import Alphabet, Atom
+    from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.spark.events import Events
+    from hamlet.spark.letters import Lettering
+
+_TYPE, _FAULT, _TIME, _ORDER, _BITS, _GIVEN, _ATTRIBUTE = (
+    "type",
+    "fault",
+    "time",
+    "order",
+    "bits",
+    "given",
+    "attribute",
+)
+# Types are compared one by one where they are so few, and by halves where they are more.
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counts of rows, ready when a job over them is done: rows, used, and fault0, fault1, ...
+
+    reasons: What each fault is.
+    """
+
+    observation: Observation
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """Events on their way to the sets of one partitioning.
+
+    frame: The rows that take part, not shuffled yet, with the columns of the layout.
+    keys: The columns that say which partition a row is in.
+    """
+
+    sets: tuple[SharableSet, ...]
+    frame: DataFrame
+    keys: tuple[Column, ...]
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A workload over a DataFrame, ready to be run.
+
+    plan: The plan over bits.
+    shuffles: One for each partitioning.
+    counts: Of all rows.
+    """
+
+    plan: WorkloadPlan
+    shuffles: tuple[Shuffle, ...]
+    counts: Counts
+
+
+def prepare(events: Events, plan: WorkloadPlan) -> Prepared:
+    """Find letters and leave out what is not needed, for every partitioning of a workload."""
+    alphabet = alphabet_of(plan.queries)
+    conditions = _conditions(alphabet, events)
+    lettering = lettering_of(alphabet, conditions)
+    rewritten = over_bits(plan, lettering)
+    by_key: dict[tuple[str, ...], list[SharableSet]] = {}
+    for sharable in plan.sets:
+        by_key.setdefault(tuple(sorted(sharable.partition)), []).append(sharable)
+    counts = Counts(Observation(), tuple(reason for _, reason in events.faults))
+    letters = _Letters(events, lettering, conditions)
+    ways = [_Way(plan, rewritten, key, tuple(sets)) for key, sets in by_key.items()]
+    shuffles = tuple(_shuffle(letters, ways, number, counts) for number in range(len(ways)))
+    return Prepared(rewritten, shuffles, counts)
+
+
+def _conditions(alphabet: Alphabet, events: Events) -> dict[Atom, Column]:
+    """The conditions that Spark can evaluate."""
+    term = cache(events.term)
+    found = {
+        atom: condition_of(atom.condition, term)
+        for atom in alphabet.atoms
+        if atom.condition is not None
+    }
+    return {atom: column for atom, column in found.items() if column is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way of partitioning, and the sets that have it."""
+
+    plan: WorkloadPlan
+    rewritten: WorkloadPlan
+    key: tuple[str, ...]
+    sets: tuple[SharableSet, ...]
+
+    @property
+    def numbers(self) -> list[int]:
+        """The queries of the sets."""
+        return [number for sharable in self.sets for number in sharable.queries]
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """What the queries ask of an event."""
+        return alphabet_of(self.plan.queries[number] for number in self.numbers)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What the engine looks at, once it has bits."""
+        queries = tuple(self.rewritten.queries[number] for number in self.numbers)
+        needed = needs_of(replace(self.rewritten, queries=queries)).attributes
+        return tuple(name for name in needed if not is_bit_column(name))
+
+
+def _shuffle(letters: _Letters, ways: list[_Way], number: int, counts: Counts) -> Shuffle:
+    events, lettering, way = letters.events, letters.lettering, ways[number]
+    # The first job over the rows counts them for all; later ones need to know less.
+    known = range(len(ways)) if number == 0 else (number,)
+    named = {_FAULT: fault_of(events.faults), _TYPE: letters.type_number(), _TIME: events.time}
+    named |= {f"{_BITS}{i}": letters.bits(i) for i in range(lettering.longs)}
+    named |= {f"{_GIVEN}{i}": _given(events, ways[i].key) for i in known}
+    if events.order is not None:
+        named[_ORDER] = events.order
+    attributes = way.attributes
+    for place, attribute in enumerate(attributes):
+        is_key = attribute in way.key
+        named[f"{_ATTRIBUTE}{place}"] = events.shipped(attribute, is_key=is_key)
+    frame = events.frame.select(*(column.alias(name) for name, column in named.items()))
+    takes_part = {
+        i: F.col(_FAULT).isNull() & F.col(f"{_GIVEN}{i}") & letters.takes_part(ways[i].alphabet)
+        for i in known
+    }
+    # Watching rows also keeps Spark from moving the filter before the letters are found, where
+    # it would find them twice.
+    frame = _counted(frame, takes_part, counts, is_first=number == 0)
+    # Never true, but Spark does not know: where it saw that no row takes part it would not count.
+    never = F.spark_partition_id() < 0
+    kept = frame.where(takes_part[number] | never)
+    kept = kept.select(*letters.columns(), *_others(events, attributes))
+    keys = [_key(F.col(f"{_ATTRIBUTE}{attributes.index(a)}"), events.schema[a][1]) for a in way.key]
+    layout = Layout(lettering, events.order is not None, attributes)
+    return Shuffle(way.sets, kept, tuple(keys), layout)
+
+
+def _given(events: Events, key: tuple[str, ...]) -> Column:
+    given = are_given([events.schema[attribute] for attribute in key])
+    return F.lit(True) if given is None else given
+
+
+def _counted(
+    frame: DataFrame, takes_part: dict[int, Column], counts: Counts, *, is_first: bool
+) -> DataFrame:
+    """The same rows, watched: all counts for the first job, just the number for others."""
+    rows = F.count(F.lit(1)).alias("rows")
+    if not is_first:
+        return frame.observe(Observation(), rows)
+    used = F.count_if(reduce(or_, takes_part.values())).alias("used")
+    faults = [
+        F.count_if(F.col(_FAULT) == i).alias(f"{_FAULT}{i}") for i in range(len(counts.reasons))
+    ]
+    return frame.observe(counts.observation, rows, used, *faults)
+
+
+def _others(events: Events, attributes: tuple[str, ...]) -> list[str]:
+    """The columns after the letters."""
+    order = [] if events.order is None else [_ORDER]
+    return [_TIME, *order, *(f"{_ATTRIBUTE}{i}" for i in range(len(attributes)))]
+
+
+def _key(column: Column, kind: DataType) -> Column:
+    """A column that is the same on all rows of a partition: 0.0 and -0.0 are one."""
+    return column + F.lit(0.0).cast(kind) if isinstance(kind, FLOATING) else column
+
+
+@dataclass(frozen=True, slots=True)
+class _Letters:
+    """Columns that number types and have the truth of conditions in their bits."""
+
+    events: Events
+    lettering: Lettering
+    conditions: Mapping[Atom, Column]
+
+    def type_number(self) -> Column:
+        """The number of the type of an event, null for one that no query mentions; or its text."""
+        if self.lettering.is_text:
+            return self.events.types
+        numbers = {name: F.lit(number) for number, name in enumerate(self.lettering.types)}
+        return _by_type(self.events.types, numbers)
+
+    def bits(self, number: int) -> Column:
+        """One of the integers, without the number of the type."""
+        values: dict[str, Column] = {}
+        for atom, bit in self.lettering.bits.items():
+            at, place = self.lettering.place(bit)
+            if at == number:
+                one = F.when(self.conditions[atom], F.lit(1 << place).cast("long")).otherwise(0)
+                so_far = values.get(atom.type)
+                values[atom.type] = one if so_far is None else so_far.bitwiseOR(one)
+        if not values:
+            return F.lit(0).cast("long")
+        return F.coalesce(_by_type(self.events.types, values), F.lit(0).cast("long"))
+
+    def takes_part(self, alphabet: Alphabet) -> Column:
+        """Whether a letter means anything to some queries."""
+        by_masks: dict[tuple[int, ...] | None, list[str]] = {}
+        for event_type in alphabet.types:
+            by_masks.setdefault(self.lettering.masks(alphabet, event_type), []).append(event_type)
+        ways = []
+        for masks, types in by_masks.items():
+            way = self._is_one_of(types)
+            if masks is not None:
+                bits = [
+                    F.col(f"{_BITS}{i}").bitwiseAND(F.lit(mask).cast("long")) != 0
+                    for i, mask in enumerate(masks)
+                    if mask
+                ]
+                way &= reduce(or_, bits)
+            ways.append(way)
+        return reduce(or_, ways)
+
+    def _is_one_of(self, types: list[str]) -> Column:
+        if self.lettering.is_text:
+            return F.col(_TYPE).isin(*types)
+        return F.col(_TYPE).isin(*(self.lettering.types.index(each) for each in types))
+
+    def columns(self) -> Iterator[Column | str]:
+        """The integers as they travel, and the text of the type where that does."""
+        for i in range(self.lettering.longs):
+            bits = F.col(f"{_BITS}{i}")
+            if i == 0 and not self.lettering.is_text:
+                bits = bits.bitwiseOR(F.col(_TYPE).cast("long"))
+            yield bits.alias(f"{_BITS}{i}")
+        if self.lettering.is_text:
+            yield _TYPE
+
+
+def _by_type(types: Column, values: Mapping[str, Column]) -> Column:
+    """The value of the type of an event; null for other types. O(log types) comparisons."""
+
+    def among(some: Sequence[str]) -> Column:
+        if len(some) <= _FEW:
+            found = F.when(types == some[0], values[some[0]])
+            for name in some[1:]:
+                found = found.when(types == name, values[name])
+            return found
+        middle = len(some) // 2
+        below, above = among(some[:middle]), among(some[middle:])
+        return F.when(types < some[middle], below).otherwise(above)
+
+    # Spark orders text by its bytes.
+    return among(sorted(values, key=lambda name: name.encode()))

@@ -1,0 +1,223 @@
+"""Results on Spark: long and wide as DataFrames, what the run did, and results on one machine."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.kernel.finish import Answer
+from hamlet.results import Results
+from hamlet.spark.kinds import arrow_type
+from hamlet.statistics import RunStatistics
+from hamlet.times import from_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, Observation
+
+    from hamlet.plan.query import Query
+    from hamlet.spark.prepare import Counts
+
+_WAIT_S = 20.0
+_KINDS = ("value", "exact", "log10")
+
+
+class SparkResults:
+    """What a workload returns, as DataFrames that are computed when they are asked for.
+
+    Attributes:
+        table: The long form: query, window_start, window_end, group, aggregate, value, log10,
+            exact. Times are timestamps, or doubles in seconds where the input had numbers.
+    """
+
+    def __init__(
+        self,
+        table: DataFrame,
+        queries: Sequence[Query],
+        kinds: Mapping[str, T.DataType],
+        counts: Counts,
+        told: Sequence[Observation],
+    ) -> None:
+        """Put results together.
+
+        Args:
+            table: The long form.
+            queries: All queries of the workload, in order.
+            kinds: The types of attributes.
+            counts: Of the rows of events.
+            told: What tasks tell of their work.
+        """
+        self.table = table
+        self._queries = tuple(queries)
+        self._kinds = kinds
+        self._counts = counts
+        self._told = tuple(told)
+        self._metrics: list[dict[str, Any]] = []
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The names of the queries, in the order of the workload."""
+        return tuple(query.name for query in self._queries)
+
+    def wide(self, query: str, *, also: Collection[Literal["log10", "exact"]] = ()) -> DataFrame:
+        """One query as a DataFrame with one row for each window and group.
+
+        The columns are those of `Results.wide`: window_start, window_end, each grouping attribute
+        with the type it had in the events, and for each aggregate a double under its name.
+
+        Args:
+            query: The name of the query.
+            also: Which further columns each aggregate gets.
+        """
+        asked = self._query(query)
+        rows = self.table.where(F.col("query") == query)
+        names: list[str] = ["window_start", "window_end", *asked.group_by]
+        values: list[Column] = []
+        for aggregate in asked.aggregates:
+            is_it = F.col("aggregate") == aggregate.name
+            for kind in _KINDS:
+                if kind == "value" or kind in also:
+                    names.append(aggregate.name + ("" if kind == "value" else f"__{kind}"))
+                    values.append(F.max(F.when(is_it, F.col(kind))).alias(f"v{len(values)}"))
+        # One row of each aggregate, and of each only one.
+        wide = rows.groupBy("window_start", "window_end", "group").agg(F.lit(0), *values)
+        keys = T.StructType([T.StructField(a, self._kinds[a]) for a in asked.group_by])
+        read = F.from_json("group", keys)
+        columns = [F.col("window_start"), F.col("window_end")]
+        columns += [read.getField(attribute) for attribute in asked.group_by]
+        columns += [F.col(f"v{number}") for number in range(len(values))]
+        free = _free_names(names)
+        return wide.select(*(c.alias(name) for c, name in zip(columns, free, strict=True)))
+
+    def _query(self, name: str) -> Query:
+        if name not in self.queries:
+            known = f"Queries are {listed(self.queries)}.{did_you_mean(name, self.queries)}"
+            raise PlanError("query", name, known)
+        return self._queries[self.queries.index(name)]
+
+    # What was done
+
+    def statistics(self, wait_s: float = _WAIT_S) -> RunStatistics:
+        """What the first job over all results did.
+
+        Groups of queries that do not group by all that partitions them are an estimate, as close as
+        one in a hundred.
+
+        Args:
+            wait_s: How long to wait for numbers that are still on their way.
+
+        Raises:
+            PlanError: No job over all results has been run yet.
+        """
+        if not self._metrics:
+            self._metrics = self._observed(wait_s)
+        (rows, *told), done = self._metrics, RunStatistics()
+        done.events_in, done.events_used = rows["rows"], rows["used"]
+        for number, reason in enumerate(self._counts.reasons):
+            count = rows[f"fault{number}"]
+            if count:
+                done.malformed[reason] = done.malformed.get(reason, 0) + count
+        for each in told:
+            done.bursts += int(each.get("bursts", 0))
+            done.snapshots += int(each.get("snapshots", 0))
+            done.windows_closed += int(each.get("windows", 0))
+            done.groups += int(each.get("groups", 0))
+        return done
+
+    def _observed(self, wait_s: float) -> list[dict[str, Any]]:
+        """The numbers that Spark has observed; it would wait for them for ever."""
+        found: list[dict[str, Any]] = []
+
+        def wait() -> None:
+            found.extend(each.get for each in (self._counts.observation, *self._told))
+
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        thread.join(wait_s)
+        if thread.is_alive() or len(found) <= len(self._told):
+            remedy = "Write or collect all results first; they are counted while that is done."
+            raise PlanError("statistics of", "results that have not been computed", remedy)
+        return found
+
+    # On one machine
+
+    def collected(self) -> Results:
+        """All results on this machine, in order."""
+        long = self.table.toArrow()
+        times: Any = "timestamps" if pa.types.is_timestamp(long["window_start"].type) else "seconds"
+        answers = []
+        for number, query in enumerate(self._queries):
+            rows = long.filter(pc.equal(long["query"], query.name))
+            if rows.num_rows and query.aggregates:
+                answers.append(Answer(number, self._rows(query, rows)))
+        return Results(self._queries, answers, times=times, statistics=self.statistics())
+
+    def _rows(self, query: Query, long: pa.Table) -> pa.Table:
+        """The long form of one query as an answer has it."""
+        by = [("window_start", "ascending"), ("group", "ascending")]
+        columns: dict[str, Any] = {}
+        for number, aggregate in enumerate(query.aggregates):
+            mine = long.filter(pc.equal(long["aggregate"], aggregate.name)).sort_by(by)
+            if number == 0:
+                columns["window_start"] = _microseconds(mine["window_start"])
+                columns["group"] = mine["group"].cast(pa.large_string())
+                columns |= self._keys(query, mine["group"])
+            columns[f"value.{number}"] = mine["value"]
+            columns[f"log10.{number}"] = mine["log10"]
+            columns[f"exact.{number}"] = mine["exact"].cast(pa.large_string())
+        return pa.table(columns)
+
+    def _keys(self, query: Query, group: pa.ChunkedArray) -> dict[str, pa.Array]:
+        """The values of the grouping attributes of each row, each group read once."""
+        known = group.combine_chunks().dictionary_encode()
+        if isinstance(known, pa.ChunkedArray):
+            known = known.combine_chunks()
+        read = [json.loads(text) for text in known.dictionary.to_pylist()]
+        columns = {}
+        for number, attribute in enumerate(query.group_by):
+            kind = arrow_type(self._kinds[attribute])
+            values = pa.array([_value(each[attribute], kind) for each in read], kind)
+            columns[f"key.{number}"] = values.take(known.indices)
+        return columns
+
+
+def _value(value: Any, kind: pa.DataType) -> Any:
+    """A value that was written as JSON."""
+    if pa.types.is_decimal(kind):
+        return Decimal(value)
+    if pa.types.is_timestamp(kind):
+        return datetime.fromisoformat(value)
+    return date.fromisoformat(value) if pa.types.is_date(kind) else value
+
+
+def _microseconds(times: pa.ChunkedArray) -> Any:
+    if pa.types.is_timestamp(times.type):
+        return times.cast(pa.int64())
+    return pa.array(from_seconds(times.to_numpy().astype(np.float64))[0])
+
+
+def _free_names(names: Sequence[str]) -> list[str]:
+    """Names, of which those that are taken get _2, _3, ...
+
+    >>> _free_names(["a", "b", "a", "a"])
+    ['a', 'b', 'a_2', 'a_3']
+    """
+    free: list[str] = []
+    for name in names:
+        candidate, number = name, 1
+        while candidate in free:
+            number += 1
+            candidate = f"{name}_{number}"
+        free.append(candidate)
+    return free

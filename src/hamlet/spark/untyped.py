@@ -1,0 +1,209 @@
+"""Columns without a type of their own: the texts of CSV files, the values of JSON lines.
+
+What a column is follows from its use, where a query says it, and else from its values, by the rules
+of `hamlet/reading`. A look at all rows (`looking.py`) finds out what values there are; then each
+column becomes an expression of one type, and values that are something else are faults of their
+rows. Where there are no such values, and nothing stands around the others, Spark's own casts do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from hamlet.reading.found import NOT_A_TIME
+from hamlet.spark import texts
+from hamlet.spark.looking import SCHEMA, Look, kind_wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+    from hamlet.reading.found import Wanted
+
+    # What a look has shown, by the number of the column.
+    Facts = Mapping[int, Counter[str]]
+
+_CALLED = {"number": "a number", "boolean": "a truth value", "text": "text"}
+_COUNTED = {"number": "numbers", "boolean": "booleans", "text": "texts"}
+
+
+class Typed(NamedTuple):
+    """A column of one type, and what is wrong with rows where anything can be."""
+
+    column: Column
+    fault: tuple[Column, str] | None = None
+
+
+def look_at(frame: DataFrame, look: Look, *, is_json: bool = False) -> Facts:
+    """Facts about all rows, by one job."""
+    schema: Any = from_arrow_schema(SCHEMA)
+    found = frame.mapInArrow(look.lines if is_json else look.texts, schema)
+    facts: dict[int, Counter[str]] = {}
+    for row in found.collect():
+        facts.setdefault(row["column"], Counter())[row["fact"]] += row["count"]
+    return facts
+
+
+def number_type(facts: Mapping[str, int]) -> T.DataType:
+    """The type that holds all numbers, exact where they are integers of 64 bits."""
+    if facts["longs"] == facts["numbers"]:
+        return T.LongType()
+    if facts["unsigned"] == facts["numbers"]:
+        return T.DecimalType(20, 0)
+    return T.DoubleType()
+
+
+# Texts
+
+
+def text_column(name: str, column: Column, facts: Counter[str], wanted: Wanted) -> Typed:
+    """A column of a CSV file."""
+    kind = kind_wanted(name, wanted)
+    if not facts["given"]:
+        return Typed(F.lit(None))
+    if name == wanted.time:
+        return time_column(column, facts) or Typed(column)
+    if kind == "number" and facts["numbers"]:
+        return _numbers(column, facts, f"{name} is not a number")
+    if kind == "boolean" and facts["booleans"]:
+        read = texts.booleans(column)
+        return Typed(read.values, (read.faulty, f"{name} is not a truth value"))
+    return Typed(column if kind is not None else _by_values(column, facts))
+
+
+def time_column(column: Column, facts: Counter[str]) -> Typed | None:
+    """Texts as times: ISO 8601 or numbers of seconds, whichever are more; None for neither."""
+    if not facts["numbers"] and not facts["stamps"]:
+        return None
+    if facts["numbers"] > facts["stamps"]:
+        return _numbers(column, facts, NOT_A_TIME)
+    read = texts.iso_times(column)
+    return Typed(F.timestamp_micros(read.values), (read.faulty, NOT_A_TIME))
+
+
+def _numbers(column: Column, facts: Counter[str], reason: str) -> Typed:
+    kind = number_type(facts)
+    if facts["plain"] == facts["given"]:
+        return Typed(column.try_cast(kind))
+    read = texts.numbers(column, kind)
+    return Typed(read.values, (read.faulty, reason))
+
+
+def _by_values(column: Column, facts: Counter[str]) -> Column:
+    """What all values are, where they are all of one kind."""
+    given = facts["given"]
+    if facts["numbers"] == given:
+        return column.try_cast(number_type(facts))
+    if facts["booleans"] == given:
+        return texts.booleans(column).values
+    if facts["dates"] == given:
+        return column.try_cast("date")
+    if facts["dates"] + facts["clocks"] == given:
+        return column.try_cast("timestamp_ntz")
+    if facts["stamps"] == given:
+        return F.timestamp_micros(texts.iso_times(column).values)
+    return column
+
+
+# Values of JSON
+
+
+def json_type(name: str, facts: Counter[str], wanted: Wanted) -> T.DataType | None:
+    """The type in which Spark's reader of JSON reads a column as it should; None where none does.
+
+    So it is where all values are of one kind, and of the kind that is wanted.
+    """
+    kind = kind_wanted(name, wanted)
+    kinds = [each for each, fact in _COUNTED.items() if facts[fact]]
+    is_plain = len(kinds) == 1 and facts[_COUNTED[kinds[0]]] == facts["given"]
+    if not is_plain or (kind is not None and name != wanted.time and kinds != [kind]):
+        return None
+    return {"number": number_type(facts), "boolean": T.BooleanType()}.get(kinds[0], T.StringType())
+
+
+def json_column(
+    name: str, column: Column, facts: Counter[str], wanted: Wanted, stored: T.DataType
+) -> Typed:
+    """A column of JSON lines.
+
+    Args:
+        name: Its name.
+        column: What was read.
+        facts: What there is.
+        wanted: What is to be read.
+        stored: In which type it was read: that of all values, or variant.
+    """
+    if not facts["given"]:
+        return Typed(F.lit(None))
+    values = _Values(column, stored)
+    if name == wanted.time:
+        return _json_times(values, facts)
+    kind = kind_wanted(name, wanted)
+    if kind is None or not facts[_COUNTED[kind]]:
+        kinds = [each for each, fact in _COUNTED.items() if facts[fact] == facts["given"]]
+        return Typed(values.of(kinds[0], facts) if kinds else values.as_text())
+    found = values.of(kind, facts)
+    reason = f"{name} is not {_CALLED[kind]}"
+    return Typed(found, None if values.is_plain else (values.is_given() & found.isNull(), reason))
+
+
+def _json_times(values: _Values, facts: Counter[str]) -> Typed:
+    """Timestamps in ISO text, or numbers, whichever are more."""
+    if facts["numbers"] > facts["texts"]:
+        found = values.of("number", facts)
+        is_faulty = values.is_given() & found.isNull()
+        return Typed(found, None if values.is_plain else (is_faulty, NOT_A_TIME))
+    words = values.of("text", facts)
+    if not facts["stamps"]:
+        return Typed(words)
+    stamps = texts.iso_times(words).values
+    return Typed(F.timestamp_micros(stamps), (values.is_given() & stamps.isNull(), NOT_A_TIME))
+
+
+class _Values(NamedTuple):
+    """Values of JSON, all of one type, or each with its own."""
+
+    column: Column
+    stored: T.DataType
+
+    @property
+    def is_plain(self) -> bool:
+        return not isinstance(self.stored, T.VariantType)
+
+    def _shape(self) -> Column:
+        return F.schema_of_variant(self.column)
+
+    def are(self, kind: str) -> Column:
+        """Which values are of a kind; null is of none, and neither are objects and lists."""
+        if self.is_plain:
+            return F.lit(True)
+        if kind == "number":
+            return F.coalesce(self._shape().rlike(r"\A(BIGINT|DOUBLE|FLOAT|DECIMAL)"), F.lit(False))
+        shape = {"text": "STRING", "boolean": "BOOLEAN"}[kind]
+        return F.coalesce(self._shape() == F.lit(shape), F.lit(False))
+
+    def is_given(self) -> Column:
+        """Whether there is a value; NaN is none."""
+        if self.is_plain:
+            return self.column.isNotNull()
+        double = F.when(self.are("number"), F.try_variant_get(self.column, "$", "double"))
+        is_nan = F.isnan(F.coalesce(double, F.lit(0.0)))
+        return self.column.isNotNull() & (self._shape() != "VOID") & ~is_nan
+
+    def of(self, kind: str, facts: Counter[str]) -> Column:
+        """The values of a kind, in one type."""
+        if self.is_plain:
+            return self.column
+        spark = {"text": T.StringType(), "boolean": T.BooleanType()}.get(kind, number_type(facts))
+        value = F.try_variant_get(self.column, "$", spark.simpleString())
+        return F.when(self.are(kind), value)
+
+    def as_text(self) -> Column:
+        """Values of several kinds, all as text."""
+        return F.when(self.is_given(), self.column.cast("string"))

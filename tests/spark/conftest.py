@@ -1,0 +1,62 @@
+"""One Spark session for all tests of this folder: two cores, few partitions, little talk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hamlet.spark.session import start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+# The compiler stops at its first, quick stage: no test lives long enough for the second.
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Not the zone of any machine that tests run on, and with a summer time: it should not matter.
+_ZONE = "America/New_York"
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The session; tests set what they need otherwise with `settings`."""
+    folder = tmp_path_factory.mktemp("spark")
+    session = start(
+        "local[2]",
+        settings={
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": _JAVA,
+            "spark.driver.host": "127.0.0.1",
+            "spark.local.dir": str(folder),
+            # Costs a job for each stage; tests that are about it turn it on.
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.session.timeZone": _ZONE,
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            "spark.ui.enabled": "false",
+        },
+        quiet=True,
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
+    """Change settings of the session for one test; dots in their names are written __."""
+    before: dict[str, str | None] = {}
+
+    def change(**changes: Any) -> None:
+        for name, value in changes.items():
+            full = "spark.sql." + name.replace("__", ".")
+            before.setdefault(full, spark.conf.get(full, None))
+            spark.conf.set(full, str(value))
+
+    yield change
+    for name, value in before.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)

@@ -1,0 +1,126 @@
+"""How a session is found or started, and with which Java.
+
+Would catch a session of the user that is replaced, a Java that is too old being taken, the one from
+pip being taken although there is another, and a package that imports pyspark when it need not.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hamlet.errors import PlanError
+from hamlet.spark import session as sessions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Make a Java of some version that only says which it is; none is on PATH otherwise."""
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(sessions, "_java_from_pip", lambda: None)
+
+    def make(folder: str, version: str) -> Path:
+        path = tmp_path / folder / "java"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+        path.chmod(0o755)
+        return path
+
+    return make
+
+
+def test_the_version_of_a_java_is_read(java, tmp_path: Path):
+    assert sessions.java_version(java("a", "17.0.9")) == 17
+    assert sessions.java_version(java("b", "1.8.0_402")) == 8
+    assert sessions.java_version(java("c", "25-ea")) == 25
+    assert sessions.java_version(tmp_path / "none") == 0
+
+
+def test_java_home_comes_first(java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    java("home/bin", "21.0.1")
+    java("path", "17.0.9")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+
+    sessions.find_java()
+
+    assert os.environ["JAVA_HOME"] == str(tmp_path / "home")
+
+
+def test_an_old_java_home_gives_way_to_path(java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    java("home/bin", "11.0.2")
+    real = java("real/bin", "17.0.9")
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "java").symlink_to(real)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+
+    sessions.find_java()
+
+    assert os.environ["JAVA_HOME"] == str(tmp_path / "real")
+
+
+def test_without_any_java_it_says_what_to_do(java):
+    with pytest.raises(PlanError, match=r"there is no Java '17 or newer'.*--engine local"):
+        sessions.find_java()
+
+
+def test_the_java_from_pip_runs_without_the_argument_it_cannot_take(
+    java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    told = tmp_path / "it's a path" / "java"
+    told.parent.mkdir()
+    told.write_text('#!/bin/sh\nfor each do echo "[$each]"; done\n')
+    told.chmod(0o755)
+    monkeypatch.setattr(sessions, "_java_from_pip", lambda: told)
+
+    sessions.find_java()
+
+    wrapper = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    arguments = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "Main", "*"]
+    left = subprocess.run([wrapper, *arguments], capture_output=True, text=True, check=True)
+    assert left.stdout.splitlines() == ["[-cp]", "[a b]", "[]", "[Main]", "[*]"]
+
+
+def test_an_old_spark_is_refused():
+    sessions.check_version("4.3.0")
+    with pytest.raises(PlanError, match=r"Hamlet needs 4\.3 or newer"):
+        sessions.check_version("3.5.1")
+
+
+def test_the_session_that_runs_is_taken(spark: SparkSession):
+    assert sessions.start() is spark
+    assert sessions.start("local[2]") is spark
+    with pytest.raises(PlanError, match=r"running on local\[2\]"):
+        sessions.start("local[3]")
+
+
+@pytest.mark.parametrize("statement", ["import hamlet", "import hamlet.cli, hamlet.engine"])
+def test_only_the_spark_folder_imports_pyspark(statement: str):
+    loaded = "[m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j')]"
+    script = f"import sys\n{statement}\nassert not {loaded}"
+
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_no_other_folder_mentions_pyspark_in_an_import():
+    sources = ROOT / "src" / "hamlet"
+    found = {
+        str(path.relative_to(sources))
+        for path in sources.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.split()[:2] in (["import", "pyspark"], ["from", "pyspark.sql"], ["from", "pyspark"])
+    }
+
+    # A type of the public face, which is not imported when it runs.
+    assert {each for each in found if not each.startswith("spark/")} <= {"workload.py"}
