@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.columns import Values
-from hamlet.engine import groups_of
+from hamlet.engine import groups_of as groups_of_set
 from hamlet.events import EventTable, Statistics
 from hamlet.kernel.finish import finish
 from hamlet.kernel.finish.partial import partial_of
@@ -131,4 +131,4 @@ def groups_of(
         for each, begin in zip(found, begins.tolist(), strict=False)
     ]
     groupings = tuple(partitions.grouped(query.group_by) for query in queries)
-    return emissions, groups_of(_Keyed(partitions.keys, groupings))  # type: ignore[arg-type]
+    return emissions, groups_of_set(_Keyed(partitions.keys, groupings))  # type: ignore[arg-type]
