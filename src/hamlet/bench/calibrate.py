@@ -6,7 +6,7 @@ windows and words is then found by least squares.
 
     touch   as many bursts, with an entry before each of them, or before every sixth
     event   as many entries, with one event in a burst, or with eight
-    copy    queries merged and split again in each window, against queries that are never merged;
+    copy    queries merged and split again in each slot, against queries that are never merged;
             a first touch is taken to cost what any other does
 
 Chains of edges are not measured: their coefficients stay what they are.
@@ -47,7 +47,7 @@ WORDS: dict[NumberKind, tuple[int, ...]] = {
 }
 FLOATS = ("double", "wide")
 ALL, ONE = -1, 0
-# Seconds of a window. All windows are the same, and counts in it stay far below 2^62.
+# Seconds of a window; counts in it stay far below 2^62.
 _WITHIN = 48
 _BURSTS = 6
 _LEAST_NS = 0.1
@@ -57,10 +57,10 @@ _LEAST_NS = 0.1
 class Scale:
     """How many windows a kernel has, of how many queries, and how often it is run."""
 
-    slots: int = 300
-    repeat: int = 7
-    queries: tuple[int, ...] = (10, 40)
-    windows: tuple[int, ...] = (1, 2, 4, 12)
+    slots: int = 2000
+    repeat: int = 5
+    queries: tuple[int, ...] = (4, 40)
+    windows: tuple[int, ...] = (1, 4, 12)
 
 
 FULL = Scale()
@@ -141,14 +141,14 @@ def _calibrate_kind(kind: NumberKind, scale: Scale) -> dict[str, float]:
 def _touches(
     kind: NumberKind, words: int, sizes: list[tuple[int, int]], scale: Scale
 ) -> list[Sample]:
-    """What a touch costs, for each size: one query more that is touched."""
+    """What a touch costs, for each number of windows: one query more that is touched."""
     by_windows: dict[int, list[tuple[int, float]]] = {}
     for k, w in sizes:
         often, seldom = (
             _kernel(kind, k, w, scale, [ALL] * n + [None] * (_BURSTS - n), "always")
             for n in (_BURSTS, 1)
         )
-        apart = _ns(often, kind, words, scale) - _ns(seldom, kind, words, scale)
+        apart = _apart(often, seldom, kind, words, scale)
         by_windows.setdefault(w, []).append((k, apart / (scale.slots * (_BURSTS - 1))))
     # An entry has a cost of its own too, however many queries it touches.
     return [Sample(w, 0, words, _slope(pairs)) for w, pairs in by_windows.items()]
@@ -162,10 +162,12 @@ def _slope(pairs: list[tuple[int, float]]) -> float:
 
 def _event(kind: NumberKind, words: int, scale: Scale) -> float:
     """What one event more in a burst costs."""
+    # A step so short is only seen in many.
+    scale = replace(scale, slots=10 * scale.slots)
     long, short = (
         _kernel(kind, 4, 1, scale, [ALL] * _BURSTS, "always", burst=burst) for burst in (8, 1)
     )
-    apart = _ns(long, kind, words, scale) - _ns(short, kind, words, scale)
+    apart = _apart(long, short, kind, words, scale)
     return max(_LEAST_NS, apart / (scale.slots * _BURSTS * 7))
 
 
@@ -173,11 +175,9 @@ def _copy(
     kind: NumberKind, words: int, k: int, w: int, touch: Sequence[float], scale: Scale
 ) -> Sample:
     """What it costs to give one query of a split bundle its own state."""
-    # A gap as long as a window lets all windows close, so that queries are equal again.
-    entries = [ALL, ONE]
-    merging = _kernel(kind, k, w, scale, entries, "dynamic", gap=_WITHIN)
-    apart = _ns(merging.with_patience(0), kind, words, scale)
-    apart -= _ns(merging.with_patience(FOREVER), kind, words, scale)
+    merging = _kernel(kind, k, w, scale, [ALL, ONE], "dynamic")
+    never = merging.with_patience(FOREVER)
+    apart = _apart(merging.with_patience(0), never, kind, words, scale)
     _, compiled, _ = merging.pieces[0]
     rows = int(compiled.code.u_nrows[compiled.bundles[0].units[0]])
     spared = touch[0] + (touch[1] + touch[2] * words) * w
@@ -201,7 +201,7 @@ def _fitted(samples: list[Sample], rows: list[int]) -> tuple[float, float, float
         del wanted[int(solved.argmin())]
     found = [0.0, 0.0, 0.0]
     for i, value in zip(wanted, solved.tolist(), strict=True):
-        found[i] = value
+        found[i] = max(value, 0.0)
     return max(found[0], _LEAST_NS), found[1], found[2]
 
 
@@ -216,18 +216,18 @@ def _kernel(
     entries: Sequence[int | None],
     policy: str,
     burst: int = 1,
-    gap: int = 0,
 ) -> Kernel:
-    """Windows that all have the same events: for each entry, or none, an X and a burst of Ts."""
+    """Slots that all have the same events: for each entry, or none, an X and a burst of Ts."""
     slot: list[tuple[bool, int]] = []
     for entry in entries:
         slot += [(True, entry)] if entry is not None else []
         slot += [(False, 0)] * burst
     size = len(slot)
-    # Thousandths of a second, so that however many events there are they lie within a window.
-    inside = np.arange(size) * (_WITHIN * 1000 // size)
-    begins = np.arange(scale.slots) * (_WITHIN + gap) * 1000
-    time = (begins[:, None] + inside).ravel() / 1000
+    # No window begins or ends inside a slot, and all are closed before the next one, so that slots
+    # differ in their events only, and queries are equal again.
+    inside = np.arange(size) / 1000
+    begins = np.arange(scale.slots) * 2 * _WITHIN
+    time = (begins[:, None] + inside).ravel()
     codes = np.tile([0 if is_entry else 1 for is_entry, _ in slot], scale.slots).astype(np.int32)
     v = np.tile([value for _, value in slot], scale.slots)
     types = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["X", "T"]))
@@ -236,8 +236,21 @@ def _kernel(
     return kernel(twins(queries, _WITHIN, windows), table, numbers, policy)
 
 
-def _ns(kernel: Kernel, kind: NumberKind, words: int, scale: Scale) -> float:
-    """The nanoseconds of a run with numbers of one kind: the least, after a run to warm up."""
+def _apart(one: Kernel, other: Kernel, kind: NumberKind, words: int, scale: Scale) -> float:
+    """How many nanoseconds more the one takes, with numbers of one kind: the least of each.
+
+    They are run in turn, so that what else the machine does falls on both.
+    """
+    works = [_work(each, kind, words) for each in (one, other)]
+    for work in works:
+        work()
+    rounds = [[seconds(work) for work in works] for _ in range(scale.repeat)]
+    first, second = np.min(rounds, axis=0)
+    return 1e9 * float(first - second)
+
+
+def _work(kernel: Kernel, kind: NumberKind, words: int) -> Callable[[], Any]:
+    """A run with numbers of one kind."""
     (_, compiled, batch), is_float = kernel.pieces[0], kind in FLOATS
     ranges = partition_ranges(batch)
 
@@ -245,5 +258,4 @@ def _ns(kernel: Kernel, kind: NumberKind, words: int, scale: Scale) -> float:
         kept = Kept.nothing(is_float, words)
         return run_once(compiled, batch, ranges, kept, FAR, is_float, words, Counters())
 
-    run()
-    return 1e9 * min(seconds(run) for _ in range(scale.repeat))
+    return run

@@ -11,7 +11,6 @@ from hamlet.engine import Options, compile_encoded
 from hamlet.errors import InternalError
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
-from hamlet.kernel.machine.bundles import FOREVER
 from hamlet.kernel.shared import Counters, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from hamlet.plan.program import Program
 
 POLICIES = ("never", "always", "static", "dynamic")
-# Events for all units, for each that is for some, from which on the static policy merges.
-_STATIC_FROM = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ def kernel(text: str, table: pa.Table, numbers: Numbers, policy: str) -> Kernel:
     plan = Workload.parse(text).plan
     if policy == "never":
         plan = plan_alone(plan)
-    sharing: Any = "dynamic" if policy == "static" else policy
+    sharing: Any = policy
     options = Options(numbers=numbers, sharing=sharing)
     events = EventTable.of(table, plan)
     pieces = []
@@ -88,28 +85,8 @@ def kernel(text: str, table: pa.Table, numbers: Numbers, policy: str) -> Kernel:
         program = compile_set(plan, sharable)
         encoded = encode(events, plan, sharable, program, numbers)
         compiled = compile_encoded(plan, program, encoded, options)
-        if policy == "static":
-            compiled = decided_before(compiled, encoded.batch)
         pieces.append((program, compiled, encoded.batch))
     return Kernel(tuple(pieces), numbers == "float")
-
-
-def decided_before(compiled: Compiled, batch: EventBatch) -> Compiled:
-    """The same code, with each bundle merged whenever it can be or never, by counts of events."""
-    events = np.bincount(batch.letter, minlength=len(batch.letters)).tolist()
-    units = compiled.code.o_unit.tolist()
-    touched: list[set[int]] = [
-        {units[op] for atom in np.flatnonzero(row).tolist() for op in compiled.atom_ops[atom]}
-        for row in batch.letters
-    ]
-    chosen = []
-    for bundle in compiled.bundles:
-        members = set(bundle.units)
-        met = [len(members & each) for each in touched]
-        for_all = sum(n for n, m in zip(events, met, strict=True) if m == len(members))
-        for_some = sum(n for n, m in zip(events, met, strict=True) if 0 < m < len(members))
-        chosen.append(0 if for_all >= _STATIC_FROM * (for_some + 1) else FOREVER)
-    return replace(compiled, patience=tuple(chosen))
 
 
 def _patient(compiled: Compiled, patience: int) -> Compiled:
