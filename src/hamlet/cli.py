@@ -161,7 +161,7 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
 @click.option(
     "--master",
     metavar="URL",
-    help="Where Spark runs, such as local[4] or spark://host:7077.  [default: as Spark is set up]",
+    help="Where Spark runs, such as local[4] or spark://host:7077.",
 )
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
 @click.option("--overwrite", is_flag=True, help="Replace what is at --out and --trace.")
