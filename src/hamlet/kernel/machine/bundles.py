@@ -144,6 +144,13 @@ def _are_equal(P, S, b, units):
     return S[P[S_LO] + u] * P[P[U_SLIDE] + u] > S[P[S_B_PARTIAL] + b]
 
 
+@inlined
+def stay_split(P, S, b, ts):
+    """Note the last event that was for some units of a split bundle."""
+    S[P[S_B_RUN] + b] = 0
+    S[P[S_B_PARTIAL] + b] = ts
+
+
 @compiled
 def for_some(m, b, ts):
     """An event is, or may be, for some units of a bundle only."""
@@ -153,8 +160,7 @@ def for_some(m, b, ts):
         split(m, b)
         S[C_SPLIT] += 1
     S[P[S_B_MODE] + b] = SPLIT
-    S[P[S_B_RUN] + b] = 0
-    S[P[S_B_PARTIAL] + b] = ts
+    stay_split(P, S, b, ts)
     if S[C_TRACE_ROOM] > 0:
         units = P[P[B_P] + b + 1] - P[P[B_P] + b]
         _trace(m, b, ts, units, before, IS_SPLIT if before == MERGED else STAYS_SPLIT)

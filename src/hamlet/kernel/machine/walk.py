@@ -59,7 +59,7 @@ from hamlet.kernel.layout import (
     U_LAZY,
     U_LOP,
 )
-from hamlet.kernel.machine.bundles import SPLIT, for_all, for_some
+from hamlet.kernel.machine.bundles import SPLIT, for_all, for_some, stay_split
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.lazy import has_lazy, multiplicity, stamp, sync, take_run, take_step
 from hamlet.kernel.machine.memory import FAR, compiled, entries, inlined, shape
@@ -154,13 +154,16 @@ def _end_of_run(events, i, end, due):
 @inlined
 def _add_directly(m, events, i, ts):
     """Add an event alone in its time; when a window of a unit that it made active is due."""
-    P, L = m.P, events.by_letter
+    P, S, L = m.P, m.S, events.by_letter
     letter, due = events.letter[i], FAR
     for k in entries(L, L_REST_P, letter):
         op = L[L[L_REST] + k]
         b = P[P[O_QUICK] + 8 * op + QO_BUNDLE]
         if b >= 0:
-            for_some(m, b, ts)
+            if S[P[S_B_MODE] + b] == SPLIT and S[C_TRACE_ROOM] == 0:
+                stay_split(P, S, b, ts)
+            else:
+                for_some(m, b, ts)
         due = min(due, _add_op(m, events, op, i, ts))
     for k in entries(L, L_FULL_P, letter):
         b, first = L[L[L_FULL] + k], L[L[L_FULL_AT] + k]
