@@ -37,6 +37,7 @@ from hamlet.kernel.layout import (
     S_B_RUN,
     S_DUE,
     S_HI,
+    S_LATE,
     S_LO,
     S_SEEN,
     S_SLOT,
@@ -182,6 +183,7 @@ def split(m, b):
         S[P[S_SLOT] + u], S[P[S_SEEN] + u] = S[P[S_SLOT] + one], -1
         S[P[S_STAMP_N] + u] = S[P[S_STAMP_N] + one]
         S[P[S_STAMP_EVENTS] + u] = S[P[S_STAMP_EVENTS] + one]
+        S[P[S_LATE] + u] = S[P[S_LATE] + one]
         for e in range(2):
             m.zf[2 * (P[N_Z] + u) + e] = m.zf[2 * (P[N_Z] + one) + e]
         for e in range(2 * P[P[U_NC] + u]):
