@@ -16,6 +16,7 @@ SCALARS = (
     "HAS_ALWAYS",
     "ALIKE",
     "N_B",
+    "N_OPS",
 )
 CODE_ARRAYS = (
     "U_TEMPLATE",
@@ -165,6 +166,7 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
     HAS_ALWAYS,
     ALIKE,
     N_B,
+    N_OPS,
     U_TEMPLATE,
     U_W,
     U_SLIDE,

@@ -428,6 +428,7 @@ def _packed(
         "HAS_ALWAYS": int(code.u_always.any()),
         "ALIKE": int(are_alike(code)),
         "N_B": bundles,
+        "N_OPS": len(code.o_unit),
     }
     chosen = [arrays[name] for name in CODE_ARRAYS]
     starts = HEADER + np.cumsum([0, *(len(array) for array in chosen)])[:-1]
