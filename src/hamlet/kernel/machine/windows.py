@@ -35,6 +35,7 @@ from hamlet.kernel.layout import (
     S_LO,
     S_LOG_HEAD,
     S_LOG_LEN,
+    S_SEEN,
     S_SLOT,
     S_TOUCHED,
     S_WHERE,
@@ -107,6 +108,8 @@ def activate(m, u, ts):
     begin_trees(P, S, u, ts)
     S[P[S_WHERE] + u] = S[C_ACTIVE]
     S[P[S_ACTIVE] + S[C_ACTIVE]] = u
+    # What it has from before may be the number of a step of another partition.
+    S[P[S_SEEN] + u] = -1
     S[C_ACTIVE] += 1
     stamp(m, u)
     come_in(P, S, u)
