@@ -34,7 +34,7 @@ from hamlet.spark.stream_state import ANSWERED, BucketProcessor
 from hamlet.times import FARTHEST_US
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -65,6 +65,7 @@ def answer_stream(
     flush: bool = False,
     name: str = "events",
     reasons: Sequence[str] = (),
+    also: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """The results of every query, as a stream in append mode.
 
@@ -78,6 +79,7 @@ def answer_stream(
         flush: Whether the next batch is the last, and closes all windows.
         name: What to call the events in a message.
         reasons: What was wrong with rows when they were read; see `events_of`.
+        also: What else the stream is begun with, by what to call it.
 
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
@@ -94,7 +96,7 @@ def answer_stream(
     _set_up(frame.sparkSession, job)
     packed = _rows(events, job, settings).mapInArrow(job.packed, _spark_schema(PACKED))
     if checkpoint is not None:
-        checkpoint.begin(_facts(plan, events, options, settings, job))
+        checkpoint.begin(_facts(plan, events, options, settings, job) | dict(also or {}))
         ends = checkpoint.ends()
         if flush:
             checkpoint.end(job.buckets)
