@@ -8,9 +8,6 @@ come out in append mode. A second, tiny stream next to the events says when ever
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import replace
 from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any
@@ -20,16 +17,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from hamlet.engine import Options
 from hamlet.errors import PlanError, SchemaError
-from hamlet.needs import needs_of
 from hamlet.plan.query import show_duration
-from hamlet.plan.workload import plan_alone, plan_workload
 from hamlet.session import workload_digest
 from hamlet.spark.events import events_of
 from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds
 from hamlet.spark.stream_bucket import TOLD
-from hamlet.spark.stream_job import LANES_OF_LONG, ORDER, PACKED, Lane, StreamJob
+from hamlet.spark.stream_job import LANES_OF_LONG, ORDER, PACKED, job_of
 from hamlet.spark.stream_state import ANSWERED, BucketProcessor
 from hamlet.times import FARTHEST_US
 
@@ -38,9 +32,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.spark.events import Events
     from hamlet.spark.stream_checkpoint import Checkpoint
+    from hamlet.spark.stream_job import Lane, StreamJob
     from hamlet.spark.stream_settings import StreamSettings
 
 # The names under which Spark's progress has what was counted: of rows that came in, and of work.
@@ -51,8 +47,6 @@ _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProv
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _TYPE, _TIME, _ORDER, _FAULT, _EVENT_TIME = "type", "time", "order", "fault", "event_time"
 _GIVEN, _LANES, _ATTRIBUTE = "given", "lanes", "attribute"
-# Beyond so many types finding the number takes longer than sending the name.
-_MOST_TYPES = 64
 
 
 def answer_stream(
@@ -92,7 +86,9 @@ def answer_stream(
         raise PlanError("checkpoint", "", "To flush a stream, say where its checkpoint is.")
     _check_time(frame, options, name)
     events = events_of(frame, plan, options, name=name, reasons=reasons)
-    job = job_of(plan, events, options, settings)
+    job = job_of(
+        plan, _key_schema(events), options, settings, order=_order_type(events), times=events.times
+    )
     _set_up(frame.sparkSession, job)
     packed = _rows(events, job, settings).mapInArrow(job.packed, _spark_schema(PACKED))
     if checkpoint is not None:
@@ -119,45 +115,6 @@ def _check_time(frame: DataFrame, options: Options, name: str) -> None:
 # What is done
 
 
-def job_of(
-    plan: WorkloadPlan, events: Events, options: Options, settings: StreamSettings
-) -> StreamJob:
-    """What the tasks do."""
-    shared = plan_alone(plan) if options.sharing == "never" else plan
-    by_keys: dict[tuple[str, ...], list[int]] = {}
-    for sharable in shared.sets:
-        grouped = [set(plan.queries[number].query.group_by) for number in sharable.queries]
-        keys = tuple(sorted(set.intersection(*grouped)))
-        by_keys.setdefault(keys, []).extend(sharable.queries)
-    known = _key_schema(events)
-    lanes: list[Lane] = []
-    first = 0
-    for keys, numbers in by_keys.items():
-        part = plan_workload(plan.queries[number] for number in sorted(numbers))
-        types = {place.type for planned in part.queries for place in planned.query.places}
-        schema = pa.schema([known.field(each) for each in needs_of(part).attributes])
-        count = settings.buckets if keys else 1
-        lanes.append(Lane(part, keys, tuple(sorted(types)), schema, first, count))
-        first += count
-    all_types = tuple(sorted({each for lane in lanes for each in lane.types}))
-    if events.order is not None:
-        kind = events.frame.select(events.order).schema.fields[0].dataType
-        known = known.append(pa.field(ORDER, arrow_type(kind)))
-    job = StreamJob(
-        name=events.name,
-        lanes=tuple(lanes),
-        options=Options(
-            options.type, options.time, options.order, options.numbers, options.sharing
-        ),
-        types=all_types,
-        has_names=len(all_types) > _MOST_TYPES,
-        schema=known,
-        times=events.times,
-        pages=settings.pages,
-    )
-    return replace(job, settings=_digest(job, settings))
-
-
 def _key_schema(events: Events) -> pa.Schema:
     """The types of attributes; what is always null may be text."""
     known = events.arrow_schema()
@@ -165,11 +122,10 @@ def _key_schema(events: Events) -> pa.Schema:
     return pa.schema(list(zip(known.names, kinds, strict=True)))
 
 
-def _digest(job: StreamJob, settings: StreamSettings) -> str:
-    """What the bytes of states depend on."""
-    codes = [[job.session(lane).code, lane.first, lane.count] for lane in job.lanes]
-    plain = [codes, settings.lateness_us, job.times]
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+def _order_type(events: Events) -> pa.DataType | None:
+    if events.order is None:
+        return None
+    return arrow_type(events.frame.select(events.order).schema.fields[0].dataType)
 
 
 def _facts(

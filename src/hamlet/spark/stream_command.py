@@ -41,7 +41,7 @@ _SETTINGS = {
     # What is written with each batch is what has changed.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    # Spark asks for all CPUs anyway, and a stream should not wait for a page that nobody reads.
+    "spark.python.daemon.module": "hamlet.spark.stream_daemon",
     "spark.ui.enabled": "false",
 }
 # How times are written in JSON.

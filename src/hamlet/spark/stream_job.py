@@ -9,7 +9,9 @@ of which a third task makes rows: so Python sees no row by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,8 @@ import pyarrow.compute as pc
 from hamlet.columns import numpy_of
 from hamlet.engine import Options
 from hamlet.kernel.sorting import sort_by_code
+from hamlet.needs import needs_of
+from hamlet.plan.workload import plan_alone, plan_workload
 from hamlet.results import long_table
 from hamlet.session import Session
 from hamlet.state.hashing import hashes_of
@@ -34,12 +38,15 @@ if TYPE_CHECKING:
     from hamlet.kernel.finish import Answer
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Times
+    from hamlet.spark.stream_settings import StreamSettings
 
 # Which lanes a row is in is told by the bits of longs, without the sign.
 LANES_OF_LONG = 63
 TYPE, TIME, ORDER = "\0type", "\0time", "\0order"
 _FIRST = "\0first"
 _UTC = pa.timestamp("us", "UTC")
+# Beyond so many types finding the number takes longer than sending the name.
+_MOST_TYPES = 64
 _ROWS_PACKED = 1 << 18
 _BYTES_PACKED = 1 << 25
 
@@ -83,18 +90,16 @@ class Lane:
 class StreamJob:
     """What every task of a stream does.
 
-    name: What to call the events in a message.
     lanes: The queries, by what tells their groups apart.
     options: How to run them.
     types: All types that are asked for; events have the numbers of theirs, or its name.
     has_names: Whether they have the name.
-    schema: The attributes that come in, in this order, after the order column if there is one.
+    schema: The attributes that come in, in this order; last the order column, if there is one.
     times: Whether events had timestamps or numbers of seconds.
     pages: How many pages a bucket has.
     settings: What the bytes of states depend on, in a digest.
     """
 
-    name: str
     lanes: tuple[Lane, ...]
     options: Options
     types: tuple[str, ...]
@@ -254,6 +259,60 @@ class StreamJob:
         for batch in batches:
             for data in batch.column(0):
                 yield from table_of(data.as_buffer(), self.long_schema).to_batches()
+
+
+def job_of(
+    plan: WorkloadPlan,
+    schema: pa.Schema,
+    options: Options,
+    settings: StreamSettings,
+    *,
+    order: pa.DataType | None = None,
+    times: Times = "timestamps",
+) -> StreamJob:
+    """What the tasks of a stream do.
+
+    Args:
+        plan: The workload.
+        schema: The attributes that it looks at.
+        options: How to run it.
+        settings: How to run it as a stream.
+        order: The type of the column that orders events of equal time.
+        times: Whether events have timestamps or numbers of seconds.
+
+    Raises:
+        SchemaError: An attribute is not what the workload uses it for.
+    """
+    shared = plan_alone(plan) if options.sharing == "never" else plan
+    by_keys: dict[tuple[str, ...], list[int]] = {}
+    for sharable in shared.sets:
+        grouped = [set(plan.queries[number].query.group_by) for number in sharable.queries]
+        keys = tuple(sorted(set.intersection(*grouped)))
+        by_keys.setdefault(keys, []).extend(sharable.queries)
+    lanes: list[Lane] = []
+    first = 0
+    for keys, numbers in by_keys.items():
+        part = plan_workload(plan.queries[number] for number in sorted(numbers))
+        types = {place.type for planned in part.queries for place in planned.query.places}
+        needed = pa.schema([schema.field(each) for each in needs_of(part).attributes])
+        count = settings.buckets if keys else 1
+        lanes.append(Lane(part, keys, tuple(sorted(types)), needed, first, count))
+        first += count
+    all_types = tuple(sorted({each for lane in lanes for each in lane.types}))
+    job = StreamJob(
+        lanes=tuple(lanes),
+        options=Options(
+            options.type, options.time, options.order, options.numbers, options.sharing
+        ),
+        types=all_types,
+        has_names=len(all_types) > _MOST_TYPES,
+        schema=schema if order is None else schema.append(pa.field(ORDER, order)),
+        times=times,
+        pages=settings.pages,
+    )
+    codes = [[job.session(lane).code, lane.first, lane.count] for lane in job.lanes]
+    plain = json.dumps([codes, settings.lateness_us, times])
+    return replace(job, settings=hashlib.sha256(plain.encode()).hexdigest())
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
