@@ -330,7 +330,7 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
     help="Files at --out.  [default: parquet]",
 )
 @click.option("--files", default=100, help="So many files are read at a time.  [default: 100]")
-@click.option("--buckets", type=int, help="Parts that groups are spread over.  [default: 8]")
+@click.option("--buckets", type=int, help="Parts that groups are spread over.  [default: cores]")
 @click.option("--master", metavar="URL", help="Where Spark runs, as in hamlet run.")
 @click.option("--packages", metavar="NAMES", help="What Spark downloads, for Kafka.")
 def stream(workload: str, lateness: str, trigger: str | None, **given: Any) -> None:

@@ -88,7 +88,7 @@ class Host:
             order=None if order is None else order.type,
             times="seconds" if found.time_is_number else "timestamps",
         )
-        self.stores = [Store() for _ in range(self.job.buckets)]
+        self.stores = [Store() for _ in self.job.buckets]
         self.newest: int | None = None
         self.rows: list[dict[str, Any]] = []
         self.told = dict.fromkeys(TOLD, 0)
@@ -112,7 +112,7 @@ class Host:
             ):
                 data.setdefault(bucket, []).append(each)
         watermark = self.watermark_us
-        for bucket, store in enumerate(self.stores):
+        for bucket, store in zip(self.job.buckets, self.stores, strict=True):
             if bucket in data or is_end:
                 self._step(bucket, store, data.get(bucket, []), watermark, is_end=is_end)
             if (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -18,8 +19,11 @@ from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import ReadError
 from hamlet.spark.stream_bucket import LATE, PAGES_READ, PAGES_WRITTEN, step
-from hamlet.spark.stream_job import job_of
+from hamlet.spark.stream_job import job_of, spread
 from hamlet.spark.stream_settings import StreamSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SECOND = 10**6
 BY_K = "q: RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s"
@@ -153,5 +157,14 @@ def test_the_state_of_another_workload_is_refused():
 
     for what, other in settings.items():
         with pytest.raises(ReadError, match="another workload, or with other options"):
-            list(step(other.job, 0, one.stores[0], [], None))
+            list(step(other.job, other.job.buckets[0], one.stores[0], [], None))
         assert one.stores[0].pages, what
+
+
+@pytest.mark.parametrize("tasks", [2, 3, 4, 8])
+def test_buckets_are_spread_evenly_as_spark_hashes_them(spark: SparkSession, tasks: int):
+    numbers = spark.createDataFrame([(each,) for each in spread(24)], "bucket int")
+
+    rows = numbers.selectExpr(f"pmod(hash(bucket), {tasks}) AS task").collect()
+
+    assert set(Counter(row["task"] for row in rows).values()) == {24 // tasks}

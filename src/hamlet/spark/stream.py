@@ -8,6 +8,7 @@ come out in append mode. A second, tiny stream next to the events says when ever
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ ROWS, USED = "rows", "used"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _SHUFFLE = "spark.sql.shuffle.partitions"
+_MOST_BUCKETS = 64
 _TYPE, _TIME, _ORDER, _FAULT, _EVENT_TIME = "type", "time", "order", "fault", "event_time"
 _GIVEN, _LANES, _ATTRIBUTE = "given", "lanes", "attribute"
 
@@ -86,6 +88,10 @@ def answer_stream(
         raise PlanError("checkpoint", "", "To flush a stream, say where its checkpoint is.")
     _check_time(frame, options, name)
     events = events_of(frame, plan, options, name=name, reasons=reasons)
+    if checkpoint is not None and settings.buckets is None:
+        cores = frame.sparkSession.sparkContext.defaultParallelism
+        before = checkpoint.begun_with() or {"buckets": min(max(cores, 2), _MOST_BUCKETS)}
+        settings = replace(settings, buckets=before["buckets"])
     job = job_of(
         plan, _key_schema(events), options, settings, order=_order_type(events), times=events.times
     )
@@ -159,7 +165,7 @@ def _set_up(spark: SparkSession, job: StreamJob) -> None:
         spark.conf.set(_PROVIDER, _ROCKSDB)
     if spark.conf.get(_SHUFFLE, "200") == "200":
         cores = spark.sparkContext.defaultParallelism
-        spark.conf.set(_SHUFFLE, str(max(1, min(job.buckets, cores))))
+        spark.conf.set(_SHUFFLE, str(max(1, min(len(job.buckets), cores))))
 
 
 # Rows

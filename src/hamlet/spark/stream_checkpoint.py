@@ -21,7 +21,7 @@ from hamlet import __version__
 from hamlet.errors import ReadError, WriteError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -104,10 +104,10 @@ class Checkpoint:
         """Whether the stream has been told to end."""
         return bool(self._system.exists(self._path(_FOLDER, _ENDS, "all")))
 
-    def end(self, buckets: int) -> None:
-        """Tell the stream to close everything with its next batch, once for all."""
+    def end(self, buckets: Sequence[int]) -> None:
+        """Tell all buckets to close everything with the next batch, once for all."""
         if not self.is_ended():
-            self._write("".join(f"{bucket}\n" for bucket in range(buckets)), _FOLDER, _ENDS, "all")
+            self._write("".join(f"{bucket}\n" for bucket in buckets), _FOLDER, _ENDS, "all")
 
     def _write(self, text: str, *names: str) -> None:
         """Write a file, which is there whole or not at all."""

@@ -24,7 +24,7 @@ from hamlet.spark.stream import EVENTS, ROWS, USED, WORK, answer_stream
 from hamlet.spark.stream_bucket import LATE, WINDOWS
 from hamlet.spark.stream_checkpoint import Checkpoint
 from hamlet.spark.stream_reading import Form, Topic, form_of, read_stream
-from hamlet.spark.stream_settings import BUCKETS, StreamSettings, duration_us
+from hamlet.spark.stream_settings import StreamSettings, duration_us
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -265,7 +265,7 @@ def stream_run(
     StreamRun(
         plan=plan,
         options=Options(**options),
-        settings=StreamSettings(duration_us(lateness), BUCKETS if buckets is None else buckets),
+        settings=StreamSettings(duration_us(lateness), buckets),
         source=source,
         out=out,
         format=format_,

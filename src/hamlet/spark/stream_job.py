@@ -26,6 +26,7 @@ from hamlet.needs import needs_of
 from hamlet.plan.workload import plan_alone, plan_workload
 from hamlet.results import long_table
 from hamlet.session import Session
+from hamlet.spark.stream_settings import BUCKETS
 from hamlet.state.hashing import hashes_of
 from hamlet.state.rows import table_bytes, table_of
 from hamlet.times import microseconds
@@ -47,6 +48,9 @@ _FIRST = "\0first"
 _UTC = pa.timestamp("us", "UTC")
 # Beyond so many types finding the number takes longer than sending the name.
 _MOST_TYPES = 64
+# Every number from 1 to 10 divides it.
+_TASKS = 2520
+_MASK = (1 << 32) - 1
 _ROWS_PACKED = 1 << 18
 _BYTES_PACKED = 1 << 25
 
@@ -61,7 +65,7 @@ class Lane:
     keys: The attributes that say which bucket a row is in.
     types: Those that the queries ask for, in the order of their names.
     schema: The attributes that the queries look at.
-    first: The number of the first bucket.
+    first: Which bucket of all is its first.
     count: How many buckets there are.
     """
 
@@ -97,6 +101,7 @@ class StreamJob:
     schema: The attributes that come in, in this order; last the order column, if there is one.
     times: Whether events had timestamps or numbers of seconds.
     pages: How many pages a bucket has.
+    buckets: The numbers under which buckets are known.
     settings: What the bytes of states depend on, in a digest.
     """
 
@@ -107,6 +112,7 @@ class StreamJob:
     schema: pa.Schema
     times: Times
     pages: int
+    buckets: tuple[int, ...] = ()
     settings: str = ""
 
     # Packing
@@ -157,7 +163,7 @@ class StreamJob:
             table_bytes(arranged.slice(int(starts[b]), int(starts[b + 1] - starts[b])))
             for b in used
         ]
-        numbers = pa.array([lane.first + b for b in used], pa.int32())
+        numbers = pa.array([self.buckets[lane.first + b] for b in used], pa.int32())
         for i in range(len(used)):
             one = [numbers.slice(i, 1), pa.array(data[i : i + 1], pa.binary())]
             yield pa.RecordBatch.from_arrays(one, schema=PACKED)
@@ -187,14 +193,10 @@ class StreamJob:
 
     # Sessions
 
-    @property
-    def buckets(self) -> int:
-        """How many buckets there are."""
-        return sum(lane.count for lane in self.lanes)
-
     def lane_of(self, bucket: int) -> Lane:
-        """The lane of a bucket."""
-        return next(lane for lane in self.lanes if bucket < lane.first + lane.count)
+        """The lane of a bucket, by its number."""
+        place = self.buckets.index(bucket)
+        return next(lane for lane in self.lanes if place < lane.first + lane.count)
 
     def session(self, lane: Lane) -> Session:
         """A session for the queries of a lane."""
@@ -235,13 +237,16 @@ class StreamJob:
 
     def results(self, lane: Lane, answers: Sequence[Answer]) -> Iterator[bytes]:
         """Rows of results as bytes, in pieces that are not too large."""
-        for answer in answers:
-            query = lane.plan.queries[answer.query].query
-            table = long_table(query, answer.rows, self.times)
-            if table.num_rows:
-                rows = max(1, _BYTES_PACKED * table.num_rows // max(table.nbytes, 1))
-                for begin in range(0, table.num_rows, rows):
-                    yield table_bytes(table.slice(begin, rows).cast(self.long_schema))
+        if not answers:
+            return
+        queries = lane.plan.queries
+        whole = pa.concat_tables(
+            long_table(queries[answer.query].query, answer.rows, self.times) for answer in answers
+        )
+        rows = max(1, _BYTES_PACKED * whole.num_rows // max(whole.nbytes, 1))
+        for begin in range(0, whole.num_rows, rows):
+            piece = whole.slice(begin, rows).combine_chunks()
+            yield table_bytes(piece.cast(self.long_schema))
 
     def told(self, numbers: dict[str, int]) -> bytes:
         """Rows that tell what was done: they have no query."""
@@ -295,7 +300,7 @@ def job_of(
         part = plan_workload(plan.queries[number] for number in sorted(numbers))
         types = {place.type for planned in part.queries for place in planned.query.places}
         needed = pa.schema([schema.field(each) for each in needs_of(part).attributes])
-        count = settings.buckets if keys else 1
+        count = (settings.buckets or BUCKETS) if keys else 1
         lanes.append(Lane(part, keys, tuple(sorted(types)), needed, first, count))
         first += count
     all_types = tuple(sorted({each for lane in lanes for each in lane.types}))
@@ -309,10 +314,50 @@ def job_of(
         schema=schema if order is None else schema.append(pa.field(ORDER, order)),
         times=times,
         pages=settings.pages,
+        buckets=spread(first),
     )
     codes = [[job.session(lane).code, lane.first, lane.count] for lane in job.lanes]
     plain = json.dumps([codes, settings.lateness_us, times])
     return replace(job, settings=hashlib.sha256(plain.encode()).hexdigest())
+
+
+def spread(count: int) -> tuple[int, ...]:
+    """Numbers that Spark's hash spreads evenly over up to ten tasks, or any number near to it.
+
+    With 0, 1, 2, ... one task might get most of them, and others none.
+
+    >>> spread(4)
+    (6397, 2019, 848, 206)
+    """
+    places: dict[int, list[int]] = {}
+    for place in range(count):
+        places.setdefault(place % _TASKS, []).append(place)
+    found = [-1] * count
+    number = 0
+    while places:
+        wanted = places.get(_spark_hash(number) % _TASKS)
+        if wanted:
+            found[wanted.pop()] = number
+            if not wanted:
+                del places[_spark_hash(number) % _TASKS]
+        number += 1
+    return tuple(found)
+
+
+def _spark_hash(number: int) -> int:
+    """What Spark tells tasks by: Murmur3 of four bytes, with the seed 42."""
+    mixed = _rotated(number * 0xCC9E2D51, 15) * 0x1B873593
+    found = _rotated(42 ^ (mixed & _MASK), 13) * 5 + 0xE6546B64
+    found = (found & _MASK) ^ 4
+    found = (found ^ found >> 16) * 0x85EBCA6B & _MASK
+    found = (found ^ found >> 13) * 0xC2B2AE35 & _MASK
+    found ^= found >> 16
+    return found - (1 << 32) if found >> 31 else found
+
+
+def _rotated(number: int, by: int) -> int:
+    number &= _MASK
+    return (number << by | number >> (32 - by)) & _MASK
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -20,18 +20,19 @@ class StreamSettings:
     """How a stream is run.
 
     lateness_us: How long rows are waited for.
-    buckets: How many parts groups are spread over.
+    buckets: How many parts groups are spread over; None for as many as there are cores, if what
+        it is can be noted, and else 8.
     pages: How many pieces the state of a bucket has.
     """
 
     lateness_us: int = 0
-    buckets: int = BUCKETS
+    buckets: int | None = None
     pages: int = PAGES
 
     def check(self) -> None:
         """Refuse what cannot be."""
         for what, number in (("number of buckets", self.buckets), ("number of pages", self.pages)):
-            if number < 1:
+            if number is not None and number < 1:
                 raise PlanError(what, str(number), "There is at least one.")
 
 
