@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 EVENTS, WORK = "hamlet_events", "hamlet_work"
 ROWS, USED = "rows", "used"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _MOST_BUCKETS = 64
 _TYPE, _TIME, _ORDER, _FAULT, _EVENT_TIME = "type", "time", "order", "fault", "event_time"
@@ -161,8 +161,8 @@ def _facts(
 
 def _set_up(spark: SparkSession, job: StreamJob) -> None:
     """Settings without which it does not run, where they are as Spark has them by itself."""
-    if spark.conf.get(_PROVIDER, "") != _ROCKSDB:
-        spark.conf.set(_PROVIDER, _ROCKSDB)
+    if spark.conf.get(_PROVIDER, "") != ROCKSDB:
+        spark.conf.set(_PROVIDER, ROCKSDB)
     if spark.conf.get(_SHUFFLE, "200") == "200":
         cores = spark.sparkContext.defaultParallelism
         spark.conf.set(_SHUFFLE, str(max(1, min(len(job.buckets), cores))))

@@ -23,7 +23,8 @@ from hamlet.spark.command import explained
 from hamlet.spark.stream import EVENTS, ROWS, USED, WORK, answer_stream
 from hamlet.spark.stream_bucket import LATE, WINDOWS
 from hamlet.spark.stream_checkpoint import Checkpoint
-from hamlet.spark.stream_reading import Form, Topic, form_of, read_stream
+from hamlet.spark.stream_form import Form, Topic, form_of
+from hamlet.spark.stream_reading import read_stream
 from hamlet.spark.stream_settings import StreamSettings, duration_us
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
 }
 # How times are written in JSON.
-_TIMESTAMPS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
+_JSON |= {"ignoreNullFields": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class StreamRun:
         """Run it until it ends, or until it is interrupted."""
         self._check_places()
         with _told(), self._session() as spark:
-            checkpoint = Checkpoint(spark, self.checkpoint)
+            checkpoint = Checkpoint(spark, _absolute(self.checkpoint))
             before = checkpoint.begun_with()
             if before is None:
                 self._check_out()
@@ -154,7 +156,7 @@ class StreamRun:
     ) -> bool:
         """Run a stream; whether it has come to its end."""
         limits = {} if Topic.of(self.source) else {"maxFilesPerTrigger": str(self.files)}
-        source = read_stream(spark, self.source, form, self.plan, self.options, limits)
+        source = read_stream(spark, _absolute(self.source), form, self.plan, self.options, limits)
         results = answer_stream(
             self.plan,
             source.frame,
@@ -180,7 +182,7 @@ class StreamRun:
         return not is_over.is_set()
 
     def _described_out(self) -> str:
-        return self.out if self._is_elsewhere() else f"{Path(self.out).resolve()} ({self.format})"
+        return self.out if self._is_elsewhere() else f"{_absolute(self.out)} ({self.format})"
 
     def _is_elsewhere(self) -> bool:
         return self.out == CONSOLE or Topic.of(self.out) is not None
@@ -188,10 +190,9 @@ class StreamRun:
     def _started(self, results: DataFrame) -> StreamingQuery:
         topic = Topic.of(self.out)
         if topic is not None:
-            columns = F.to_json(F.struct("*"), {"timestampFormat": _TIMESTAMPS})
-            results = results.select(columns.alias("value"))
+            results = results.select(F.to_json(F.struct("*"), _JSON).alias("value"))
         writer = results.writeStream.outputMode("append")
-        writer = writer.option("checkpointLocation", self.checkpoint)
+        writer = writer.option("checkpointLocation", _absolute(self.checkpoint))
         if topic is not None:
             writer = writer.format("kafka").option("kafka.bootstrap.servers", topic.servers)
             writer = writer.option("topic", topic.name)
@@ -199,8 +200,7 @@ class StreamRun:
             writer = writer.format("console").option("truncate", "false").option("numRows", "50")
         else:
             writer = writer.format("json" if self.format == "jsonl" else "parquet")
-            writer = writer.option("path", self.out).option("timestampFormat", _TIMESTAMPS)
-            writer = writer.option("ignoreNullFields", "false")
+            writer = writer.option("path", _absolute(self.out)).options(**_JSON)
         if self.once:
             writer = writer.trigger(availableNow=True)
         elif self.trigger_ms is not None:
@@ -279,6 +279,13 @@ def stream_run(
         packages=packages,
         tell=tell,
     ).run()
+
+
+def _absolute(place: str) -> str:
+    """A place as it is called from anywhere: Spark may run in another folder than we do."""
+    if "://" in place or Topic.of(place) is not None:
+        return place
+    return str(Path(place).resolve())
 
 
 def _line(found: Any, rows: dict[str, int], work: dict[str, int]) -> str:
