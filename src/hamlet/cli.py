@@ -245,16 +245,21 @@ def _spark_run(
     workload: Workload, events: str, master: str | None, progress: Any, options: dict[str, Any]
 ) -> Any:
     """A run on Spark, which may not be installed."""
+    _need_spark("Run pip install 'hamlet-trends[spark]', or pass --engine local.")
+    from hamlet.engine import Options
+    from hamlet.spark.command import Run
+
+    return Run(workload.plan, events, Options(**options), master, progress)
+
+
+def _need_spark(remedy: str) -> None:
+    """Refuse where Spark is not installed."""
     try:
-        from hamlet.spark.command import Run
+        import hamlet.spark.session  # noqa: F401 (to see whether it can be)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
             raise
-        remedy = "Run pip install 'hamlet-trends[spark]', or pass --engine local."
         raise PlanError("package", "pyspark", remedy) from error
-    from hamlet.engine import Options
-
-    return Run(workload.plan, events, Options(**options), master, progress)
 
 
 def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, format_: str) -> None:
@@ -280,6 +285,71 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
     if Path(trace).resolve() in taken:
         raise WriteError(trace, f"{taken[Path(trace).resolve()]}; choose another place")
     check_trace_target(Path(trace), overwrite=overwrite)
+
+
+@cli.command(
+    "stream",
+    epilog="Exit status: 0 it ended or was stopped, 1 the workload is wrong, 2 it failed.",
+)
+@click.argument("workload")
+@click.option(
+    "--source",
+    metavar="PLACE",
+    required=True,
+    help="A folder of CSV, JSON lines or Parquet files, or kafka:HOST:PORT/TOPIC.",
+)
+@click.option(
+    "--out", metavar="PLACE", required=True, help="A folder, kafka:HOST:PORT/TOPIC, or console."
+)
+@click.option("--checkpoint", metavar="FOLDER", required=True, help="Where the state is kept.")
+@click.option(
+    "--lateness",
+    metavar="TIME",
+    default="0 s",
+    help="How long rows are waited for.  [default: 0 s]",
+)
+@click.option("--trigger", metavar="TIME", help="Begin a batch at most so often.")
+@click.option("--once", is_flag=True, help="End when all that is there has been read.")
+@click.option("--flush", is_flag=True, help="With --once: close all windows in the end.")
+@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
+@click.option("--time", metavar="COLUMN", default="time", help="Their times.  [default: time]")
+@click.option("--order", metavar="COLUMN", help="What orders events of equal time.")
+@click.option(
+    "--numbers",
+    type=click.Choice(["exact", "float"]),
+    default="exact",
+    help="Integers, or floats, of any magnitude.  [default: exact]",
+)
+@_sharing_option
+@click.option("--schema", metavar="FILE", help="Events that show what columns are, or a schema.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["parquet", "jsonl"]),
+    default="parquet",
+    help="Files at --out.  [default: parquet]",
+)
+@click.option("--files", default=100, help="So many files are read at a time.  [default: 100]")
+@click.option("--buckets", type=int, help="Parts that groups are spread over.  [default: cores]")
+@click.option("--master", metavar="URL", help="Where Spark runs, as in hamlet run.")
+@click.option("--packages", metavar="NAMES", help="What Spark downloads, for Kafka.")
+def stream(workload: str, lateness: str, trigger: str | None, **given: Any) -> None:
+    """Answer every query of a workload over a stream, window by window.
+
+    WORKLOAD is a file of queries, or - for standard input. Ctrl-C stops it, and the same command
+    goes on from there.
+    """
+    if given["flush"] and not given["once"]:
+        raise click.UsageError("--flush is for the end of what is there: it goes with --once")
+    if given["once"] and trigger is not None:
+        raise click.UsageError("--trigger is for a stream that goes on, not for --once")
+    loaded = _load(workload, None)
+    _need_spark("Run pip install 'hamlet-trends[spark]'.")
+    from hamlet.spark.stream_command import stream_run
+
+    stream_run(
+        loaded.plan, lateness, trigger, tell=lambda line: click.echo(line, err=True), **given
+    )
 
 
 cli.add_command(generate_command)

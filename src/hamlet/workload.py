@@ -17,10 +17,11 @@ from hamlet.plan.workload import WorkloadPlan, plan_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
     from pyspark.sql import DataFrame
 
-    from hamlet.engine import Progress
+    from hamlet.engine import Options, Progress
     from hamlet.kernel.base import Numbers
     from hamlet.plan.query import Query
     from hamlet.results import Results
@@ -139,6 +140,9 @@ class Workload:
         order: str | None = ...,
         numbers: Numbers = ...,
         sharing: Policy = ...,
+        lateness: str | float | timedelta | None = ...,
+        checkpoint: str | Path | None = ...,
+        flush: bool = ...,
     ) -> DataFrame: ...
 
     @overload
@@ -166,11 +170,15 @@ class Workload:
         sharing: Policy = "dynamic",
         trace: bool | str | Path = False,
         progress: Progress | None = None,
+        lateness: str | float | timedelta | None = None,
+        checkpoint: str | Path | None = None,
+        flush: bool = False,
     ) -> Results | DataFrame:
         """Answer every query over a table of events.
 
         A DataFrame of Spark gives a DataFrame of results, which are computed when they are asked
-        for; `hamlet.spark.batch.answer` gives the wide form and what the run did as well.
+        for; `hamlet.spark.batch.answer` gives the wide form and what the run did as well. One that
+        is a stream gives a stream, in append mode: see docs/streaming.md.
 
         >>> events = [{"time": t, "type": k} for t, k in enumerate("AACBBBB")]
         >>> workload = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s")
@@ -191,11 +199,16 @@ class Workload:
                 or .parquet file to write it to as well.
             progress: Called with what is being done and which part of the whole has been done
                 before, from 0 to 1.
+            lateness: Of a stream, how long rows are waited for: "10 s", seconds or a timedelta.
+            checkpoint: Of a stream, the folder that is its checkpointLocation. What it is begun
+                with is noted there, and starting it with anything else is refused.
+            flush: Of a stream, whether its next batch is the last and closes every window.
 
         Raises:
-            ReadError: A file cannot be read.
+            ReadError: A file cannot be read, or a checkpoint is of another stream.
             SchemaError: A column is missing, or is not what the workload uses it for.
             WriteError: The trace cannot be written.
+            PlanError: An option is not for these events.
         """
         from hamlet.engine import Options, run_workload
         from hamlet.results import check_trace_target
@@ -211,11 +224,31 @@ class Workload:
 
             if keep:
                 raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
+            if events.isStreaming:
+                return self._streamed(events, options, lateness, checkpoint, flush)
+            _refuse_stream_options(lateness, checkpoint, flush)
             return answer(self.plan, events, options).table
+        _refuse_stream_options(lateness, checkpoint, flush)
         results = run_workload(self.plan, events, options, progress)
         if path is not None:
             results.write_trace(path)
         return results
+
+    def _streamed(
+        self,
+        events: DataFrame,
+        options: Options,
+        lateness: str | float | timedelta | None,
+        checkpoint: str | Path | None,
+        flush: bool,
+    ) -> DataFrame:
+        from hamlet.spark.stream import answer_stream
+        from hamlet.spark.stream_checkpoint import Checkpoint
+        from hamlet.spark.stream_settings import StreamSettings, duration_us
+
+        settings = StreamSettings(duration_us(lateness or 0))
+        folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
+        return answer_stream(self.plan, events, options, settings, checkpoint=folder, flush=flush)
 
     def analyze(
         self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any
@@ -248,6 +281,14 @@ class Workload:
 def _is_of_spark(events: Any) -> bool:
     """Whether events are a DataFrame of Spark, found out without importing it."""
     return str(type(events).__module__).split(".")[0] == "pyspark"
+
+
+def _refuse_stream_options(lateness: Any, checkpoint: Any, flush: bool) -> None:
+    given = {"lateness": lateness, "checkpoint": checkpoint, "flush": flush or None}
+    for name, value in given.items():
+        if value is not None:
+            remedy = f"Leave {name} out: these events are not a stream."
+            raise PlanError("stream with " + name, str(value), remedy)
 
 
 def read_text(path: Path) -> str:

@@ -186,6 +186,8 @@ def _seen(
     kinds: Mapping[str, T.DataType],
     wanted: Wanted,
 ) -> _Seen:
+    if frame.isStreaming:
+        return _Seen(None, frozenset())
     time: Typed | None = None
     if isinstance(kinds.get(wanted.time), TEXT):
         column = columns[wanted.time]
