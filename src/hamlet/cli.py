@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -155,6 +156,7 @@ def run_command(
     if out is not None:
         _check_out(out, events, loaded if wide else None, overwrite, format_)
     from hamlet.console import interruptible, shown_progress
+    from hamlet.engine import Options
     from hamlet.results import is_folder
 
     results: Results | None = None
@@ -163,7 +165,8 @@ def run_command(
             results = interruptible(lambda: loaded.run(events, progress=progress, **options))
         else:
             # In this thread, where Ctrl-C ends what Spark does.
-            run = _spark_run(loaded, events, master, progress, options)
+            command = _spark_module("hamlet.spark.command")
+            run = command.Run(loaded.plan, events, Options(**options), master, progress)
             if out is not None and not wide and is_folder(Path(out)):
                 statistics = run.write_parts(Path(out))
             else:
@@ -193,20 +196,15 @@ def _give(
         results.write(out, overwrite=overwrite)
 
 
-def _spark_run(
-    workload: Workload, events: str, master: str | None, progress: Any, options: dict[str, Any]
-) -> Any:
-    """A run on Spark, which may not be installed."""
+def _spark_module(name: str) -> Any:
+    """A module that needs Spark, which may not be installed."""
     try:
-        from hamlet.spark.command import Run
+        return import_module(name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
             raise
         remedy = "Run pip install 'hamlet-trends[spark]', or pass --engine local."
         raise PlanError("package", "pyspark", remedy) from error
-    from hamlet.engine import Options
-
-    return Run(workload.plan, events, Options(**options), master, progress)
 
 
 def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, format_: str) -> None:
@@ -251,6 +249,30 @@ def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
         return 0
     report = engine.measure(only, quick=quick, tell=lambda line: click.echo(line, err=True))
     click.echo(engine.as_text(report), nl=False)
+    if out is not None:
+        _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
+        click.echo(f"wrote {out}", err=True)
+    return 0 if report["kept"] else 1
+
+
+@bench.command(
+    "spark",
+    epilog="Exit status: 0 every floor is kept (or --quick), 1 one is not, 2 it cannot run.",
+)
+@click.option("--events", type=int, default=10_000_000, show_default=True, help="How many.")
+@click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
+@click.option("--quick", is_flag=True, help="A hundredth of the events: measures little.")
+@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+def bench_spark(events: int, master: str | None, quick: bool, out: str | None) -> int:
+    """Measure workloads on Spark against a bare task of Python over the same rows.
+
+    Answers are compared with those of one machine before anything is timed.
+    """
+    spark = _spark_module("hamlet.bench.spark")
+    report = spark.measure(
+        events, master=master, quick=quick, tell=lambda line: click.echo(line, err=True)
+    )
+    click.echo(spark.as_text(report), nl=False)
     if out is not None:
         _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
         click.echo(f"wrote {out}", err=True)
