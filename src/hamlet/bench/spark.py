@@ -23,7 +23,7 @@ from hamlet.bench.timing import Spread, circumstances
 from hamlet.engine import Options
 from hamlet.errors import InternalError
 from hamlet.spark.batch import answer
-from hamlet.spark.session import running, start
+from hamlet.spark.session import cut_into_tasks, running, start
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def measure(
             tell(f"writing {GROUPS * size:,} events")
             _write(Path(folder), size)
             frame = spark.read.parquet(folder)
+            if is_ours:
+                cut_into_tasks(spark, sum(each.stat().st_size for each in Path(folder).iterdir()))
             figures = list(_figures(spark, frame, GROUPS * size, quick, tell))
     finally:
         if is_ours:

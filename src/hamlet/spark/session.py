@@ -42,6 +42,8 @@ _OURS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
 }
+# Rows that are read from so many bytes are shuffled to one task.
+_BYTES_OF_TASK = 1 << 24
 # The runtime from pip is made without this module, which Spark's launcher asks for.
 _LEFT_OUT = "--add-modules=jdk.incubator.vector"
 _WRAPPER = """#!/bin/sh
@@ -96,6 +98,20 @@ def start(
         builder = builder.master(master)
     with _quiet_java() if quiet else _as_it_is():
         return builder.getOrCreate()
+
+
+def cut_into_tasks(session: SparkSession, size: int) -> None:
+    """Let shuffles of a session of ours have as many tasks as fit the size of the input.
+
+    Spark begins with 200 and puts small ones together. For little input that is slow; for much, a
+    task would not fit into memory.
+
+    Args:
+        session: The session.
+        size: How many bytes are read.
+    """
+    least = 2 * session.sparkContext.defaultParallelism
+    session.conf.set("spark.sql.shuffle.partitions", max(least, size // _BYTES_OF_TASK))
 
 
 def check_version(version: str) -> None:
