@@ -22,8 +22,8 @@ demo: $(READY) ## explain the ride-sharing workload and run it: as text here, fi
 	@mkdir -p demo
 	@$(BIN)/hamlet explain examples/ridesharing.hql
 	@$(BIN)/hamlet explain examples/ridesharing.hql --format svg --out demo/ridesharing.svg
-	@$(BIN)/hamlet run examples/ridesharing.hql --events examples/rides.csv --wide
-	@$(BIN)/hamlet run examples/ridesharing.hql --events examples/rides.csv --out demo/rides.csv --overwrite
+	@$(BIN)/hamlet run examples/ridesharing.hql --events examples/rides.csv --engine local --wide
+	@$(BIN)/hamlet run examples/ridesharing.hql --events examples/rides.csv --engine local --out demo/rides.csv --overwrite
 
 check: $(READY) ## lint, formatting and types
 	$(BIN)/ruff check .

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hamlet.share.coefficients import VARIABLE
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 CASES = Path(__file__).parent / "cases"
 
@@ -21,6 +23,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-cases", action="store_true", help="rewrite the golden files in tests/cases"
     )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def shipped_coefficients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What steps cost is as shipped, whatever the user of this machine has measured."""
+    path = tmp_path_factory.mktemp("coefficients") / "shipped.json"
+    path.write_text("{}", encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(path))
+        yield
 
 
 @pytest.fixture

@@ -18,13 +18,24 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from hamlet import __version__
+from hamlet.bench.calibrate_command import calibrate_command
+from hamlet.bench.sharing_command import sharing_command
+from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
 from hamlet.schema import Schema
+from hamlet.share.policy import POLICIES
 from hamlet.workload import FORMATS, Workload, read_text
 
 if TYPE_CHECKING:
     from hamlet.results import Results
+
+_sharing_option = click.option(
+    "--sharing",
+    type=click.Choice(POLICIES),
+    default="dynamic",
+    help="When queries share work.  [default: dynamic]",
+)
 
 WORKLOAD_HELP = "WORKLOAD is a file of queries, or - for standard input."
 
@@ -73,19 +84,50 @@ def check(workload: str, schema: str | None) -> None:
 )
 @click.option("--schema", metavar="FILE", help="Check attributes too, as in hamlet check.")
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
+@click.option("--analyze", is_flag=True, help="Run it over --events; show what is shared, and why.")
+@click.option("--events", metavar="PATH", help="Events for --analyze, as in hamlet run.")
+@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
+@click.option("--time", metavar="COLUMN", default="time", help="Their times.  [default: time]")
+@click.option("--order", metavar="COLUMN", help="What orders events of equal time.")
+@_sharing_option
 def explain(
-    workload: str, stages: tuple[str, ...], format_: str, schema: str | None, out: str | None
+    workload: str,
+    stages: tuple[str, ...],
+    format_: str,
+    schema: str | None,
+    out: str | None,
+    analyze: bool,
+    events: str | None,
+    **options: Any,
 ) -> None:
     """Show what Hamlet understood of a workload: its plan, stage by stage, or as a picture.
 
     WORKLOAD is a file of queries, or - for standard input.
     """
-    shown = _load(workload, schema).explain(stages, format=format_)
+    if analyze != (events is not None):
+        raise click.UsageError("--analyze runs the workload: it goes with --events, and only so")
+    if analyze and (stages or format_ not in ("text", "json")):
+        raise click.UsageError("--analyze has no stages and no picture; it is text or json")
+    loaded = _load(workload, schema)
+    if events is None:
+        shown = loaded.explain(stages, format=format_)
+    else:
+        shown = _analyzed(loaded, events, format_, options)
     if out is None:
         click.echo(shown, nl=False)
         return
     _write_whole(Path(out), shown)
     click.echo(f"wrote {out}", err=True)
+
+
+def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, Any]) -> str:
+    """What a run over some events decided."""
+    from hamlet.console import interruptible, shown_progress
+
+    with shown_progress() as progress:
+        return interruptible(
+            lambda: loaded.analyze(events, format=format_, progress=progress, **options)
+        )
 
 
 @cli.command(
@@ -109,12 +151,8 @@ def explain(
     default="exact",
     help="Integers, or floats, of any magnitude.  [default: exact]",
 )
-@click.option(
-    "--sharing",
-    type=click.Choice(["dynamic", "always", "never"]),
-    default="dynamic",
-    help="Whether queries share work.  [default: dynamic]",
-)
+@_sharing_option
+@click.option("--trace", metavar="FILE", help="Write what was decided: .csv, .jsonl or .parquet.")
 @click.option(
     "--engine",
     type=click.Choice(["spark", "local"]),
@@ -124,10 +162,10 @@ def explain(
 @click.option(
     "--master",
     metavar="URL",
-    help="Where Spark runs, such as local[4] or spark://host:7077.  [default: as Spark is set up]",
+    help="Where Spark runs, such as local[4] or spark://host:7077.",
 )
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
-@click.option("--overwrite", is_flag=True, help="Replace what is at --out.")
+@click.option("--overwrite", is_flag=True, help="Replace what is at --out and --trace.")
 @click.option(
     "--format",
     "format_",
@@ -143,6 +181,7 @@ def run_command(
     overwrite: bool,
     format_: str,
     engine: str,
+    trace: str | None,
     master: str | None,
     **options: Any,
 ) -> None:
@@ -155,6 +194,10 @@ def run_command(
     loaded = _load(workload, None)
     if out is not None:
         _check_out(out, events, loaded if wide else None, overwrite, format_)
+    if trace is not None:
+        if engine == "spark":
+            raise PlanError("engine", engine, "A trace is kept by --engine local.")
+        _check_trace(trace, events, out, overwrite)
     from hamlet.console import interruptible, shown_progress
     from hamlet.engine import Options
     from hamlet.results import is_folder
@@ -162,7 +205,10 @@ def run_command(
     results: Results | None = None
     with shown_progress() as progress:
         if engine == "local":
-            results = interruptible(lambda: loaded.run(events, progress=progress, **options))
+            keep = trace is not None
+            results = interruptible(
+                lambda: loaded.run(events, progress=progress, trace=keep, **options)
+            )
         else:
             # In this thread, where Ctrl-C ends what Spark does.
             command = _spark_module("hamlet.spark.command")
@@ -174,9 +220,11 @@ def run_command(
     if results is not None:
         statistics = results.statistics
         _give(results, out, wide, overwrite, format_, options["numbers"])
+        if trace is not None:
+            results.write_trace(trace, overwrite=overwrite)
     click.echo(statistics, err=True)
-    if out is not None:
-        click.echo(f"wrote {out}", err=True)
+    for written in filter(None, (out, trace)):
+        click.echo(f"wrote {written}", err=True)
 
 
 def _give(
@@ -218,6 +266,22 @@ def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, fo
         raise WriteError(out, "the events are there; choose another place")
     names = [query.name for query in wide.queries] if wide else ()
     check_target(Path(out), overwrite=overwrite, wide=names)
+
+
+def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> None:
+    """Refuse a place for a trace before any event is read."""
+    from hamlet.results import check_trace_target
+
+    taken = {Path(events).resolve(): "the events are there"}
+    if out is not None:
+        taken[Path(out).resolve()] = "the results are to be written there"
+    if Path(trace).resolve() in taken:
+        raise WriteError(trace, f"{taken[Path(trace).resolve()]}; choose another place")
+    check_trace_target(Path(trace), overwrite=overwrite)
+
+
+cli.add_command(generate_command)
+cli.add_command(calibrate_command)
 
 
 @cli.group()
@@ -277,6 +341,9 @@ def bench_spark(events: int, master: str | None, quick: bool, out: str | None) -
         _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
         click.echo(f"wrote {out}", err=True)
     return 0 if report["kept"] else 1
+
+
+bench.add_command(sharing_command)
 
 
 def _load(workload: str, schema: str | None) -> Workload:

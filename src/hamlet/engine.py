@@ -11,56 +11,67 @@ import json
 import time as clock
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hamlet.errors import PlanError
+from hamlet.errors import PlanError, listed
 from hamlet.events import EventTable
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
 from hamlet.kernel.finish import Answer, Groups, finish
+from hamlet.kernel.partitions import Grouping
 from hamlet.kernel.shared import are_of_one_size, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan, plan_alone
 from hamlet.results import Results
+from hamlet.share.bundles import bundle_patience, bundle_reports, set_trace, with_static_patience
+from hamlet.share.coefficients import DEFAULTS, CoefficientTable
+from hamlet.share.policy import POLICIES, Policy
+from hamlet.share.trace import trace_schema
 from hamlet.statistics import RunStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
     from hamlet.kernel.base import Numbers
     from hamlet.kernel.code import Compiled
-    from hamlet.kernel.partitions import Grouping
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet
     from hamlet.results import Times
+    from hamlet.share.bundles import BundleReport
 
     # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
     Progress = Callable[[str, float], None]
 
-Sharing = Literal["dynamic", "always", "never"]
 NUMBERS = ("exact", "float")
-SHARING = ("dynamic", "always", "never")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a workload is run."""
+    """How a workload is run.
+
+    `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
+    """
 
     type: str = "type"
     time: str = "time"
     order: str | None = None
     numbers: Numbers = "exact"
-    sharing: Sharing = "dynamic"
+    sharing: Policy = "dynamic"
+    coefficients: CoefficientTable = DEFAULTS
+    trace: bool = False
 
     def check(self) -> None:
         """Refuse what is not an option."""
         if self.numbers not in NUMBERS:
             raise PlanError("numbers", self.numbers, "Numbers are exact or float.")
-        if self.sharing not in SHARING:
-            raise PlanError("sharing", self.sharing, "Sharing is dynamic, always or never.")
+        if self.sharing not in POLICIES:
+            raise PlanError("sharing", self.sharing, f"Sharing is one of {listed(POLICIES)}.")
 
 
 def run_workload(
@@ -75,7 +86,10 @@ def run_workload(
         table = EventTable.of(
             source, plan, type=options.type, time=options.time, order=options.order
         )
+    times: Times = "seconds" if table.time_is_number else "timestamps"
     answers: list[Answer] = []
+    traces: list[Any] = [trace_schema(times).empty_table()]
+    bundles: list[BundleReport] = []
     shared_plan = plan_alone(plan) if options.sharing == "never" else plan
     count = len(shared_plan.sets)
     for number, sharable in enumerate(shared_plan.sets):
@@ -83,15 +97,34 @@ def run_workload(
         def tell_set(what: str, done: float, number: int = number) -> None:
             tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
 
-        answers += _run_set(shared_plan, sharable, table, options, statistics, tell_set)
+        ran = _run_set(shared_plan, sharable, table, options, statistics, tell_set)
+        answers += ran.answers
+        if ran.trace is not None:
+            traces.append(_trace_of(ran, ran.trace, number + 1, times, options))
+            is_float = options.numbers == "float"
+            bundles += bundle_reports(ran.compiled, shared_plan, ran.program, is_float, number + 1)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
     queries = [planned.query for planned in plan.queries]
     tell("putting results together", 1.0)
     with _timed(statistics, "results"):
-        times: Times = "seconds" if table.time_is_number else "timestamps"
-        return Results(queries, answers, times=times, statistics=statistics)
+        results = Results(queries, answers, times=times, statistics=statistics)
+        if options.trace:
+            results.trace = pa.concat_tables(traces).unify_dictionaries()
+            results.bundles = tuple(bundles)
+        return results
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """What a sharable set gave, and what is needed to read its trace."""
+
+    answers: tuple[Answer, ...]
+    program: Program
+    encoded: EncodedSet
+    compiled: Compiled
+    trace: list[NDArray[np.int64]] | None
 
 
 def _run_set(
@@ -101,7 +134,7 @@ def _run_set(
     options: Options,
     statistics: RunStatistics,
     tell: Progress,
-) -> tuple[Answer, ...]:
+) -> _Ran:
     tell("encoding", 0.0)
     with _timed(statistics, "plan"):
         program = compile_set(plan, sharable)
@@ -110,7 +143,8 @@ def _run_set(
     tell("running", 0.3)
     with _timed(statistics, "run"):
         compiled = compile_encoded(plan, program, encoded, options)
-        emission, counters = run_batch(compiled, encoded.batch, options.numbers == "float")
+        is_float = options.numbers == "float"
+        emission, counters = run_batch(compiled, encoded.batch, is_float, trace=options.trace)
     tell("finishing", 0.9)
     with _timed(statistics, "finish"):
         answers = finish(
@@ -123,17 +157,40 @@ def _run_set(
         )
     statistics.bursts += counters.bursts
     statistics.snapshots += counters.snapshots
+    statistics.shared += counters.shared
+    statistics.splits += counters.split
+    statistics.merges += counters.merged
     statistics.windows_closed += counters.windows
     statistics.groups += sum(len(pc.unique(answer.rows["group"])) for answer in answers)
-    return answers
+    return _Ran(answers, program, encoded, compiled, counters.trace)
+
+
+def _trace_of(
+    ran: _Ran, matrices: list[NDArray[np.int64]], number: int, times: Times, options: Options
+) -> Any:
+    """The trace of a set as a table."""
+    count = int(ran.encoded.batch.part.max(initial=-1)) + 1
+    everything = np.arange(count, dtype=np.int32)
+    by_partition = Grouping(tuple(ran.encoded.keys), everything, everything)
+    return set_trace(
+        matrices,
+        ran.compiled,
+        ran.program,
+        ran.encoded.batch,
+        _named_groups(ran.encoded, by_partition).json,
+        options.numbers == "float",
+        sharable_set=number,
+        times=times,
+        coefficients=options.coefficients,
+    )
 
 
 def compile_encoded(
     plan: WorkloadPlan, program: Program, encoded: EncodedSet, options: Options
 ) -> Compiled:
     """The code that the machine runs over the events of a set."""
-    batch = encoded.batch
-    return compile_code(
+    batch, is_float = encoded.batch, options.numbers == "float"
+    compiled = compile_code(
         plan,
         program,
         batch.weight_specs,
@@ -142,10 +199,19 @@ def compile_encoded(
         encoded.conditions,
         batch.column_names,
         encoded.ordered_usable,
-        is_float=options.numbers == "float",
+        is_float=is_float,
         lazy_weights=are_of_one_size(batch.weights),
         share=options.sharing != "never",
+        ones=[
+            spec.kind != "value" and bool((row == 1).all())
+            for spec, row in zip(batch.weight_specs, batch.weights, strict=True)
+        ],
+        patience=bundle_patience(options.sharing, is_float, options.coefficients),
+        distinct=True,
     )
+    if options.sharing == "static":
+        return with_static_patience(compiled, batch, is_float, options.coefficients)
+    return compiled
 
 
 def groups_of(encoded: EncodedSet) -> list[Groups]:

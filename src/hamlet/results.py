@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.finish import Answer
     from hamlet.plan.query import Query
+    from hamlet.share.bundles import BundleReport
 
 Times = Literal["timestamps", "seconds"]
 
@@ -58,6 +59,9 @@ class Results:
             value, log10, exact. Times are timestamps (microseconds, UTC), or doubles in seconds
             where the input had numbers.
         statistics: What the run did.
+        trace: What was decided about sharing, an Arrow table, if the run was asked to keep it; its
+            columns are told by `hamlet.share.trace.trace_schema`.
+        bundles: With a trace, the queries that could be one while they behave alike.
     """
 
     def __init__(
@@ -82,6 +86,8 @@ class Results:
         pieces = [long_table(q, self._rows[i], times) for i, q in enumerate(self._queries)]
         self.table: Any = pa.concat_tables([_schema(times).empty_table(), *pieces])
         self.statistics = RunStatistics() if statistics is None else statistics
+        self.trace: Any = None
+        self.bundles: tuple[BundleReport, ...] = ()
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -197,6 +203,29 @@ class Results:
 
         write_whole(folder, write)
         return folder
+
+    def write_trace(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the trace of a run that kept one; the file appears whole or not at all.
+
+        Args:
+            path: A .csv, .jsonl or .parquet file.
+            overwrite: Whether to replace what is there.
+
+        Raises:
+            PlanError: The run kept no trace.
+            WriteError: It is there already, or cannot be written.
+        """
+        path = Path(path)
+        if self.trace is None:
+            raise PlanError("trace", str(path), "Run with trace=True, or with --trace.")
+        check_trace_target(path, overwrite=overwrite)
+        text = (
+            pa.field(f.name, TEXT) if pa.types.is_dictionary(f.type) else f
+            for f in self.trace.schema
+        )
+        table = self.trace.cast(pa.schema(text))
+        write_whole(path, lambda partial: _WRITERS[path.suffix.lower()](table, partial))
+        return path
 
     def write_lines(self, stream: BinaryIO, *, wide: bool = False) -> None:
         """Write the long form, or the wide form of each query, as JSON lines to an open stream."""
@@ -372,6 +401,17 @@ def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> 
         raise WriteError(str(path), reason)
     if not path.absolute().parent.is_dir():
         raise WriteError(str(path), "no such file or directory")
+
+
+def check_trace_target(path: Path, *, overwrite: bool) -> None:
+    """Refuse a path that a trace cannot, or may not, be written to.
+
+    Raises:
+        WriteError: It is there already, or cannot be written.
+    """
+    if is_folder(path):
+        raise WriteError(str(path), f"a trace is one file, with one of {listed(_WRITERS)}")
+    check_target(path, overwrite=overwrite)
 
 
 def is_folder(path: Path) -> bool:

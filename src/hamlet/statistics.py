@@ -16,6 +16,9 @@ class RunStatistics:
         late: Rows that came after their windows had closed.
         bursts: Stretches of events that were executed at once.
         snapshots: Values that were kept apart for each query at the start of a burst.
+        shared: Events for all queries of a bundle that cost as one, because it was merged.
+        splits: Merged bundles that were split by an event for some of their queries.
+        merges: Bundles that were merged again.
         windows_closed: Windows, of any query, with a result.
         groups: Groups, of any query, with a result.
         seconds: Wall time by stage, in the order the stages ran.
@@ -27,6 +30,9 @@ class RunStatistics:
     late: int = 0
     bursts: int = 0
     snapshots: int = 0
+    shared: int = 0
+    splits: int = 0
+    merges: int = 0
     windows_closed: int = 0
     groups: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -53,6 +59,11 @@ class RunStatistics:
         ]
         lines += [f"malformed {number:,} {reason}" for reason, number in self.malformed.items()]
         lines.append(f"work      {self.bursts:,} bursts, {self.snapshots:,} snapshots")
+        if self.shared or self.splits or self.merges:
+            lines.append(
+                f"sharing   {self.shared:,} events for all as one, {self.splits:,} splits, "
+                f"{self.merges:,} merges"
+            )
         lines.append(f"results   {self.windows_closed:,} windows, {self.groups:,} groups")
         if self.seconds:
             stages = ", ".join(f"{stage} {took:.3f}" for stage, took in self.seconds.items())

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from hamlet.engine import Progress, Sharing
+    from hamlet.engine import Progress
     from hamlet.kernel.base import Numbers
     from hamlet.plan.query import Query
     from hamlet.results import Results
     from hamlet.schema import Schema
+    from hamlet.share.policy import Policy
 
 FORMATS = ("text", "json", "mermaid", "svg")
 _LONGEST_TEXT = 50_000_000
@@ -137,7 +138,7 @@ class Workload:
         time: str = ...,
         order: str | None = ...,
         numbers: Numbers = ...,
-        sharing: Sharing = ...,
+        sharing: Policy = ...,
     ) -> DataFrame: ...
 
     @overload
@@ -149,7 +150,8 @@ class Workload:
         time: str = ...,
         order: str | None = ...,
         numbers: Numbers = ...,
-        sharing: Sharing = ...,
+        sharing: Policy = ...,
+        trace: bool | str | Path = ...,
         progress: Progress | None = ...,
     ) -> Results: ...
 
@@ -161,7 +163,8 @@ class Workload:
         time: str = "time",
         order: str | None = None,
         numbers: Numbers = "exact",
-        sharing: Sharing = "dynamic",
+        sharing: Policy = "dynamic",
+        trace: bool | str | Path = False,
         progress: Progress | None = None,
     ) -> Results | DataFrame:
         """Answer every query over a table of events.
@@ -181,23 +184,62 @@ class Workload:
             time: The column that holds the times: timestamps, dates, or numbers of seconds.
             order: The column that orders events of equal time; without one they are simultaneous.
             numbers: "exact" for integers of any length, "float" for doubles of any magnitude.
-            sharing: "always" shares work among queries, "never" runs each alone, "dynamic" chooses.
-                Results are the same.
+            sharing: "always" shares the bursts of events among queries, "dynamic" also keeps one
+                snapshot for queries while they behave alike, "static" decides that once, before
+                the run, and "never" runs each query alone. Results are the same.
+            trace: Whether to keep what was decided, as `.trace` of the results; or a .csv, .jsonl
+                or .parquet file to write it to as well.
             progress: Called with what is being done and which part of the whole has been done
                 before, from 0 to 1.
 
         Raises:
             ReadError: A file cannot be read.
             SchemaError: A column is missing, or is not what the workload uses it for.
+            WriteError: The trace cannot be written.
         """
         from hamlet.engine import Options, run_workload
+        from hamlet.results import check_trace_target
+        from hamlet.share.coefficients import load_coefficients
 
-        options = Options(type, time, order, numbers, sharing)
+        path = None if isinstance(trace, bool) else Path(trace)
+        if path is not None:
+            check_trace_target(path, overwrite=False)
+        keep = trace is not False
+        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep)
         if _is_of_spark(events):
             from hamlet.spark.batch import answer
 
+            if keep:
+                raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
             return answer(self.plan, events, options).table
-        return run_workload(self.plan, events, options, progress)
+        results = run_workload(self.plan, events, options, progress)
+        if path is not None:
+            results.write_trace(path)
+        return results
+
+    def analyze(
+        self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any
+    ) -> str:
+        """Run the workload, and show what was decided about sharing and why.
+
+        Args:
+            events: What `run` takes, but for a DataFrame of Spark.
+            format: "text" or "json".
+            sharing: The policy to look at.
+            **options: Any other option of `run`.
+
+        Raises:
+            PlanError: There is no such format.
+        """
+        from hamlet.explain.analysis import analysis, analysis_text
+
+        if format not in ("text", "json"):
+            raise PlanError("format", format, "What a run decided is shown as text or json.")
+        results = self.run(events, sharing=sharing, **{"trace": True, **options})
+        found = analysis(self.plan, self.name, sharing, results)
+        if format == "text":
+            return analysis_text(found)
+        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
     def __repr__(self) -> str:
         return f"<Workload: {summary(self.plan)}>"

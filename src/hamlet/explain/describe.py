@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import counted, listed
+from hamlet.explain.loops import loop_sharing
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
 from hamlet.plan.predicates import EdgePredicate, show, show_edge
 from hamlet.plan.program import Grain, Program, compile_set, grain_of
@@ -60,6 +61,7 @@ def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
         "apart": describer.apart(),
         "letters": describer.letters(),
         "edges": describer.edges(),
+        "sharing": loop_sharing(plan),
         "programs": [describer.program(number) for number in range(len(plan.sets))],
     }
 

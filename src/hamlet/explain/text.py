@@ -42,7 +42,7 @@ def shown_queries(names: Sequence[str], of: Sequence[str], most: int = 6) -> str
     return listed(names, most - 1)
 
 
-def _table(rows: list[list[str]], indent: str = "") -> Iterator[str]:
+def table_lines(rows: list[list[str]], indent: str = "") -> Iterator[str]:
     """Rows with aligned columns."""
     if not rows:
         return
@@ -65,7 +65,7 @@ def _queries(description: Description) -> Iterator[str]:
         for query in description["queries"]
     ]
     header = ["name", "set", "template", "window", "grouped by [and equal in]", "returns"]
-    yield from _table([header, *rows])
+    yield from table_lines([header, *rows])
 
 
 def _partition_text(query: Description) -> str:
@@ -85,7 +85,7 @@ def _atoms(description: Description) -> Iterator[str]:
         [atom["name"], f":= {atom['type']}" + _where(atom["condition"])]
         for atom in description["atoms"]
     ]
-    yield from _table(rows)
+    yield from table_lines(rows)
 
 
 def _where(condition: str | None) -> str:
@@ -98,7 +98,7 @@ def _predicates(description: Description) -> Iterator[str]:
         written = each["written"]
         rearranged = f"from {written}" if written != each["predicate"] else ""
         rows.append([each["name"], f":= {each['predicate']}", each["form"], rearranged])
-    yield from _table(rows)
+    yield from table_lines(rows)
 
 
 def _templates(description: Description) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _templates(description: Description) -> Iterator[str]:
         yield f"{template['name']} := {template['pattern']}  for {queries}{note}"
         yield f"     {', '.join(atoms) or 'matches nothing'}"
         rows = [[edge["from"], f"-> {edge['to']}", _edge_text(edge)] for edge in template["edges"]]
-        yield from _table(rows, indent="     ")
+        yield from table_lines(rows, indent="     ")
 
 
 def _edge_text(edge: Description) -> str:
@@ -143,7 +143,7 @@ def _merged(description: Description) -> Iterator[str]:
             ]
             for edge in one["edges"]
         ]
-        yield from _table(rows, indent="      ")
+        yield from table_lines(rows, indent="      ")
 
 
 def _guards_text(edge: Description, one: Description) -> str:
@@ -167,13 +167,13 @@ def _apart(description: Description) -> Iterator[str]:
             [f"[{', '.join(each['attributes'])}]", listed([one["set"] for one in each["sets"]])]
             for each in partitions
         ]
-        yield from _table(rows, indent="  ")
+        yield from table_lines(rows, indent="  ")
     for each in partitions:
         repeating = [one for one in each["sets"] if one["kleene"]]
         if len(repeating) > 1:
             yield f"no Kleene type in common, under [{', '.join(each['attributes'])}]:"
             rows = [[one["set"], ", ".join(f"{k}+" for k in one["kleene"])] for one in repeating]
-            yield from _table(rows, indent="  ")
+            yield from table_lines(rows, indent="  ")
     if apart["without_kleene"] and len(description["sets"]) > 1:
         yield f"repeats no single type: {listed(apart['without_kleene'])}"
 
@@ -187,7 +187,7 @@ def _letters(description: Description) -> Iterator[str]:
         ]
         for letter in description["letters"]
     ]
-    yield from _table(rows)
+    yield from table_lines(rows)
 
 
 def _letter_count(number: int) -> str:
@@ -209,15 +209,32 @@ def _edges(description: Description) -> Iterator[str]:
         ]
         for edge in description["edges"]
     ]
-    yield from _table(rows)
+    yield from table_lines(rows)
     costs = (f"{edge['grain']}: {edge['cost']}" for edge in description["edges"])
     yield from dict.fromkeys(costs)
+
+
+def sharing_lines(description: Description) -> Iterator[str]:
+    """What is known at plan time of each E+ that queries could share."""
+    sets = {one["name"]: one["queries"] for one in description["sets"]}
+    yield from table_lines(
+        [
+            [
+                each["set"],
+                f"{each['type']}+",
+                "shared always" if each["shared"] else "per query",
+                shown_queries(each["queries"], sets[each["set"]]),
+                each["why"],
+            ]
+            for each in description["sharing"]
+        ]
+    )
 
 
 def _programs(description: Description) -> Iterator[str]:
     keys = ["set", "templates", "states", "edges", "conditions", "columns", "bytes"]
     rows = [[str(program[key]) for key in keys] for program in description["programs"]]
-    yield from _table([keys, *rows])
+    yield from table_lines([keys, *rows])
 
 
 STAGES: dict[str, Callable[[Description], Iterator[str]]] = {
@@ -230,6 +247,7 @@ STAGES: dict[str, Callable[[Description], Iterator[str]]] = {
     "apart": _apart,
     "letters": _letters,
     "edges": _edges,
+    "sharing": sharing_lines,
     "program": _programs,
 }
 

@@ -13,6 +13,7 @@ its own component, so that exact sums stay exact (value = sum of digit * 2**expo
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Numbers = Literal["exact", "float"]
+# Instead of an infinite value among extremes: the greatest double.
+FINITE = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class EventBatch:
         weight_specs: What the rows of `weights` are.
         weights: [weights, n], int64 in exact mode and float64 in float mode; 0 where null.
         extreme_attributes: What the rows of `extremes` are.
-        extremes: [attributes of MIN and MAX, n], NaN where null.
+        extremes: [attributes of MIN and MAX, n], NaN where null, FINITE for infinite values.
         previous: [edge predicates, n]: f of an ordered predicate f(previous) op g(next), NaN where
             null; zeros for general ones.
         next: The same for g; the two are comparable as they are.

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import EventBatch
 
 
+_SCALE = 2.0**-800
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
     """One unit of the shape SEQ(X, E+) or E+.
@@ -88,6 +91,8 @@ def run_chains(
     extremes, extreme_of = _distinct(signed, skip=-1)
     most = 1 + max(len(c.weights) for c in group.chains)
     most_x = max(len(c.extremes) for c in group.chains)
+    used = {w for c in group.chains for w in (*c.weights, *c.entry_weights) if w >= 0}
+    scale = _scale(zero, events, used)
     records, v, x, redo = _run(
         events.ts,
         events.tied,
@@ -112,11 +117,35 @@ def run_chains(
         zero,
         most,
         most_x,
+        scale,
         np.zeros(1, np.int64),
     )
     n = len(records)
     components = v.reshape((n, most, *v.shape[1:]))
+    if scale != 1.0:
+        components = _unscaled(components, scale)
     return ChainRecords(records[:, 0], records[:, 1], records[:, 2], components, x, redo)
+
+
+def _scale(zero: NDArray[Any], events: EventBatch, used: set[int]) -> float:
+    """What doubles are scaled by, so that the range below 1 serves for numbers of chains too.
+
+    There are hundreds of bits below it still: weights that need them are not scaled.
+    """
+    if zero.ndim == 2 or zero.dtype != np.float64:
+        return 1.0
+    for weight in used:
+        sizes = np.abs(events.weights[weight])
+        if np.any((sizes > 0) & (sizes < 2.0**-100)):
+            return 1.0
+    return _SCALE
+
+
+def _unscaled(scaled: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Scaled doubles as numbers with an exponent each: see numbers.py."""
+    is_large = np.abs(scaled) >= 1.0
+    mantissas = np.where(is_large, scaled * (2.0**-1024 / scale), scaled / scale)
+    return np.stack([mantissas, np.where(is_large, 2.0, 0.0)], axis=-1)
 
 
 def _entries(group: ChainGroup, events: EventBatch) -> tuple[NDArray[Any], ...]:
@@ -172,6 +201,7 @@ def _run(
     zero,
     most,
     most_x,
+    scale,
     err_array,
 ):
     """Every window of every partition of `ranges`."""
@@ -234,6 +264,7 @@ def _run(
                 sums,
                 sums_x,
                 most,
+                scale,
                 err,
             ):
                 if n + chains > capacity:
@@ -295,6 +326,7 @@ def _window(
     sums_array,
     sums_x,
     most,
+    scale,
     err,
 ):
     """One window, from its last event to its first; whether any chain can have a trend in it."""
@@ -372,7 +404,7 @@ def _window(
                 width_x,
                 err,
             )
-            numbers.set_one(tree, 0)  # node 0 is no part of the tree
+            numbers.set_scaled_one(tree, 0, scale)  # node 0 is no part of the tree
             numbers.add(found, d, tree, 0, err)
             numbers.set_zero(tree, 0)
             for k in range(summed.shape[0]):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Component
+    from hamlet.kernel.bundles import Bundle
     from hamlet.kernel.chains import ChainGroup
 
     Ints = NDArray[np.int64]
@@ -141,6 +142,9 @@ class Code(NamedTuple):
     p_code_p: Ints
     p_code: Ints
     p_arg: NDArray[np.float64]
+    # Short cuts: see quick.py
+    u_quick: Ints
+    o_quick: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,9 @@ class Compiled:
     components: list[tuple[Component, ...]]  # by query of the set
     weight_type: type  # of a batch's weights
     chains: tuple[ChainGroup, ...] = ()  # units that are no part of the code
+    bundles: tuple[Bundle, ...] = ()  # units that may be one
+    patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
+    repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none
 
 
 def stored_units(compiled: Compiled) -> frozenset[int]:

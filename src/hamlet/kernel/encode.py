@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.columns import Values, ranks_of
-from hamlet.kernel.base import EventBatch, Numbers, Weight, components_of
-from hamlet.kernel.digits import digits_of, doubles_or, present
+from hamlet.kernel.base import FINITE, EventBatch, Numbers, Weight, components_of
+from hamlet.kernel.digits import digits_of, digits_within, doubles_or, present
 from hamlet.kernel.general import GeneralColumns
 from hamlet.kernel.lettering import letters_of
 from hamlet.kernel.partitions import Grouping, Partitions, partitions_of, present_rows
@@ -28,8 +28,11 @@ from hamlet.kernel.sorting import (
     take,
     tied_flags,
 )
+from hamlet.plan.predicates import Constant
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -55,6 +58,7 @@ class EncodedSet:
     ordered_usable: For each edge predicate whether its sides in the batch decide it.
     conditions: For each edge predicate that is not decided so its condition, over the columns of
         the batch and constants as doubles.
+    zeros: The summed attributes without a grid that have no value here but 0.
     """
 
     batch: EventBatch
@@ -65,6 +69,7 @@ class EncodedSet:
     integers: frozenset[str]
     ordered_usable: tuple[bool, ...]
     conditions: tuple[Expression | None, ...]
+    zeros: frozenset[str] = frozenset()
 
 
 def encode(
@@ -73,17 +78,31 @@ def encode(
     sharable: SharableSet,
     program: Program,
     numbers: Numbers = "exact",
+    *,
+    grids: Mapping[str, tuple[int, ...] | None] | None = None,
+    has_edges: bool = True,
 ) -> EncodedSet:
-    """Encode a table for one sharable set of a workload."""
+    """Encode a table for one sharable set of a workload.
+
+    Args:
+        table: The events.
+        plan: The workload.
+        sharable: The set.
+        program: Its program.
+        numbers: Which kind of numbers weights are for.
+        grids: For each summed attribute the exponents that its digits must have among them, None
+            where it has none yet; see `digits_within`. Chosen for the table where left out.
+        has_edges: Whether edge predicates are encoded, for units that have some.
+    """
     letter, letters = letters_of(table, program.alphabet)
     rows = _taking_part(table, letter, sharable.partition)
     placed = _placed(table, sharable.partition, rows)
     table.mark_used(rows)
     gathered = _Gathered(table, placed.rows)
     queries = [plan.queries[number].query for number in sharable.queries]
-    digits, specs, weights = _weights(queries, gathered, numbers)
-    extremes = _aggregated(queries, ("MIN", "MAX"))
-    edges = _edges(program, gathered, table.name)
+    digits, zeros, specs, weights = _weights(queries, gathered, numbers, grids)
+    extremes, length = _aggregated(queries, ("MIN", "MAX")), len(placed.part)
+    edges = _edges(program, gathered, table.name) if has_edges else _no_edges(program, gathered)
     batch = EventBatch(
         part=placed.part,
         ts=placed.ts,
@@ -93,7 +112,7 @@ def encode(
         weight_specs=specs,
         weights=weights,
         extreme_attributes=extremes,
-        extremes=_matrix([doubles_or(gathered[a], np.nan) for a in extremes], len(placed.part)),
+        extremes=_matrix([_finite(doubles_or(gathered[a], np.nan)) for a in extremes], length),
         previous=edges.previous,
         next=edges.next,
         column_names=tuple(edges.general.columns),
@@ -109,6 +128,7 @@ def encode(
         integers=frozenset(a for a in aggregated if gathered[a].is_integer),
         ordered_usable=edges.usable,
         conditions=edges.conditions,
+        zeros=zeros,
     )
 
 
@@ -117,6 +137,11 @@ def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> N
     for number, row in enumerate(rows):
         matrix[number] = row
     return matrix
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values with the greatest doubles for infinite ones, which in a kernel stand for none."""
+    return np.clip(values, -FINITE, FINITE)
 
 
 # Rows
@@ -234,14 +259,22 @@ def _aggregated(queries: list[Query], functions: tuple[str, ...]) -> tuple[str, 
 
 
 def _weights(
-    queries: list[Query], gathered: _Gathered, numbers: Numbers
-) -> tuple[dict[str, tuple[int, ...]], tuple[Weight, ...], NDArray[Any]]:
-    """Digits of each summed attribute, the weights that components use, and their values."""
+    queries: list[Query],
+    gathered: _Gathered,
+    numbers: Numbers,
+    grids: Mapping[str, tuple[int, ...] | None] | None,
+) -> tuple[dict[str, tuple[int, ...]], frozenset[str], tuple[Weight, ...], NDArray[Any]]:
+    """Digits of each summed attribute, those that are all 0, the weights, and their values."""
     digits: dict[str, tuple[int, ...]] = {}
+    zeros: set[str] = set()
     values: dict[tuple[str, int], NDArray[Any]] = {}
     for attribute in _aggregated(queries, ("SUM", "AVG")):
         column = gathered[attribute]
-        if numbers == "exact":
+        if numbers == "exact" and grids is not None:
+            digits[attribute], rows = digits_within(column, grids[attribute])
+            if grids[attribute] is None and not any(row.any() for row in rows):
+                zeros.add(attribute)
+        elif numbers == "exact":
             digits[attribute], rows = digits_of(column)
         else:
             digits[attribute], rows = (0,), [doubles_or(column, 0.0)]  # type: ignore[list-item]
@@ -262,7 +295,7 @@ def _weights(
             matrix[number] = present(gathered[str(weight.attribute)])
         else:
             matrix[number] = values[str(weight.attribute), weight.digit]
-    return digits, tuple(specs), matrix
+    return digits, frozenset(zeros), tuple(specs), matrix
 
 
 # Edges
@@ -292,3 +325,12 @@ def _edges(program: Program, gathered: _Gathered, name: str) -> _Edges:
             usable[number] = True
             previous[number], following[number] = sides
     return _Edges(previous, following, tuple(usable), tuple(conditions), general)
+
+
+def _no_edges(program: Program, gathered: _Gathered) -> _Edges:
+    """For units without edge predicates: no sides, and conditions that ask nothing."""
+    count, length = len(program.predicates), len(gathered.rows)
+    nothing = np.empty((0, length))
+    general = GeneralColumns(gathered.lookup, length, "")
+    always = Constant.of(1.0)
+    return _Edges(nothing, nothing, (True,) * count, (always,) * count, general)

@@ -14,6 +14,7 @@ SCALARS = (
     "N_SUMS",
     "T_BASE",
     "HAS_ALWAYS",
+    "N_B",
 )
 CODE_ARRAYS = (
     "U_TEMPLATE",
@@ -114,6 +115,14 @@ CODE_ARRAYS = (
     "T_VBASE",
     "T_XBASE",
     "T_BITS",
+    "U_QUICK",
+    "O_QUICK",
+    "U_BUNDLE",
+    "B_P",
+    "B_UNIT",
+    "B_PATIENCE",
+    "U_ROWS_P",
+    "U_ROWS",
 )
 STATE_ARRAYS = (
     "S_LO",
@@ -138,6 +147,11 @@ STATE_ARRAYS = (
     "S_BLOCK",
     "S_FLIP",
     "S_T_BITS",
+    "S_SLOT",
+    "S_B_MODE",
+    "S_B_LIVE",
+    "S_B_RUN",
+    "S_B_PARTIAL",
 )
 HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
 
@@ -147,6 +161,7 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
     N_SUMS,
     T_BASE,
     HAS_ALWAYS,
+    N_B,
     U_TEMPLATE,
     U_W,
     U_SLIDE,
@@ -245,6 +260,14 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
     T_VBASE,
     T_XBASE,
     T_BITS,
+    U_QUICK,
+    O_QUICK,
+    U_BUNDLE,
+    B_P,
+    B_UNIT,
+    B_PATIENCE,
+    U_ROWS_P,
+    U_ROWS,
     S_LO,
     S_HI,
     S_DUE,
@@ -267,10 +290,30 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
     S_BLOCK,
     S_FLIP,
     S_T_BITS,
+    S_SLOT,
+    S_B_MODE,
+    S_B_LIVE,
+    S_B_RUN,
+    S_B_PARTIAL,
 ) = range(HEADER)
+
+# What is needed most often of units and ops of the commonest kinds, side by side. Rows are given by
+# where they begin in the numbers; -1: there is none, or the unit or op is not of such a kind.
+# Of a unit, by U_QUICK + 8 * unit: its most windows; the row of a loop that reads no more than its
+# own row and another, and the other; for units that only count and whose windows open and close
+# with no more than these, the only row of START, and the only one at which trends end; where its
+# rows begin, and how many there are.
+Q_W, Q_OWN, Q_OTHER, Q_START, Q_END, Q_BASE, Q_ROWS = range(7)
+# Of an op, by O_QUICK + 8 * op: its unit; the one row that it reads and the one that it adds to,
+# for ops that add to the number of trends alone; the most windows and the components of the unit;
+# and its bundle.
+QO_UNIT, QO_FROM, QO_TO, QO_W, QO_NC, QO_BUNDLE = range(6)
 
 # Of the array with ops, guard ops and accumulators for each letter
 L_OPS_P, L_OPS, L_GOPS_P, L_GOPS, L_Z_P, L_Z, L_DIRECT, L_LAZY = range(8)
+# Of its ops those that are of no whole bundle; and the bundles of which all units have an op:
+# which, where their ops begin in the list after it, and that list, in the order of its units
+L_REST_P, L_REST, L_FULL_P, L_FULL, L_FULL_AT, L_FULL_OPS = range(8, 14)
 
 # The first numbers of S: counts, and sizes that the machine needs to find its way in arrays
 (
@@ -294,5 +337,11 @@ L_OPS_P, L_OPS, L_GOPS_P, L_GOPS, L_Z_P, L_Z, L_DIRECT, L_LAZY = range(8)
     C_PENDING,
     C_KEPT,
     C_WANTED,
+    C_SHARED,
+    C_SPLIT,
+    C_MERGED,
+    C_PART,
+    C_TRACE,
+    C_TRACE_ROOM,
     COUNTS,
-) = range(21)
+) = range(27)

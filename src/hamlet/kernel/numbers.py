@@ -87,6 +87,10 @@ def set_one(v: Any, d: int) -> None:
     """v[d] = 1."""
 
 
+def set_scaled_one(v: Any, d: int, scale: float) -> None:
+    """v[d] = 1, in doubles times a scale."""
+
+
 def is_zero(v: Any, d: int) -> bool:
     """Whether v[d] = 0."""
     raise NotImplementedError
@@ -111,6 +115,28 @@ def factor(v: Any, am: float, ae: float) -> float:
 
 def add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, err: Any) -> None:
     """v[d] += (A - 1) * w[s], where A = 2**n = am * 2**(512 * ae)."""
+
+
+def grow_row(
+    v: Any,
+    own: int,
+    other: int,
+    size: int,
+    step: int,
+    n: int,
+    am: float,
+    ae: float,
+    t: int,
+    err: Any,
+) -> None:
+    """v[own] += (A - 1) * (v[own] + v[other]) for each of some numbers; other < 0: there is none.
+
+    They are `step` apart. There is room for one number at t.
+    """
+
+
+def grow_sum(v: Any, own: int, other: int, count: int, total: float, am: float, ae: float) -> None:
+    """v[own] = A * (v[own] + total * v[count]) + (A - 1) * v[other]; in floating-point only."""
 
 
 def add_weighted_growth(
@@ -142,6 +168,11 @@ def add_run_to_sum(zs: Any, s: int, weights: Any, first: int, end: int) -> None:
 
 def sum_since(zs: Any, s: int, stamp: int) -> Any:
     """The difference of two sums: a float, or the two parts of an integer."""
+
+
+def sum_as_double(zs: Any, s: int, stamp: int) -> float:
+    """The difference of two sums, of doubles only."""
+    raise NotImplementedError
 
 
 # Zero, one, copy
@@ -210,6 +241,21 @@ def _set_one(v: Any, d: int) -> Any:
             v[0][d * v[1] + k] = 0
 
     return one
+
+
+@overload(set_scaled_one, jit_options=_INLINED)
+def _set_scaled_one(v: Any, d: int, scale: float) -> Any:
+    if _kind(v) == "plain":
+
+        def plain(v: Any, d: int, scale: float) -> None:
+            v[d] = scale
+
+        return plain
+
+    def other(v: Any, d: int, scale: float) -> None:
+        set_one(v, d)
+
+    return other
 
 
 @overload(copy, jit_options=_INLINED)
@@ -433,6 +479,136 @@ def _add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, er
     return limbs
 
 
+@njit(nogil=True, forceinline=True)
+def _grow_float(v, d, s, am, ae):
+    """v[d] = A * v[d] + (A - 1) * v[s]; the latter only where it is not far below the former."""
+    m, e = v[0][2 * d], v[0][2 * d + 1]
+    if m != 0.0:
+        product = m * am
+        is_high = abs(product) >= HIGH
+        v[0][2 * d] = product * INVERSE if is_high else product
+        v[0][2 * d + 1] = e + ae + (1.0 if is_high else 0.0)
+    if s >= 0 and v[0][2 * s] != 0.0 and (m == 0.0 or e - v[0][2 * s + 1] <= 1.0):
+        growth = am - 1.0 if ae == 0.0 else am
+        _add_float_product(v, d, v[0][2 * s], v[0][2 * s + 1], growth, ae)
+
+
+@overload(grow_row, jit_options=_INLINED)
+def _grow_row(
+    v: Any,
+    own: int,
+    other: int,
+    size: int,
+    step: int,
+    n: int,
+    am: float,
+    ae: float,
+    t: int,
+    err: Any,
+) -> Any:
+    if _kind(v) == "plain":
+
+        def plain(
+            v: Any,
+            own: int,
+            other: int,
+            size: int,
+            step: int,
+            n: int,
+            am: float,
+            ae: float,
+            t: int,
+            err: Any,
+        ) -> None:
+            for e in range(0, size * step, step):
+                more = 0.0 if other < 0 else v[other + e]
+                v[own + e] += (am - 1.0) * (more + v[own + e])
+
+        return plain
+    if _kind(v) == "float":
+
+        def floats(
+            v: Any,
+            own: int,
+            other: int,
+            size: int,
+            step: int,
+            n: int,
+            am: float,
+            ae: float,
+            t: int,
+            err: Any,
+        ) -> None:
+            for e in range(0, size * step, step):
+                _grow_float(v, own + e, -1 if other < 0 else other + e, am, ae)
+
+        return floats
+
+    def kept(
+        v: Any,
+        own: int,
+        other: int,
+        size: int,
+        step: int,
+        n: int,
+        am: float,
+        ae: float,
+        t: int,
+        err: Any,
+    ) -> None:
+        for e in range(0, size * step, step):
+            copy(v, t, v, own + e)
+            if other >= 0:
+                add(v, t, v, other + e, err)
+            add_growth(v, own + e, v, t, n, am, ae, err)
+
+    return kept
+
+
+@overload(grow_sum, jit_options=_INLINED)
+def _grow_sum(v: Any, own: int, other: int, count: int, total: float, am: float, ae: float) -> Any:
+    kind = _kind(v)
+    if kind == "plain":
+
+        def plain(
+            v: Any, own: int, other: int, count: int, total: float, am: float, ae: float
+        ) -> None:
+            value = am * (v[own] + total * v[count])
+            v[own] = value if other < 0 else value + (am - 1.0) * v[other]
+
+        return plain
+    if kind == "float":
+
+        def floats(
+            v: Any, own: int, other: int, count: int, total: float, am: float, ae: float
+        ) -> None:
+            size = abs(total)
+            if v[0][2 * own + 1] == v[0][2 * count + 1] and size < HIGH and size > LOW:
+                # Of one exponent, as is common: no more than one step out of range at the end.
+                m = v[0][2 * own] + total * v[0][2 * count]
+                size = abs(m)
+                if size >= HIGH:
+                    v[0][2 * own] = m * INVERSE
+                    v[0][2 * own + 1] += 1.0
+                elif size < LOW:
+                    v[0][2 * own] = m * BASE
+                    v[0][2 * own + 1] = 0.0 if m == 0.0 else v[0][2 * own + 1] - 1.0
+                else:
+                    v[0][2 * own] = m
+            elif total != 0.0:
+                _add_float_product(v, own, v[0][2 * count], v[0][2 * count + 1], total, 0.0)
+            _grow_float(v, own, other, am, ae)
+
+        return floats
+
+    def integers(
+        v: Any, own: int, other: int, count: int, total: float, am: float, ae: float
+    ) -> None:
+        pass  # compiled, because one branch of the machine asks for it, but never called
+
+    return integers
+
+
 @overload(add_weighted_growth, jit_options=_INLINED)
 def _add_weighted_growth(
     v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, total: Any, err: Any
@@ -556,15 +732,20 @@ def _add_run_to_sum(zs: Any, s: int, weights: Any, first: int, end: int) -> Any:
     if _kind(zs) == "plain":
 
         def plain(zs: Any, s: int, weights: Any, first: int, end: int) -> None:
-            # In variables, because what is pointed to may overlap, as far as the compiler knows.
-            total, lost = zs[2 * s], zs[2 * s + 1]
-            for i in range(first, end):
-                value = weights[i] * 0.5
-                before = total
-                total = before + value
-                back = total - before
-                lost += (before - (total - back)) + (value - back)
-            zs[2 * s], zs[2 * s + 1] = total, lost
+            # Four sums side by side, in variables, because what is pointed to may overlap, as far
+            # as the compiler knows. What is lost inside a run is little beside the run's own sum.
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            i = first
+            while i + 4 <= end:
+                a += weights[i]
+                b += weights[i + 1]
+                c += weights[i + 2]
+                d += weights[i + 3]
+                i += 4
+            while i < end:
+                a += weights[i]
+                i += 1
+            add_to_sum(zs, s, (a + b) + (c + d), 1)
 
         return plain
 
@@ -591,6 +772,21 @@ def _sum_since(zs: Any, s: int, stamp: int) -> Any:
         return zs[2 * s] - zs[2 * stamp], zs[2 * s + 1] - zs[2 * stamp + 1]
 
     return ints
+
+
+@overload(sum_as_double, jit_options=_INLINED)
+def _sum_as_double(zs: Any, s: int, stamp: int) -> Any:
+    if _kind(zs) == "plain":
+
+        def plain(zs: Any, s: int, stamp: int) -> float:
+            return float((zs[2 * s] - zs[2 * stamp]) + (zs[2 * s + 1] - zs[2 * stamp + 1]))
+
+        return plain
+
+    def integers(zs: Any, s: int, stamp: int) -> float:
+        return 0.0  # as above
+
+    return integers
 
 
 # Out of the arrays

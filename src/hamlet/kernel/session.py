@@ -1,53 +1,40 @@
-"""A kernel over a stream of batches: feed, close_until, snapshot, restore.
+"""A kernel over a stream of encoded batches: feed, close_until, snapshot, restore.
 
-Units without stored events keep their rows, which do not grow with the number of events. Units
-that keep events one by one (edge predicates) are given the events of their open windows again with
-every batch. Either way a window's result comes out once, when it is closed, and any cut of the
+Units without stored events keep their rows (kept.py), which do not grow with the number of events.
+Units that keep events one by one (edge predicates) are given the events of their open windows again
+with every batch. Either way a window's result comes out once, when it is closed, and any cut of the
 stream into batches gives the same results.
 
 Promises asked of the caller: partitions keep their numbers, events come in time order, all events
 of one time and partition in one batch, and the sides of edge predicates are comparable from batch
-to batch.
+to batch. The sessions of `hamlet.session`, which are fed tables, ask for none of this.
 
-A snapshot is plain bytes: a header with a version and the shapes, then the arrays. It can be
-restored in another process by a kernel of the same code.
+A snapshot is plain bytes and can be restored in another process by a kernel of the same code.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import struct
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hamlet.errors import InternalError, ReadError
-from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.base import Emission, EventBatch, Weight
 from hamlet.kernel.code import all_units
+from hamlet.kernel.kept import Piece, RowStore, Shape
 from hamlet.kernel.machine import FAR
-from hamlet.kernel.shared import (
-    Counters,
-    Kept,
-    joined,
-    next_words,
-    partition_ranges,
-    room,
-    run_batch,
-    run_once,
-)
+from hamlet.kernel.packing import pack, unpack
+from hamlet.kernel.shared import Counters, joined, partition_ranges, run_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from hamlet.kernel.code import Compiled
 
-_MAGIC = b"HAMLETKS"
-_VERSION = 1
 BEGINNING = -FAR
+_WHAT = "the snapshot"
 
 
 class KernelSession:
@@ -65,7 +52,7 @@ class KernelSession:
         self.is_float = is_float
         self.counters = Counters()
         self.closed_until = BEGINNING
-        self._kept: dict[int, Kept] = {}
+        self._kept = RowStore(is_float)
         self._events: EventBatch | None = None
         self._ready: list[Emission] = []
 
@@ -83,12 +70,12 @@ class KernelSession:
         """Close every window that ends by a time, and give its results."""
         emissions: list[Emission] = []
         if self.rows is not None:
-            self._ready += self._advance_rows(self.rows, _no_events(self.rows), ts)
-            ends = [_ends(self.rows, emission) for emission in self._ready]
+            self._ready += self._advance_rows(self.rows, no_events(self.rows), ts)
+            ends = [ends_of(self.rows, emission) for emission in self._ready]
             now = [end <= ts for end in ends]
             pairs = list(zip(self._ready, now, strict=True))
-            emissions += [_picked(emission, wanted) for emission, wanted in pairs]
-            later = [_picked(emission, ~wanted) for emission, wanted in pairs]
+            emissions += [picked(emission, wanted) for emission, wanted in pairs]
+            later = [picked(emission, ~wanted) for emission, wanted in pairs]
             self._ready = [emission for emission in later if len(emission.part)]
         if self.stored is not None and self._events is not None:
             emissions.append(self._advance_stored(self.stored, self._events, ts))
@@ -99,34 +86,11 @@ class KernelSession:
             raise InternalError("a session without any unit")
         return joined(compiled, emissions, self.is_float)
 
-    # Units that keep rows
-
     def _advance_rows(self, compiled: Compiled, events: EventBatch, ts: int) -> list[Emission]:
         """Bring the rows of all partitions up to the events and close what ends by a time."""
-        pending = dict(self._kept) or {1: Kept.nothing(self.is_float, 1)}
-        self._kept = {}
-        emissions: list[Emission] = []
-        words = 1
-        carried: _Carried | None = None
-        known = _parts_of(pending.values())
-        while pending or carried is not None:
-            kept = pending.pop(words, Kept.nothing(self.is_float, words))
-            ranges = _ranges(events, kept, known if words == 1 else None)
-            if carried is not None:
-                kept, ranges = _with_carried(events, kept, ranges, carried)
-                carried = None
-            emission, redo, after = run_once(
-                compiled, events, ranges, kept, ts, self.is_float, words, self.counters
-            )
-            emissions.append(emission)
-            if len(after.ranges):
-                self._kept[words] = after
-            if len(redo):
-                carried = widened(only_kept(kept, ranges, redo), self.is_float, words)
-            words = next_words(words)
-        return emissions
-
-    # Units that keep events
+        parts = partition_ranges(events)[:, 0]
+        self._kept.grow(int(parts.max(initial=-1)) + 1)
+        return self._kept.advance(compiled, events, parts, ts, self.counters)[0]
 
     def _advance_stored(self, compiled: Compiled, events: EventBatch, ts: int) -> Emission:
         """Run over all events of open windows again; keep what closes now."""
@@ -134,12 +98,12 @@ class KernelSession:
         emission, counters = run_batch(compiled, before, self.is_float)
         self.counters.snapshots += counters.snapshots
         self.counters.bursts += counters.bursts
-        end = _ends(compiled, emission)
-        return _picked(emission, (end > self.closed_until) & (end <= ts))
+        end = ends_of(compiled, emission)
+        return picked(emission, (end > self.closed_until) & (end <= ts))
 
     def _still_needed(self, compiled: Compiled, events: EventBatch, ts: int) -> EventBatch:
         """The events of windows that are still open at a time."""
-        within, slide = _windows(compiled)
+        within, slide = windows_of(compiled)
         within, slide = within[list(all_units(compiled))], slide[list(all_units(compiled))]
         oldest = (ts - within) // slide + 1
         return chosen(events, events.ts >= int((oldest * slide).min()))
@@ -148,35 +112,37 @@ class KernelSession:
 
     def snapshot(self) -> bytes:
         """The whole state as bytes."""
-        arrays: list[NDArray[Any]] = []
+        pieces: list[NDArray[Any]] = []
         header: dict[str, Any] = {
-            "version": _VERSION,
             "code": self._fingerprint(),
             "closed_until": self.closed_until,
-            "kept": sorted(self._kept),
-            "events": None if self._events is None else _described(self._events, arrays),
+            "kept": [],
+            "events": None if self._events is None else _described(self._events, pieces),
         }
-        for words in sorted(self._kept):
-            kept = self._kept[words]
-            arrays += [kept.ranges, kept.ints, kept.numbers, kept.extremes]
-        header["ready"] = [_emission_described(each, arrays) for each in self._ready]
-        header["arrays"] = [[str(a.dtype), list(a.shape)] for a in arrays]
-        text = json.dumps(header).encode()
-        parts = [_MAGIC, struct.pack("<Q", len(text)), text]
-        return b"".join([*parts, *(np.ascontiguousarray(a).tobytes() for a in arrays)])
+        slots = np.flatnonzero(self._kept.words > 0)
+        for words, (which, kept) in self._kept.taken(slots).items():
+            header["kept"].append(words)
+            mine = slots[which]
+            pieces += [mine, self._kept.last[mine], kept.sizes, kept.ints, kept.numbers]
+            pieces.append(kept.extremes)
+        header["ready"] = [_emission_described(each, pieces) for each in self._ready]
+        return pack(_WHAT, header, pieces)
 
     def restore(self, data: bytes) -> None:
         """Take up the state of a snapshot."""
-        header, arrays = _read(data)
+        header, pieces = unpack(_WHAT, data)
         if header["code"] != self._fingerprint():
-            raise ReadError("the snapshot", "it was made by another workload or other options")
+            raise ReadError(_WHAT, "it was made by another workload or other options")
         self.closed_until = header["closed_until"]
         described = header["events"]
-        self._events = None if described is None else _batch_of(described, arrays)
-        self._kept = {}
+        self._events = None if described is None else _batch_of(described, pieces)
+        self._kept = RowStore(self.is_float)
         for words in header["kept"]:
-            self._kept[words] = Kept(arrays.pop(0), arrays.pop(0), arrays.pop(0), arrays.pop(0))
-        self._ready = [_emission_of(each, arrays) for each in header["ready"]]
+            slots, last, *arrays = (pieces.pop(0) for _ in range(6))
+            self._kept.grow(int(slots.max()) + 1)
+            if self.rows is not None:
+                self._kept.put(slots, Piece(*arrays), Shape.of(self.rows), words, last)
+        self._ready = [_emission_of(each, pieces) for each in header["ready"]]
 
     def _fingerprint(self) -> str:
         """What the state depends on: the code of both kinds of units and the kind of numbers."""
@@ -188,23 +154,6 @@ class KernelSession:
                 digest.update(repr(compiled.chains).encode())
             digest.update(b"|")
         return digest.hexdigest()
-
-
-def _read(data: bytes) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-    if data[: len(_MAGIC)] != _MAGIC:
-        raise ReadError("the snapshot", "it is not a snapshot of a kernel")
-    at = len(_MAGIC) + 8
-    (length,) = struct.unpack("<Q", data[len(_MAGIC) : at])
-    header = json.loads(data[at : at + length])
-    if header["version"] != _VERSION:
-        raise ReadError("the snapshot", f"it has version {header['version']}, not {_VERSION}")
-    at += length
-    arrays: list[NDArray[Any]] = []
-    for dtype, shape in header["arrays"]:
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        arrays.append(np.frombuffer(data[at : at + size], dtype).reshape(shape).copy())
-        at += size
-    return header, arrays
 
 
 # Batches
@@ -252,7 +201,7 @@ def joined_batches(batches: list[EventBatch]) -> EventBatch:
     )
 
 
-def _no_events(compiled: Compiled) -> EventBatch:
+def no_events(compiled: Compiled) -> EventBatch:
     """A batch without events, for closing windows only."""
     atoms = len(compiled.atom_ops)
     empty = np.empty((0, 0))
@@ -287,8 +236,6 @@ def _described(events: EventBatch, arrays: list[NDArray[Any]]) -> dict[str, Any]
 
 
 def _batch_of(described: dict[str, Any], arrays: list[NDArray[Any]]) -> EventBatch:
-    from hamlet.kernel.base import Weight
-
     part, ts, tied, letter, letters = (arrays.pop(0) for _ in range(5))
     weights, extremes, previous, following, columns = (arrays.pop(0) for _ in range(5))
     specs = tuple(Weight(*each) for each in described["weights"])
@@ -309,13 +256,13 @@ def _batch_of(described: dict[str, Any], arrays: list[NDArray[Any]]) -> EventBat
     )
 
 
-def _ends(compiled: Compiled, emission: Emission) -> NDArray[np.int64]:
+def ends_of(compiled: Compiled, emission: Emission) -> NDArray[np.int64]:
     """When the window of each record ends."""
-    within, slide = _windows(compiled)
+    within, slide = windows_of(compiled)
     return emission.window * slide[emission.unit] + within[emission.unit]
 
 
-def _windows(compiled: Compiled) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def windows_of(compiled: Compiled) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """WITHIN and SLIDE of each unit, by its template."""
     code = compiled.code
     lengths = dict(zip(code.u_template, zip(code.u_within, code.u_slide, strict=True), strict=True))
@@ -327,7 +274,8 @@ def _windows(compiled: Compiled) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return table[:, 0], table[:, 1]
 
 
-def _picked(emission: Emission, wanted: NDArray[np.bool_]) -> Emission:
+def picked(emission: Emission, wanted: NDArray[np.bool_]) -> Emission:
+    """Some records of an emission."""
     exponents = emission.exponents
     return Emission(
         emission.part[wanted],
@@ -365,81 +313,3 @@ def _emission_of(described: dict[str, Any], arrays: list[NDArray[Any]]) -> Emiss
         components = components.reshape(described["shape"])
     exponents = arrays.pop(0) if described["is_float"] else None
     return Emission(part, unit, window, components, exponents, extremes)
-
-
-# Kept state
-
-
-def _parts_of(kept: Iterable[Kept]) -> NDArray[np.int64]:
-    parts = [each.ranges[:, 0] for each in kept]
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
-
-
-def _ranges(events: EventBatch, kept: Kept, known: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The partitions to run with one kind of numbers: those with such state, and new ones.
-
-    `known` are all partitions with state of any kind; None where new ones are not wanted here.
-    """
-    with_events = partition_ranges(events)
-    at = {int(part): row for row, part in enumerate(with_events[:, 0])}
-    ranges = kept.ranges.copy()
-    ranges[:, 1:3] = 0
-    for row, part in enumerate(ranges[:, 0]):
-        if int(part) in at:
-            ranges[row, 1:3] = with_events[at[int(part)], 1:3]
-    if known is None:
-        return ranges
-    return np.concatenate([ranges, with_events[~np.isin(with_events[:, 0], known)]])
-
-
-@dataclass(frozen=True, slots=True)
-class _Carried:
-    """State, widened, of partitions that have outgrown their numbers; some may have had none."""
-
-    parts: NDArray[np.int64]
-    kept: Kept
-
-
-def only_kept(kept: Kept, ranges: NDArray[np.int64], parts: NDArray[np.int32]) -> _Carried:
-    """The state of some partitions as it was before they were run."""
-    rows = ranges[np.isin(ranges[:, 0], parts)]
-    return _Carried(rows[:, 0].copy(), replace(kept, ranges=rows[rows[:, 3] >= 0]))
-
-
-def widened(carried: _Carried, is_float: bool, words: int) -> _Carried:
-    """State with its numbers in the next wider kind."""
-    old = carried.kept.numbers
-    new = room(len(old), is_float, next_words(words))
-    if is_float:
-        large = np.abs(old) >= 2.0**256
-        new[:, 0] = np.where(large, old * 2.0**-512, old)
-        new[:, 1] = large
-    elif words == 1:
-        new[:, 0] = old.view(np.uint64)
-        new[:, 1] = np.where(old < 0, ~np.uint64(0), np.uint64(0))
-    else:
-        new[:, :words] = old
-        new[:, words:] = np.where(old[:, -1:] >> np.uint64(63), ~np.uint64(0), np.uint64(0))
-    return _Carried(carried.parts, replace(carried.kept, numbers=new))
-
-
-def _with_carried(
-    events: EventBatch, kept: Kept, ranges: NDArray[np.int64], carried: _Carried
-) -> tuple[Kept, NDArray[np.int64]]:
-    """State and partitions of one kind together with those that have come up to it."""
-    more = carried.kept
-    moved = more.ranges.copy()
-    moved[:, 3:] += [len(kept.ints), len(kept.numbers), len(kept.extremes)]
-    both = Kept(
-        np.concatenate([kept.ranges, moved]),
-        np.concatenate([kept.ints, more.ints]),
-        np.concatenate([kept.numbers, more.numbers]),
-        np.concatenate([kept.extremes, more.extremes]),
-    )
-    fresh = np.setdiff1d(carried.parts, moved[:, 0])
-    with_events = partition_ranges(events)
-    new = with_events[np.isin(with_events[:, 0], fresh)]
-    at = {int(part): row for row, part in enumerate(with_events[:, 0])}
-    for row, part in enumerate(moved[:, 0]):
-        moved[row, 1:3] = with_events[at[int(part)], 1:3] if int(part) in at else 0
-    return both, np.concatenate([ranges, moved, new])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.base import FINITE, Emission, EventBatch
 from hamlet.kernel.chains import run_chains
 from hamlet.kernel.layout import (
     C_ATOMS,
@@ -23,10 +23,14 @@ from hamlet.kernel.layout import (
     C_GUARD_LOGS,
     C_LOG,
     C_LOGS,
+    C_MERGED,
     C_MOST,
     C_MOST_X,
+    C_SHARED,
     C_SNAPSHOTS,
+    C_SPLIT,
     C_STACK,
+    C_TRACE_ROOM,
     CODE_ARRAYS,
     COUNTS,
     HEADER,
@@ -34,6 +38,8 @@ from hamlet.kernel.layout import (
     STATE_ARRAYS,
 )
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
+from hamlet.kernel.machine.bundles import FOREVER, TRACED
+from hamlet.kernel.quick import bundle_arrays, by_letter
 from hamlet.kernel.trees import Trees, lay_out_trees
 
 if TYPE_CHECKING:
@@ -42,7 +48,9 @@ if TYPE_CHECKING:
     from hamlet.kernel.chains import ChainGroup
     from hamlet.kernel.code import Compiled
 
+# Room for records by events and partitions: it is memory only where it is used.
 _FIRST_RECORDS = 1024
+_RECORDS_OF_PARTITION = 8
 _FIRST_LOGGED = 64
 
 
@@ -54,6 +62,12 @@ class Counters:
     bursts: int = 0
     windows: int = 0
     partitions_redone: int = 0
+    # Of bundles, see machine/bundles.py: events for all units that cost as one, splits and merges
+    shared: int = 0
+    split: int = 0
+    merged: int = 0
+    # Rows of what was decided, where they are asked for
+    trace: list[NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +89,11 @@ class Kept:
         return Kept(empty, np.empty(0, np.int64), room(0, is_float, words), np.empty(0))
 
 
-def run_batch(compiled: Compiled, batch: EventBatch, is_float: bool) -> tuple[Emission, Counters]:
+def run_batch(
+    compiled: Compiled, batch: EventBatch, is_float: bool, trace: bool = False
+) -> tuple[Emission, Counters]:
     """All windows of all partitions of a batch, closed at its end."""
-    counters = Counters()
+    counters = Counters(trace=[] if trace else None)
     emissions = [
         _run_group(compiled, group, batch, is_float, counters) for group in compiled.chains
     ]
@@ -111,6 +127,7 @@ def _run_group(
         found = run_chains(group, batch, ranges, room(0, is_float, words))
         counters.windows += len(found.part)
         components, exponents = _components(found.components, is_float)
+        components, exponents = _repeated(compiled, templates[found.chain], components, exponents)
         parts.append(
             Emission(
                 found.part.astype(np.int32),
@@ -118,7 +135,7 @@ def _run_group(
                 found.window,
                 components,
                 exponents,
-                np.where(np.isfinite(found.extremes), found.extremes, np.nan),
+                _extremes(found.extremes),
             )
         )
         ranges = ranges[np.isin(ranges[:, 0], found.redo)]
@@ -181,7 +198,9 @@ def run_once(
     most_x = int(code.u_nx.max())
     widest = int((code.u_w * code.u_nc).max())
     trees = lay_out_trees(compiled, events)
-    packed, state = _packed(compiled, trees)
+    letter_table, is_used = by_letter(compiled, events.letters)
+    packed, state = _packed(compiled, trees, is_used)
+    state[C_TRACE_ROOM] = 0 if counters.trace is None else 4 * len(code.u_w)
     units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
     logs, guard_logs = len(code.log_unit), _guard_logs(compiled)
     widths = code.u_w[code.log_unit]
@@ -191,6 +210,7 @@ def run_once(
     state[C_LOGS], state[C_GUARD_LOGS] = logs, guard_logs
     state[C_MOST], state[C_MOST_X] = most, most_x
     out_n = np.zeros(1, np.int64)
+    records = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + len(events) // 16
     memory = Memory(
         packed,
         state,
@@ -201,6 +221,7 @@ def run_once(
         np.empty(stacks * 16, np.int64),
         np.empty(stacks * 16),
         np.zeros(1, np.int64),
+        np.empty(TRACED * state[C_TRACE_ROOM], np.int64),
     )
     seen = Events(
         events.ts,
@@ -208,7 +229,7 @@ def run_once(
         events.letter,
         _line(events.weights),
         _line(events.extremes),
-        _by_letter(compiled, events.letters),
+        letter_table,
     )
     sides = Sides(
         events.letter,
@@ -228,25 +249,30 @@ def run_once(
         trees.places,
     )
     results = Records(
-        np.empty(3 * _FIRST_RECORDS, np.int64),
-        room(_FIRST_RECORDS * most, is_float, words),
-        np.empty(_FIRST_RECORDS * most_x),
+        np.empty(3 * records, np.int64),
+        room(records * most, is_float, words),
+        np.empty(records * most_x),
         out_n,
     )
     known = (kept.ints, kept.numbers, kept.extremes)
-    records, v, x, redone, after = run(
+    rows, v, x, redone, after, trace = run(
         memory, seen, sides, stored, results, until, ranges, known, redo
     )
     n = int(out_n[0])
     counters.snapshots += int(state[C_SNAPSHOTS])
     counters.bursts += int(state[C_BURSTS])
     counters.windows += n
-    records = records[: 3 * n].reshape(n, 3).T
+    counters.shared += int(state[C_SHARED])
+    counters.split += int(state[C_SPLIT])
+    counters.merged += int(state[C_MERGED])
+    if counters.trace is not None:
+        counters.trace.append(trace.reshape(-1, TRACED).copy())
+    rows = rows[: 3 * n].reshape(n, 3).T
     x = x[: n * most_x].reshape(n, most_x)
     v = v[: n * most].reshape((n, most) if words == 1 else (n, most, words))
-    nc = code.u_nc[records[1]]
-    v[np.arange(most)[None, :] >= nc[:, None]] = 0
-    emission = _emission(compiled, records, x, v, is_float)
+    if (code.u_nc < most).any():
+        v[np.arange(most)[None, :] >= code.u_nc[rows[1]][:, None]] = 0
+    emission = _emission(compiled, rows, x, v, is_float)
     return emission, redo[:redone].copy(), Kept(*after)
 
 
@@ -257,11 +283,18 @@ def _emission(
     v: NDArray[Any],
     is_float: bool,
 ) -> Emission:
-    x = np.where(np.isfinite(x), x, np.nan)
+    x = _extremes(x)
     components, exponents = _components(v, is_float)
     template = compiled.code.u_template[records[1]].astype(np.int32)
+    components, exponents = _repeated(compiled, template, components, exponents)
     part = records[0].astype(np.int32)
     return Emission(part, template, records[2].copy(), components, exponents, x)
+
+
+def _extremes(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Extremes of a kernel: NaN where there is none, and infinite ones as they were."""
+    found = np.where(np.isinf(x), np.nan, x)
+    return np.where(np.abs(found) == FINITE, np.copysign(np.inf, found), found)
 
 
 def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
@@ -274,6 +307,25 @@ def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[
     components = np.empty(len(flat), dtype=object)
     components[:] = flat
     return components.reshape(v.shape[:2]), None
+
+
+def _repeated(
+    compiled: Compiled,
+    template: NDArray[np.int32],
+    components: NDArray[Any],
+    exponents: NDArray[np.float64] | None,
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Components that were computed once at every place where they are asked for."""
+    if compiled.repeats is None or compiled.repeats.shape[1] == 1:
+        return components, exponents
+    places = compiled.repeats[template]
+
+    def spread(table: NDArray[Any]) -> NDArray[Any]:
+        found = np.take_along_axis(table, np.maximum(places, 0), axis=1)
+        found[places < 0] = 0
+        return found
+
+    return spread(components), None if exponents is None else spread(exponents)
 
 
 def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emission:
@@ -351,55 +403,13 @@ def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
     )
 
 
-def _by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """For each letter the ops, guard ops and accumulators of its atoms, in one flat array."""
-    ops: list[list[int]] = []
-    gops: list[list[int]] = []
-    lazy: list[list[int]] = []
-    for letter in letters:
-        atoms = np.flatnonzero(letter)
-        ops.append(sorted(op for atom in atoms for op in compiled.atom_ops[atom]))
-        gops.append([op for atom in atoms for op in compiled.atom_gops[atom]])
-        lazy.append([z for z in (compiled.lazy_of_atom[atom] for atom in atoms) if z >= 0])
-    arrays: list[Any] = []
-    direct = [_is_direct(compiled, *each) for each in zip(ops, gops, strict=True)]
-    for lists in (ops, gops, lazy):
-        arrays.append(np.cumsum([0, *(len(each) for each in lists)]))
-        arrays.append([value for each in lists for value in each])
-    only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
-    return _flat([], [*arrays, direct, only_lazy])
-
-
-def _is_direct(compiled: Compiled, ops: list[int], gops: list[int]) -> int:
-    """Whether an event alone in its time can be added by each op at once."""
-    code = compiled.code
-    units = code.o_unit[ops]
-    rows_only = all(
-        code.o_scan_p[op] == code.o_scan_p[op + 1]
-        and code.o_first_p[op] == code.o_first_p[op + 1]
-        and code.o_log[op] < 0
-        and code.o_tree_p[op] == code.o_tree_p[op + 1]
-        and code.o_leaf_p[op] == code.o_leaf_p[op + 1]
-        and code.o_src_p[op] < code.o_src_p[op + 1]
-        and (code.o_src_cond[code.o_src_p[op] : code.o_src_p[op + 1]] == -1).all()
-        for op in ops
-    )
-    return int(bool(ops) and not gops and rows_only and len(set(units)) == len(units))
-
-
-def _flat(scalars: list[int], arrays: list[Any]) -> NDArray[np.int64]:
-    """Scalars, the offset of each array, and the arrays."""
-    header = len(scalars) + len(arrays)
-    offsets = header + np.cumsum([0, *(len(array) for array in arrays)])[:-1]
-    parts = [np.asarray(part, dtype=np.int64) for part in (scalars, offsets, *arrays)]
-    return np.concatenate(parts)
-
-
 def _guard_logs(compiled: Compiled) -> int:
     return int(compiled.code.gs_log.max(initial=-1)) + 1
 
 
-def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _packed(
+    compiled: Compiled, trees: Trees, is_used: list[bool]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Code in one array, state in another."""
     code = compiled.code
     units, lazies, logs = len(code.u_w), len(code.z_atom), len(code.log_unit)
@@ -408,6 +418,7 @@ def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArra
     arrays = {name.upper(): array for name, array in code._asdict().items()}
     arrays["LOG_VBASE"] = np.cumsum([0, *width])[:-1]
     arrays["LOG_XBASE"] = np.cumsum([0, *width_x])[:-1]
+    arrays |= bundle_arrays(compiled, is_used)
     arrays |= {"T_VBASE": trees.vbase, "T_XBASE": trees.xbase, "T_BITS": trees.bits}
     sizes = dict.fromkeys(STATE_ARRAYS, units)
     sizes |= {"S_T_BITS": 2 * len(code.t_unit)}
@@ -416,6 +427,8 @@ def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArra
     sizes |= {"S_G_DONE": len(code.g_unit), "S_G_DONE_T": len(code.g_unit)}
     sizes |= {"S_LOG_HEAD": logs, "S_LOG_LEN": logs, "S_GLOG_LEN": _guard_logs(compiled)}
     sizes |= {"S_STACK_LEN": int(code.zx_p[-1])}
+    bundles = len(compiled.bundles)
+    sizes |= dict.fromkeys(("S_B_MODE", "S_B_LIVE", "S_B_RUN", "S_B_PARTIAL"), bundles)
     offsets = COUNTS + np.cumsum([0, *sizes.values()])
     scalars = {
         "N_UNITS": units,
@@ -423,9 +436,14 @@ def _packed(compiled: Compiled, trees: Trees) -> tuple[NDArray[np.int64], NDArra
         "N_SUMS": compiled.sums,
         "T_BASE": compiled.values,
         "HAS_ALWAYS": int(code.u_always.any()),
+        "N_B": bundles,
     }
     chosen = [arrays[name] for name in CODE_ARRAYS]
     starts = HEADER + np.cumsum([0, *(len(array) for array in chosen)])[:-1]
     header = [np.array([scalars[name] for name in SCALARS]), starts, offsets[:-1]]
     packed = np.concatenate([*header, *chosen]).astype(np.int64)
-    return packed, np.zeros(int(offsets[-1]), np.int64)
+    state = np.zeros(int(offsets[-1]), np.int64)
+    # Before anything is known of the stream, queries are taken to behave alike.
+    runs = int(offsets[list(sizes).index("S_B_RUN")])
+    state[runs : runs + bundles] = [p % FOREVER for p in compiled.patience]
+    return packed, state

@@ -152,7 +152,8 @@ def _watched(spark: SparkSession, progress: Progress) -> Iterator[None]:
             info = tracker.getStageInfo(stage)
             if info is not None:
                 begun[stage] = (info.numCompletedTasks, info.numTasks)
-        done, tasks = (sum(numbers) for numbers in zip(*begun.values(), strict=True))
+        done = sum(completed for completed, _ in begun.values())
+        tasks = sum(of_stage for _, of_stage in begun.values())
         # There may be another stage after those that have begun.
         farthest = max(farthest, done / (tasks + 1))
         progress(f"{done} of {tasks} tasks", farthest)

@@ -533,3 +533,21 @@ def test_rows_that_take_part_are_counted_once_for_all_sets() -> None:
 
     assert table.statistics.used == 2
     assert table.statistics.rows == 5
+
+
+def test_infinite_values_are_extremes_like_others() -> None:
+    text = "q: RETURN MIN(T.v), MAX(T.v) PATTERN SEQ(X, T+) WITHIN 10 s SLIDE 10 s"
+    rows = [
+        {"type": kind, "time": time, "v": value}
+        for kind, time, value in [
+            ("X", 0, 0.0),
+            ("T", 1, math.inf),
+            ("T", 2, 3.0),
+            ("X", 11, 0.0),
+            ("T", 12, -math.inf),
+            ("X", 21, 0.0),
+            ("T", 22, None),
+        ]
+    ]
+    found = Workload.parse(text).run(rows).table["value"].to_pylist()
+    assert found == [3.0, math.inf, -math.inf, -math.inf, None, None]

@@ -70,8 +70,7 @@ def finish(
     answers = []
     for local, number in enumerate(program.queries):
         query = plan.queries[number].query
-        sides = sides_of(query, records, program, local, groups[local], digits)
-        totals = joined(query, sides)
+        totals = joined(query, sides_of(query, records, program, local, groups[local], digits))
         answers.append(answer_of(number, query, totals, groups[local], digits, is_integer))
     return tuple(answers)
 

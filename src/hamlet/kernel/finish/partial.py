@@ -171,6 +171,9 @@ def answers_of(
 ) -> tuple[Answer, ...]:
     """The rows of each query, from a partial answer that has all there is of its groups.
 
+    Rows of one query, window and group must be in it together, whatever their role; a host may deal
+    them out by these three.
+
     Args:
         plan: The workload.
         partial: The partial answer; rows that belong together are added up first.

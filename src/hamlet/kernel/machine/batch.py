@@ -16,13 +16,20 @@ from hamlet.kernel import numbers
 from hamlet.kernel.layout import (
     C_ACTIVE,
     C_KEPT,
+    C_MERGED,
     C_MOST,
     C_MOST_X,
+    C_PART,
     C_PENDING,
     C_ROOM,
     C_SCRATCH,
     C_SCRATCH_X,
+    C_SHARED,
+    C_SPLIT,
     C_STACK,
+    C_TRACE,
+    C_TRACE_ROOM,
+    C_WANTED,
     C_WINDOWS,
     HAS_ALWAYS,
     N_UNITS,
@@ -34,6 +41,7 @@ from hamlet.kernel.layout import (
     U_W,
     ZX_P,
 )
+from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.keep import Keep, load, save, size_of_kept
 from hamlet.kernel.machine.lazy import begin
 from hamlet.kernel.machine.memory import (
@@ -45,6 +53,7 @@ from hamlet.kernel.machine.memory import (
     Sides,
     Stored,
     compiled,
+    inlined,
 )
 from hamlet.kernel.machine.room import (
     ROOM_GUARD_LOGS,
@@ -54,6 +63,7 @@ from hamlet.kernel.machine.room import (
     ROOM_PENDING,
     ROOM_SCRATCH,
     ROOM_SCRATCH_X,
+    ROOM_TRACE,
     longer,
     longer_numbers,
     more_guard_logs,
@@ -98,6 +108,23 @@ def _end_partition(P, S):
         S[P[S_SEEN] + u] = -1
 
 
+@inlined
+def _bundle(memory, spos, sval, trace):
+    """The addresses of what all parts of the machine work on."""
+    return Memory(
+        raw_pointer(memory.P),
+        raw_pointer(memory.S),
+        pointer(memory.v),
+        raw_pointer(memory.x),
+        raw_pointer(memory.zf),
+        raw_pointer(memory.zs),
+        raw_pointer(spos),
+        raw_pointer(sval),
+        raw_pointer(memory.err),
+        raw_pointer(trace),
+    )
+
+
 @compiled
 def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     P, S = raw_pointer(memory.P), raw_pointer(memory.S)
@@ -105,7 +132,7 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     log_entries, log_v, log_x = stored.entries, stored.v, stored.x
     guard_entries = stored.guard_entries
     out_rows, out_v, out_x, out_n = records.rows, records.v, records.x, raw_pointer(records.n)
-    err = raw_pointer(memory.err)
+    err, trace = raw_pointer(memory.err), memory.trace
     _begin_batch(P, S, out_rows.shape[0] // 3)
     scratch_v, scratch_x = numbers.room(memory.v, S[C_SCRATCH]), np.empty(S[C_SCRATCH_X])
     kept_v, kept_x = numbers.room(memory.v, S[C_KEPT]), np.empty(S[C_KEPT])
@@ -119,21 +146,13 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
         part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
         begun = out_n[0]
         err[0] = 0
+        traced, decided = S[C_TRACE], (S[C_SHARED], S[C_SPLIT], S[C_MERGED])
+        S[C_PART] = part
         if stacks > 0 and S[C_STACK] < end - i:
             S[C_STACK] = 2 * (end - i)
             spos = np.empty(stacks * S[C_STACK], np.int64)
             sval = np.empty(stacks * S[C_STACK])
-        m = Memory(
-            P,
-            S,
-            pointer(memory.v),
-            raw_pointer(memory.x),
-            raw_pointer(memory.zf),
-            raw_pointer(memory.zs),
-            raw_pointer(spos),
-            raw_pointer(sval),
-            err,
-        )
+        m = _bundle(memory, spos, sval, trace)
         begin(m)
         if ranges[r, 3] >= 0:
             ints, v, x = raw_pointer(kept[0]), pointer(kept[1]), raw_pointer(kept[2])
@@ -203,6 +222,11 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
                 log_entries, log_v, log_x = more_logs(P, S, log_entries, log_v, log_x)
             elif short == ROOM_GUARD_LOGS:
                 guard_entries = more_guard_logs(P, S, guard_entries)
+            elif short == ROOM_TRACE:
+                size = 2 * (S[C_TRACE_ROOM] + 2 * P[N_UNITS] + S[C_WANTED])
+                trace = longer(trace, TRACED * S[C_TRACE], TRACED * size)
+                S[C_TRACE_ROOM] = size
+                m = _bundle(memory, spos, sval, trace)
         if until < FAR and err[0] == 0 and S[C_ACTIVE] > 0:
             ints, values, extremes = size_of_kept(m)
             if n_ints + ints > new_ints.shape[0]:
@@ -224,10 +248,12 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
         _end_partition(P, S)
         if err[0] != 0:
             out_n[0] = begun
+            S[C_TRACE] = traced
+            S[C_SHARED], S[C_SPLIT], S[C_MERGED] = decided
             redo[redone] = part
             redone += 1
     after = new_ranges[:n_kept], new_ints[:n_ints], new_v[:n_v], new_x[:n_x]
-    return out_rows, out_v, out_x, redone, after
+    return out_rows, out_v, out_x, redone, after, trace[: TRACED * S[C_TRACE]]
 
 
 def _digest():

@@ -23,11 +23,14 @@ from hamlet.kernel.layout import (
     S_HI,
     S_LO,
     S_SEEN,
+    S_SLOT,
     S_TOUCHED,
     S_WHERE,
     U_G_P,
     U_NROWS,
+    U_W,
 )
+from hamlet.kernel.machine.bundles import take_up
 from hamlet.kernel.machine.lazy import stamp
 from hamlet.kernel.machine.memory import compiled, entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
@@ -111,7 +114,9 @@ def load(m, kept):
         copy_row(rows, Row(kept.v, kept.x, at, at_x, rows.size, rows.size_x))
         at += rows.size
         at_x += rows.size_x
+        S[P[S_SLOT] + u] = S[P[S_LO] + u] % P[P[U_W] + u]
         S[P[S_WHERE] + u] = k
         S[P[S_ACTIVE] + k] = u
         S[P[S_SEEN] + u] = -1
         stamp(m, u)
+        take_up(P, S, u)

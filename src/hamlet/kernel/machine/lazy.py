@@ -33,6 +33,9 @@ from hamlet.kernel.layout import (
     O_X_P,
     O_ZW,
     O_ZX,
+    Q_OTHER,
+    Q_OWN,
+    Q_W,
     S_STACK_LEN,
     S_STAMP_EVENTS,
     S_STAMP_N,
@@ -41,15 +44,22 @@ from hamlet.kernel.layout import (
     T_BASE,
     U_LAZY,
     U_LOP,
+    U_NC,
+    U_NX,
+    U_QUICK,
     U_SBASE,
     U_VBASE,
+    U_W,
     U_XBASE,
     ZS_P,
     ZS_WEIGHT,
     ZX_ATTRIBUTE,
     ZX_P,
 )
+from hamlet.kernel.machine.bundles import begin_bundles
 from hamlet.kernel.machine.memory import compiled, entries, shape
+
+_POWERS = 2.0 ** np.arange(201)
 
 # Units
 
@@ -60,6 +70,7 @@ def begin(m):
     P, S = m.P, m.S
     S[C_ACTIVE] = 0
     S[C_STEPS] = 0
+    begin_bundles(P, S)
     for z in range(P[N_Z]):
         S[P[S_Z_N] + z] = 0
         S[P[S_Z_EVENTS] + z] = 0
@@ -95,19 +106,36 @@ def stamp(m, u):
 
 @compiled
 def sync(m, u):
-    """Apply to a unit the run of lazy events since it was last up to date.
+    """Apply to a unit the run of lazy events since it was last up to date."""
+    if _catch_up(m, u, 0, m.P[m.P[U_W] + u]):
+        m.S[C_SNAPSHOTS] += 1
+        stamp(m, u)
+
+
+@compiled
+def sync_window(m, u, slot):
+    """Apply it to one window that is about to be closed and emptied; the unit stays as it is."""
+    _catch_up(m, u, slot, 1)
+
+
+@compiled
+def _catch_up(m, u, first, windows):
+    """Apply a run to some windows of a unit; whether there is any.
 
     n steps of m events each multiply U by A = product of (1 + m). So the run adds to every row of
     the state (A - 1) U, and to a sum with weights also A times the sum of weights / (1 + m), times
     the count in U.
+
+    That doubles have grown too large is sure to be seen when a window closes; looking at one of
+    them here only saves work that would be in vain.
     """
     P, S, v, zf, zs = m.P, m.S, m.v, m.zf, m.zs
     z = P[P[U_LAZY] + u]
     if z < 0:
-        return
+        return False
     n = S[P[S_Z_N] + z] - S[P[S_STAMP_N] + u]
     if n == 0:
-        return
+        return False
     own = P[N_Z] + u
     am = zf[2 * z] / zf[2 * own]
     ae = zf[2 * z + 1] - zf[2 * own + 1]
@@ -115,17 +143,30 @@ def sync(m, u):
         am *= numbers.BASE
         ae -= 1.0
     am = numbers.factor(v, am, ae)
+    quick = P[U_QUICK] + 8 * u
+    own, other = P[quick + Q_OWN], P[quick + Q_OTHER]
+    nc, nx = P[P[U_NC] + u], P[P[U_NX] + u]
+    if own >= 0 and (nc == 1 or numbers.is_float(v)):
+        own += first * nc
+        other = -1 if other < 0 else other + first * nc
+        if nx > 0:
+            _extend_loop(m, u, own, other, first, windows)
+        if nc > 1:
+            _grow_sums(m, u, own, other, windows, am, ae)
+        numbers.grow_row(v, own, other, windows, nc, n, am, ae, P[T_BASE], m.err)
+        if not numbers.is_safe(v, own):
+            m.err[0] = 1
+        return True
     op = P[P[U_LOP] + u]
-    w, nc, nx = shape(P, u)
-    size, t = w * nc, P[T_BASE]
-    S[C_SNAPSHOTS] += 1
-    gather(m, u, op, size)
+    w = P[quick + Q_W]
+    size, t = windows * nc, P[T_BASE]
+    gather(m, u, op, first, windows)
     for k in entries(P, O_DST_P, op):
-        base = P[P[U_VBASE] + u] + P[P[O_DST_ROW] + k] * size
+        base = P[P[U_VBASE] + u] + (P[P[O_DST_ROW] + k] * w + first) * nc
         for e in range(size):
             numbers.add_growth(v, base + e, v, t + e, n, am, ae, m.err)
-            if not numbers.is_safe(v, base + e):
-                m.err[0] = 1
+        if not numbers.is_safe(v, base):
+            m.err[0] = 1
     wp = P[P[O_W_P] + op]
     for c in range(1, nc):
         s = P[P[O_ZW] + wp + c - 1]
@@ -133,55 +174,94 @@ def sync(m, u):
             own = P[N_SUMS] + P[P[U_SBASE] + u] + c - 1
             total = numbers.sum_since(zs, s, own)
             for k in entries(P, O_DST_P, op):
-                base = P[P[U_VBASE] + u] + P[P[O_DST_ROW] + k] * size
+                base = P[P[U_VBASE] + u] + (P[P[O_DST_ROW] + k] * w + first) * nc
                 for slot in range(0, size, nc):
                     numbers.add_weighted_growth(
                         v, base + slot + c, v, t + slot, n, am, ae, total, m.err
                     )
-    if nx > 0:
-        _sync_extremes(m, u, op)
-    stamp(m, u)
+    for e in range(nx):
+        stack = P[P[O_ZX] + P[P[O_X_P] + op] + e]
+        least = np.inf
+        if stack >= 0:
+            least = _least_since(m, stack, S[P[S_STAMP_EVENTS] + u])
+        extend_extremes(m, u, op, e, least, first, windows)
+    return True
 
 
 @compiled
-def gather(m, u, op, size):
-    """The sum of the rows that an op reads, into the numbers from T_BASE on."""
+def _grow_sums(m, u, own, other, windows, am, ae):
+    """What a run does to sums, in doubles, while counts are as before it."""
     P, v, t = m.P, m.v, m.P[T_BASE]
-    vbase, first = P[P[U_VBASE] + u], P[P[O_SRC_P] + op]
-    row = vbase + P[P[O_SRC_ROW] + first] * size
+    nc, op = P[P[U_NC] + u], P[P[U_LOP] + u]
+    for window in range(windows):
+        numbers.copy(v, t + window, v, own + window * nc)
+        if other >= 0:
+            numbers.add(v, t + window, v, other + window * nc, m.err)
+    for c in range(1, nc):
+        s = P[P[O_ZW] + P[P[O_W_P] + op] + c - 1]
+        total = 0.0
+        if s >= 0:
+            total = numbers.sum_as_double(m.zs, s, P[N_SUMS] + P[P[U_SBASE] + u] + c - 1)
+        for window in range(windows):
+            at = window * nc + c
+            before = -1 if other < 0 else other + at
+            numbers.grow_sum(v, own + at, before, t + window, total, am, ae)
+
+
+@compiled
+def _extend_loop(m, u, own, other, first, windows):
+    """What a run does to the extremes of a loop, where there is a trend to go on with."""
+    P, v, x = m.P, m.v, m.x
+    w, nc, nx = shape(P, u)
+    op, base, size = P[P[U_LOP] + u], P[P[U_VBASE] + u], w * nc
+    at = P[P[U_XBASE] + u] + first * nx
+    own_x = at + (own - base) // size * w * nx
+    other_x = -1 if other < 0 else at + (other - base) // size * w * nx
+    for e in range(nx):
+        stack = P[P[O_ZX] + P[P[O_X_P] + op] + e]
+        least = np.inf
+        if stack >= 0:
+            least = _least_since(m, stack, m.S[P[S_STAMP_EVENTS] + u])
+        for window in range(windows):
+            k = window * nx + e
+            has_trends = not numbers.is_zero(v, own + window * nc)
+            value = min(least, x[own_x + k])
+            if other_x >= 0:
+                has_trends = has_trends or not numbers.is_zero(v, other + window * nc)
+                value = min(value, x[other_x + k])
+            if has_trends:
+                x[own_x + k] = value
+
+
+@compiled
+def gather(m, u, op, first, windows):
+    """The sum of the rows that an op reads, of some windows, into the numbers from T_BASE on."""
+    P, v, t = m.P, m.v, m.P[T_BASE]
+    w, nc, _ = shape(P, u)
+    vbase, size = P[P[U_VBASE] + u] + first * nc, windows * nc
+    source = P[P[O_SRC_P] + op]
+    row = vbase + P[P[O_SRC_ROW] + source] * w * nc
     for k in range(size):
         numbers.copy(v, t + k, v, row + k)
-    for s in range(first + 1, P[P[O_SRC_P] + op + 1]):
-        row = vbase + P[P[O_SRC_ROW] + s] * size
+    for s in range(source + 1, P[P[O_SRC_P] + op + 1]):
+        row = vbase + P[P[O_SRC_ROW] + s] * w * nc
         for k in range(size):
             numbers.add(v, t + k, v, row + k, m.err)
 
 
 @compiled
-def _sync_extremes(m, u, op):
-    """The extremes of a run, in the windows where `gather` has found a trend to go on with."""
-    P, xp = m.P, m.P[m.P[O_X_P] + op]
-    for e in range(shape(P, u)[2]):
-        stack = P[P[O_ZX] + xp + e]
-        least = np.inf
-        if stack >= 0:
-            least = _least_since(m, stack, m.S[P[S_STAMP_EVENTS] + u])
-        extend_extremes(m, u, op, e, least)
-
-
-@compiled
-def extend_extremes(m, u, op, e, least):
-    """Extreme e of an op's rows, for events whose own least value is given.
+def extend_extremes(m, u, op, e, least, first, windows):
+    """Extreme e of an op's rows in some windows, for events whose own least value is given.
 
     Only in the windows where `gather` has found a trend to go on with.
     """
     P, x, t = m.P, m.x, m.P[T_BASE]
     w, nc, nx = shape(P, u)
-    for slot in range(w):
-        if numbers.is_zero(m.v, t + slot * nc):
+    for window in range(windows):
+        if numbers.is_zero(m.v, t + window * nc):
             continue
         value = least
-        base = P[P[U_XBASE] + u] + slot * nx + e
+        base = P[P[U_XBASE] + u] + (first + window) * nx + e
         for k in entries(P, O_SRC_P, op):
             value = min(value, x[base + P[P[O_SRC_ROW] + k] * w * nx])
         for k in entries(P, O_DST_P, op):
@@ -250,11 +330,10 @@ def take_run(m, events, first, end):
         for s in entries(P, ZX_P, z):
             attribute = P[P[ZX_ATTRIBUTE] + s]
             row = (attribute >> 1) * S[C_EVENTS]
-            least = np.inf
+            least, sign = np.inf, -1.0 if attribute & 1 else 1.0
             for i in range(row + first, row + end):
-                value = -events.extremes[i] if attribute & 1 else events.extremes[i]
-                if value < least:  # never of NaN, which stands for null
-                    least = value
+                value = sign * events.extremes[i]
+                least = value if value < least else least  # never NaN, which stands for null
             if least < np.inf:
                 _push(m, s, S[P[S_Z_EVENTS] + z], least)
         S[P[S_Z_N] + z] += n
@@ -263,7 +342,7 @@ def take_run(m, events, first, end):
             left = n
             while left > 0:
                 part = min(left, 200)
-                _multiply(m.zf, z, 2.0**part)
+                _multiply(m.zf, z, _POWERS[part])
                 left -= part
 
 

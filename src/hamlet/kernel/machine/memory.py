@@ -45,6 +45,7 @@ class Memory(NamedTuple):
     spos: Any  # by stack: event numbers
     sval: Any  # by stack: extremes, rising
     err: Any  # err[0] is set where a number may not fit
+    trace: Any  # rows of what was decided: see bundles.py
 
 
 class Events(NamedTuple):

@@ -29,7 +29,7 @@ from hamlet.kernel.layout import (
 from hamlet.kernel.machine.memory import compiled, shape
 
 ROOM_OUT, ROOM_SCRATCH, ROOM_SCRATCH_X, ROOM_PENDING, ROOM_KEPT = range(1, 6)
-ROOM_LOGS, ROOM_GUARD_LOGS = 6, 7
+ROOM_LOGS, ROOM_GUARD_LOGS, ROOM_TRACE = range(6, 9)
 
 
 @compiled

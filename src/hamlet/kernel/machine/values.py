@@ -66,7 +66,7 @@ def direct(m, events, op, i):
     w, nc, nx = shape(P, u)
     size = w * nc
     S[P[S_TOUCHED] + u] = S[P[S_HI] + u]
-    gather(m, u, op, size)
+    gather(m, u, op, 0, w)
     wp = P[P[O_W_P] + op]
     for c in range(1, nc):
         weight = P[P[O_W] + wp + c - 1]
@@ -78,7 +78,7 @@ def direct(m, events, op, i):
             for slot in range(t, t + size, nc):
                 numbers.add(v, slot + c, v, slot, m.err)
     for e in range(nx):
-        extend_extremes(m, u, op, e, _own_extreme(P, S, events, u, op, e, i))
+        extend_extremes(m, u, op, e, _own_extreme(P, S, events, u, op, e, i), 0, w)
     for k in entries(P, O_DST_P, op):
         base = P[P[U_VBASE] + u] + P[P[O_DST_ROW] + k] * size
         for e in range(size):

@@ -13,23 +13,44 @@ from __future__ import annotations
 
 from hamlet.kernel import numbers
 from hamlet.kernel.layout import (
+    B_P,
     C_ACTIVE,
     C_BURSTS,
     C_PENDING,
     C_ROOM,
     C_STEPS,
+    C_TRACE,
+    C_TRACE_ROOM,
+    C_WANTED,
     C_WINDOWS,
     G_UNIT,
     GOP_GUARD,
     L_DIRECT,
+    L_FULL,
+    L_FULL_AT,
+    L_FULL_OPS,
+    L_FULL_P,
     L_GOPS,
     L_GOPS_P,
     L_LAZY,
     L_OPS,
     L_OPS_P,
+    L_REST,
+    L_REST_P,
     L_Z_P,
+    N_B,
+    N_UNITS,
+    O_QUICK,
     O_UNIT,
+    QO_BUNDLE,
+    QO_FROM,
+    QO_NC,
+    QO_TO,
+    QO_UNIT,
+    QO_W,
     S_ACTIVE,
+    S_B_MODE,
+    S_B_PARTIAL,
     S_DUE,
     S_HI,
     S_SEEN,
@@ -38,14 +59,18 @@ from hamlet.kernel.layout import (
     U_LAZY,
     U_LOP,
 )
+from hamlet.kernel.machine.bundles import SPLIT, for_all, for_some, stay_split
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.lazy import has_lazy, multiplicity, stamp, sync, take_run, take_step
 from hamlet.kernel.machine.memory import FAR, compiled, entries, inlined, shape
-from hamlet.kernel.machine.room import ROOM_OUT, short_of
+from hamlet.kernel.machine.room import ROOM_OUT, ROOM_TRACE, short_of
 from hamlet.kernel.machine.rows import Row
 from hamlet.kernel.machine.tree_sums import turn_block
 from hamlet.kernel.machine.values import commit, direct, find_value
 from hamlet.kernel.machine.windows import activate, close_all, next_due, roll_all, sync_all
+
+# Events that are looked at together where a run may be long
+_BLOCK = 8
 
 
 @compiled
@@ -72,6 +97,8 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
             take_run(m, events, i, j)
             S[C_STEPS] += j - i
         elif alone and L[L[L_DIRECT] + letter] == 1:
+            if S[C_TRACE_ROOM] > 0 and S[C_TRACE] + 2 * P[N_UNITS] > S[C_TRACE_ROOM]:
+                return i, ROOM_TRACE
             j = i + 1
             due = min(due, _add_directly(m, events, i, ts))
             S[C_STEPS] += 1
@@ -79,6 +106,9 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
             j = i + 1
             while j < end and events.tied[j] == 1:
                 j += 1
+            if S[C_TRACE_ROOM] > 0 and S[C_TRACE] + (j - i) * P[N_UNITS] > S[C_TRACE_ROOM]:
+                S[C_WANTED] = (j - i) * P[N_UNITS]
+                return i, ROOM_TRACE
             short = _step(m, events, sides, stored, scratch, i, j, ts)
             if short != 0:
                 return i, short
@@ -103,6 +133,13 @@ def _end_of_run(events, i, end, due):
     """Where a run ends: one letter, different times, no window that opens or closes."""
     letter = events.letter[i]
     j = i + 1
+    while j + _BLOCK < end and events.ts[j + _BLOCK - 1] < due:
+        other = 0
+        for k in range(_BLOCK):
+            other |= (events.letter[j + k] ^ letter) | events.tied[j + k + 1]
+        if other != 0 or events.tied[j] != 0:
+            break
+        j += _BLOCK
     while (
         j < end
         and events.letter[j] == letter
@@ -119,17 +156,46 @@ def _add_directly(m, events, i, ts):
     """Add an event alone in its time; when a window of a unit that it made active is due."""
     P, S, L = m.P, m.S, events.by_letter
     letter, due = events.letter[i], FAR
-    for k in entries(L, L_OPS_P, letter):
-        op = L[L[L_OPS] + k]
-        u = P[P[O_UNIT] + op]
-        if S[P[S_WHERE] + u] < 0:
-            activate(m, u, ts)
-            due = min(due, S[P[S_DUE] + u])
-        else:
-            sync(m, u)
-        direct(m, events, op, i)
+    for k in entries(L, L_REST_P, letter):
+        op = L[L[L_REST] + k]
+        b = P[P[O_QUICK] + 8 * op + QO_BUNDLE]
+        if b >= 0:
+            if S[P[S_B_MODE] + b] == SPLIT and S[C_TRACE_ROOM] == 0:
+                stay_split(P, S, b, ts)
+            else:
+                for_some(m, b, ts)
+        due = min(due, _add_op(m, events, op, i, ts))
+    for k in entries(L, L_FULL_P, letter):
+        b, first = L[L[L_FULL] + k], L[L[L_FULL_AT] + k]
+        units = P[P[B_P] + b + 1] - P[P[B_P] + b]
+        if for_all(m, b, ts):
+            units = 1
+        for n in range(first, first + units):
+            due = min(due, _add_op(m, events, L[L[L_FULL_OPS] + n], i, ts))
     if L[L[L_Z_P] + letter] < L[L[L_Z_P] + letter + 1]:
         take_run(m, events, i, i + 1)
+    return due
+
+
+@inlined
+def _add_op(m, events, op, i, ts):
+    """Add an event at one state; when a window of its unit is due, if that has become active."""
+    P, S, due = m.P, m.S, FAR
+    quick = P[O_QUICK] + 8 * op
+    u = P[quick + QO_UNIT]
+    if S[P[S_WHERE] + u] < 0:
+        activate(m, u, ts)
+        due = S[P[S_DUE] + u]
+    else:
+        sync(m, u)
+    source, to = P[quick + QO_FROM], P[quick + QO_TO]
+    if to >= 0:
+        S[P[S_TOUCHED] + u] = S[P[S_HI] + u]
+        size, nc = P[quick + QO_W] * P[quick + QO_NC], P[quick + QO_NC]
+        for e in range(0, size, nc):
+            numbers.add(m.v, to + e, m.v, source + e, m.err)
+    else:
+        direct(m, events, op, i)
     return due
 
 
@@ -173,6 +239,8 @@ def _meet(m, events, met, i, j, ts):
     """
     P, S, L = m.P, m.S, events.by_letter
     n, n_gops, kept = 0, 0, 0
+    if P[N_B] > 0:
+        _split_for(m, events, i, j, ts)
     for e in range(i, j):
         for k in entries(L, L_OPS_P, events.letter[e]):
             n = _touch(m, met, n, P[P[O_UNIT] + L[L[L_OPS] + k]], ts)
@@ -192,6 +260,17 @@ def _meet(m, events, met, i, j, ts):
             if z >= 0 and multiplicity(events, i, j, z) > 1:
                 n = _touch(m, met, n, u, ts)
     return n, n_gops, kept
+
+
+@compiled
+def _split_for(m, events, i, j, ts):
+    """Split the bundles that events of one time know: these are looked at one by one."""
+    P, L = m.P, events.by_letter
+    for e in range(i, j):
+        for k in entries(L, L_OPS_P, events.letter[e]):
+            b = P[P[O_QUICK] + 8 * L[L[L_OPS] + k] + QO_BUNDLE]
+            if b >= 0 and (m.S[P[S_B_MODE] + b] != SPLIT or m.S[P[S_B_PARTIAL] + b] != ts):
+                for_some(m, b, ts)
 
 
 @inlined

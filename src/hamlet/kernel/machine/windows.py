@@ -9,8 +9,12 @@ Cost: O(rows x windows) when a unit becomes active, O(rows) for each window that
 
 from __future__ import annotations
 
+import numpy as np
+
 from hamlet.kernel import numbers
 from hamlet.kernel.layout import (
+    B_P,
+    B_UNIT,
     C_ACTIVE,
     C_MOST,
     C_MOST_X,
@@ -19,6 +23,11 @@ from hamlet.kernel.layout import (
     ESCAN_COND,
     ESCAN_LOG,
     ESCAN_P,
+    Q_BASE,
+    Q_END,
+    Q_ROWS,
+    Q_START,
+    Q_W,
     R_START,
     S_ACTIVE,
     S_DUE,
@@ -26,24 +35,28 @@ from hamlet.kernel.layout import (
     S_LO,
     S_LOG_HEAD,
     S_LOG_LEN,
+    S_SLOT,
     S_TOUCHED,
     S_WHERE,
     U_ALWAYS,
     U_LOG,
     U_LOG_P,
     U_NROWS,
+    U_QUICK,
     U_RBASE,
     U_SLIDE,
     U_VBASE,
+    U_W,
     U_WITHIN,
     U_XSBASE,
     X_SIGN,
 )
+from hamlet.kernel.machine.bundles import come_in, split_all, stands_for, take_out
 from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
 from hamlet.kernel.machine.guards import begin_guards
-from hamlet.kernel.machine.lazy import stamp, sync
-from hamlet.kernel.machine.memory import FAR, compiled, entries, shape
-from hamlet.kernel.machine.rows import Row, add_row, empty_row, one_window, row_of
+from hamlet.kernel.machine.lazy import stamp, sync, sync_window
+from hamlet.kernel.machine.memory import FAR, compiled, entries, inlined, shape
+from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
 from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees
 from hamlet.kernel.machine.values import log_entry, logged
 
@@ -57,24 +70,35 @@ def next_due(P, S):
     return due
 
 
+@inlined
+def _windows_at(P, S, u, ts):
+    """The first and the last window open at a time, and where the first stands in rows."""
+    within, slide, w = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u], P[P[U_W] + u]
+    if S[C_ACTIVE] > 0:  # units with equal windows have the same ones open: no divisions
+        other = S[P[S_ACTIVE] + S[C_ACTIVE] - 1]
+        if P[P[U_WITHIN] + other] == within and P[P[U_SLIDE] + other] == slide:
+            return S[P[S_LO] + other], S[P[S_HI] + other], S[P[S_SLOT] + other]
+    lo = (ts - within) // slide + 1
+    return lo, ts // slide, lo % w
+
+
 @compiled
 def activate(m, u, ts):
     """Make a unit active at a time, all its windows fresh."""
     P, S = m.P, m.S
     w, nc, nx = shape(P, u)
-    within, slide = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u]
-    lo, hi = (ts - within) // slide + 1, ts // slide
+    lo, hi, slot = _windows_at(P, S, u, ts)
     whole, rows = row_of(m, u, 0), P[P[U_NROWS] + u]
     empty_row(Row(m.v, m.x, whole.at, whole.at_x, rows * w * nc, rows * w * nx))
-    for row in range(rows):
-        if P[P[R_START] + P[P[U_RBASE] + u] + row] == 1:
-            slot = lo % w
-            for _ in range(lo, hi + 1):
-                numbers.set_one(m.v, P[P[U_VBASE] + u] + (row * w + slot) * nc)
-                slot += 1
-                if slot == w:
-                    slot = 0
-    _set_open(P, S, u, lo, hi)
+    start = P[P[U_QUICK] + 8 * u + Q_START]
+    if start >= 0:
+        _set_start(m, start, slot, hi - lo + 1, w, 1)
+    else:
+        for row in range(rows):
+            if P[P[R_START] + P[P[U_RBASE] + u] + row] == 1:
+                at = P[P[U_VBASE] + u] + row * w * nc
+                _set_start(m, at, slot, hi - lo + 1, w, nc)
+    _set_open(P, S, u, lo, hi, slot)
     S[P[S_TOUCHED] + u] = lo - 1
     begin_guards(P, S, u)
     for k in entries(P, U_LOG_P, u):
@@ -85,25 +109,36 @@ def activate(m, u, ts):
     S[P[S_ACTIVE] + S[C_ACTIVE]] = u
     S[C_ACTIVE] += 1
     stamp(m, u)
+    come_in(P, S, u)
+
+
+@inlined
+def _set_start(m, at, slot, windows, w, nc):
+    """Have an empty trend in some windows, from a slot on, of the row that begins at `at`."""
+    for _ in range(windows):
+        numbers.set_one(m.v, at + slot * nc)
+        slot += 1
+        if slot == w:
+            slot = 0
 
 
 @compiled
-def _deactivate(P, S, u):
-    """Take a unit off the list of active ones; the last takes its place."""
-    last = S[P[S_ACTIVE] + S[C_ACTIVE] - 1]
-    S[P[S_ACTIVE] + S[P[S_WHERE] + u]] = last
-    S[P[S_WHERE] + last] = S[P[S_WHERE] + u]
-    S[P[S_WHERE] + u] = -1
-    S[C_ACTIVE] -= 1
-
-
-@compiled
-def _set_open(P, S, u, lo, hi):
-    """Note which windows of a unit are open."""
+def _set_open(P, S, u, lo, hi, slot):
+    """Note which windows of a unit are open, and where the first of them stands in rows."""
     within, slide = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u]
+    S[P[S_SLOT] + u] = slot
     S[P[S_LO] + u] = lo
     S[P[S_HI] + u] = hi
     S[P[S_DUE] + u] = min(lo * slide + within, (hi + 1) * slide)
+
+
+@inlined
+def _slot(slot, more, w):
+    """Where the window stands that is so many after the one in a slot; without a division."""
+    slot += more
+    if slot >= w:
+        slot = slot - w if slot < 2 * w else slot % w
+    return slot
 
 
 @compiled
@@ -122,20 +157,90 @@ def _fill_slot(m, u, slot, is_open):
 def roll(m, sides, stored, records, part, u, ts):
     """Close the windows of a unit that have ended by `ts` and open those that have begun."""
     P, S = m.P, m.S
-    sync(m, u)
-    w, slide = shape(P, u)[0], P[P[U_SLIDE] + u]
-    lo, hi = (ts - P[P[U_WITHIN] + u]) // slide + 1, ts // slide
+    quick = P[U_QUICK] + 8 * u
+    w, slide, within = P[quick + Q_W], P[P[U_SLIDE] + u], P[P[U_WITHIN] + u]
+    lo, hi = S[P[S_LO] + u], S[P[S_HI] + u]
+    if ts - S[P[S_DUE] + u] < slide:  # at most one window closes and one opens
+        lo += lo * slide + within <= ts
+        hi += (hi + 1) * slide <= ts
+    else:
+        lo, hi = (ts - within) // slide + 1, ts // slide
     ended = range(S[P[S_LO] + u], min(S[P[S_HI] + u], lo - 1) + 1)
-    for window in ended:
-        _close(m, sides, stored, records, part, u, window)
-    for window in ended:
-        _fill_slot(m, u, window % w, False)
-        clear_in_trees(P, S, stored, u, window % w)
-    for window in range(max(S[P[S_HI] + u] + 1, lo), hi + 1):
-        _fill_slot(m, u, window % w, True)
-    _set_open(P, S, u, lo, hi)
+    opened = range(max(S[P[S_HI] + u] + 1, lo), hi + 1)
+    first = S[P[S_LO] + u]
+    slot = S[P[S_SLOT] + u]
+    if P[quick + Q_END] >= 0:
+        for window in ended:
+            at = _slot(slot, window - first, w)
+            sync_window(m, u, at)
+            _close_quickly(m, records, part, u, window, P[quick + Q_END] + at)
+            _empty_quickly(m, quick, at)
+        for window in opened:
+            numbers.set_one(m.v, P[quick + Q_START] + _slot(slot, window - first, w))
+    else:
+        if P[P[U_ALWAYS] + u] == 1:
+            # A run that begins trends has to be applied before windows open.
+            sync(m, u)
+        else:
+            for window in ended:
+                sync_window(m, u, window % w)
+        for window in ended:
+            _close(m, sides, stored, records, part, u, window)
+        for window in ended:
+            _fill_slot(m, u, window % w, False)
+            clear_in_trees(P, S, stored, u, window % w)
+        for window in opened:
+            _fill_slot(m, u, window % w, True)
+    _set_open(P, S, u, lo, hi, _slot(slot, lo - first, w))
     if S[P[S_TOUCHED] + u] < lo and P[P[U_ALWAYS] + u] == 0:
-        _deactivate(P, S, u)
+        take_out(P, S, u)
+
+
+@inlined
+def _close_quickly(m, records, part, u, window, at):
+    """Write the result of a window, a number of trends that is known, if it is not zero."""
+    if numbers.is_zero(m.v, at):
+        return
+    record = records.n[0]
+    to = record * m.S[C_MOST]
+    numbers.copy(records.v, to, m.v, at)
+    if not numbers.is_safe(records.v, to):
+        m.err[0] = 1
+    for k in range(record * m.S[C_MOST_X], (record + 1) * m.S[C_MOST_X]):
+        records.x[k] = np.inf
+    _note(records, part, u, window)
+    b = stands_for(m.P, m.S, u)
+    if b >= 0:
+        _repeat(m, records, part, b, window)
+
+
+@inlined
+def _note(records, part, u, window):
+    """Note whose record is the next, and that there is one more."""
+    record = 3 * records.n[0]
+    records.rows[record], records.rows[record + 1], records.rows[record + 2] = part, u, window
+    records.n[0] += 1
+
+
+@compiled
+def _repeat(m, records, part, b, window):
+    """Write the last record for the other units of a merged bundle, too."""
+    P, most, most_x = m.P, m.S[C_MOST], m.S[C_MOST_X]
+    last = records.n[0] - 1
+    source = Row(records.v, records.x, last * most, last * most_x, most, most_x)
+    for k in range(P[P[B_P] + b] + 1, P[P[B_P] + b + 1]):
+        n = records.n[0]
+        copy_row(Row(records.v, records.x, n * most, n * most_x, most, most_x), source)
+        _note(records, part, P[P[B_UNIT] + k], window)
+
+
+@inlined
+def _empty_quickly(m, quick, slot):
+    """Empty a window in all rows of a unit that only counts."""
+    at = m.P[quick + Q_BASE] + slot
+    for _ in range(m.P[quick + Q_ROWS]):
+        numbers.set_zero(m.v, at)
+        at += m.P[quick + Q_W]
 
 
 @compiled
@@ -154,9 +259,17 @@ def roll_all(m, sides, stored, records, part, ts):
 
 @compiled
 def sync_all(m):
-    """Bring all active units up to date."""
-    for k in range(m.S[C_ACTIVE]):
-        sync(m, m.S[m.P[S_ACTIVE] + k])
+    """Bring all active units up to date, with numbers that can be trusted."""
+    P, S = m.P, m.S
+    split_all(m)
+    for k in range(S[C_ACTIVE]):
+        u = S[P[S_ACTIVE] + k]
+        sync(m, u)
+        w, nc, _ = shape(P, u)
+        first = P[P[U_VBASE] + u]
+        for at in range(first, first + P[P[U_NROWS] + u] * w * nc):
+            if not numbers.is_safe(m.v, at):
+                m.err[0] = 1
 
 
 @compiled
@@ -166,6 +279,12 @@ def close_all(m, sides, stored, records, part):
     for k in range(S[C_ACTIVE]):
         u = S[P[S_ACTIVE] + k]
         sync(m, u)
+        quick = P[U_QUICK] + 8 * u
+        if P[quick + Q_END] >= 0:
+            for window in range(S[P[S_LO] + u], S[P[S_HI] + u] + 1):
+                slot = _slot(S[P[S_SLOT] + u], window - S[P[S_LO] + u], P[quick + Q_W])
+                _close_quickly(m, records, part, u, window, P[quick + Q_END] + slot)
+            continue
         for window in range(S[P[S_LO] + u], S[P[S_HI] + u] + 1):
             _close(m, sides, stored, records, part, u, window)
 
@@ -190,10 +309,10 @@ def _close(m, sides, stored, records, part, u, window):
             m.err[0] = 1
     for e in range(nx):
         total.x[total.at_x + e] *= P[P[X_SIGN] + P[P[U_XSBASE] + u] + e]
-    records.rows[3 * record] = part
-    records.rows[3 * record + 1] = u
-    records.rows[3 * record + 2] = window
-    records.n[0] += 1
+    _note(records, part, u, window)
+    b = stands_for(P, m.S, u)
+    if b >= 0:
+        _repeat(m, records, part, b, window)
 
 
 @compiled

@@ -44,7 +44,8 @@ def test_bytes_are_as_few_as_can_be_and_give_the_number_back(number: int) -> Non
     found = bytes_of(number)
 
     assert int.from_bytes(found, "little", signed=True) == number
-    if found:
+    assert (len(found) == 0) == (number == 0)
+    if len(found) > 1:
         with pytest.raises(OverflowError):
             number.to_bytes(len(found) - 1, "little", signed=True)
 

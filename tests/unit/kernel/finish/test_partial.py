@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hamlet import Workload
-from hamlet.engine import Options, _groups, compile_encoded
+from hamlet.engine import Options, compile_encoded, groups_of
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
 from hamlet.kernel.finish import TEXT, packed
@@ -58,7 +58,7 @@ def partial(
         emission,
         digits=encoded.digits,
         is_integer={name: name in encoded.integers for name in encoded.digits},
-        groups=_groups(encoded),
+        groups=groups_of(encoded),
         schema=partial_schema(plan, table.table.schema, options.numbers),
     )
 

@@ -1,0 +1,30 @@
+"""`hamlet calibrate`: measure what sharing decides with, and keep it."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("calibrate", epilog="Exit status: 0 fine, 2 it could not be measured or written.")
+@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
+@click.option("--out", metavar="FILE", help="Write to this .json file, not the user's own.")
+def calibrate_command(quick: bool, out: str | None) -> None:
+    """Measure how many nanoseconds the steps of the kernels take on this machine.
+
+    They decide when queries share work, never what the answers are. They are kept in the user's
+    file of coefficients, or in the one that HAMLET_COEFFICIENTS names.
+    """
+    from hamlet.bench import calibrate
+    from hamlet.console import interruptible, shown_progress
+    from hamlet.share.coefficients import save_coefficients
+
+    scale = calibrate.QUICK if quick else calibrate.FULL
+    with shown_progress() as progress:
+
+        def tell(what: str, done: float) -> None:
+            progress(what, done)
+            click.echo(f"{100 * done:3.0f} %  {what}", err=True)
+
+        found = interruptible(lambda: calibrate.calibrate(scale, tell))
+    click.echo(calibrate.as_text(found), nl=False)
+    click.echo(f"wrote {save_coefficients(calibrate.as_table(found), out)}", err=True)

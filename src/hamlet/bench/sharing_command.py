@@ -1,0 +1,69 @@
+"""`hamlet bench sharing`: where sharing wins and loses, as a table, figures and a picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from hamlet.errors import WriteError, reason_of
+
+
+@click.command(
+    "sharing",
+    epilog="Exit status: 0 all is as wanted (or --quick), 1 something is not, 2 it cannot run.",
+)
+@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Measure only this (may be repeated); --only list shows the names.",
+)
+@click.option("--out", metavar="DIR", help="Write sharing.json, .png and .svg to this folder too.")
+def sharing_command(quick: bool, only: tuple[str, ...], out: str | None) -> int:
+    """Measure sharing on one core: never, always, static and dynamic, on streams of all kinds.
+
+    Answers are compared before anything is timed.
+    """
+    from hamlet.bench import sharing
+
+    if only == ("list",):
+        click.echo("\n".join(sharing.NAMES))
+        return 0
+    folder = None if out is None else _folder(out)
+    scale = sharing.QUICK if quick else sharing.FULL
+    report = sharing.measure(only, scale=scale, tell=lambda line: click.echo(line, err=True))
+    click.echo(sharing.as_text(report), nl=False)
+    if folder is not None:
+        _write(folder, report)
+    return 0 if report["kept"] else 1
+
+
+def _folder(out: str) -> Path:
+    """The folder, made before anything is measured."""
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(out, reason_of(error)) from error
+    return folder
+
+
+def _write(folder: Path, report: dict[str, object]) -> None:
+    from hamlet.cli import _write_whole
+
+    figures = folder / "sharing.json"
+    _write_whole(figures, json.dumps(report, indent=2) + "\n")
+    click.echo(f"wrote {figures}", err=True)
+    try:
+        from hamlet.bench.sharing_plot import draw
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "matplotlib":
+            raise
+        message = "no picture: that needs matplotlib, from pip install 'hamlet-trends[bench]'"
+        click.echo(message, err=True)
+        return
+    for path in draw(report, folder):
+        click.echo(f"wrote {path}", err=True)

@@ -1,0 +1,107 @@
+"""A workload under each policy of sharing: encoded once, run at will, answers compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hamlet.engine import Options, compile_encoded
+from hamlet.errors import InternalError
+from hamlet.events import EventTable
+from hamlet.kernel.encode import encode
+from hamlet.kernel.shared import Counters, run_batch
+from hamlet.plan.program import compile_set
+from hamlet.plan.workload import plan_alone
+from hamlet.workload import Workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.base import EventBatch, Numbers
+    from hamlet.kernel.code import Compiled
+    from hamlet.plan.program import Program
+
+POLICIES = ("never", "always", "static", "dynamic")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The sets of a workload, ready to run."""
+
+    pieces: tuple[tuple[Program, Compiled, EventBatch], ...]
+    is_float: bool
+
+    def __call__(self) -> None:
+        """Run over all events."""
+        for _, compiled, batch in self.pieces:
+            run_batch(compiled, batch, self.is_float)
+
+    def with_patience(self, patience: int) -> Kernel:
+        """The same, where each bundle has this patience."""
+        return replace(self, pieces=tuple((p, _patient(c, patience), b) for p, c, b in self.pieces))
+
+    def answers(self) -> tuple[Answers, Counters]:
+        """What all queries answer, and how often bundles were shared, split and merged."""
+        parts: list[Answers] = []
+        done = Counters()
+        for program, compiled, batch in self.pieces:
+            emission, counters = run_batch(compiled, batch, self.is_float)
+            done.shared += counters.shared
+            done.split += counters.split
+            done.merged += counters.merged
+            query = np.array(program.queries)[program.template_query[emission.unit]]
+            count: NDArray[Any] = emission.components[:, 0]
+            some = count != 0
+            if emission.exponents is not None:
+                count, exponent = count.astype(np.float64), emission.exponents[:, 0]
+                count = np.log2(count, where=some, out=np.zeros(len(count))) + 512 * exponent
+            parts.append(Answers(query[some], emission.window[some], count[some]))
+        query, window, count = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((window, query))
+        return Answers(query[order], window[order], count[order]), done
+
+
+class Answers(NamedTuple):
+    """Windows with trends, by query and window: how many, or of floats the base 2 logarithm."""
+
+    query: NDArray[np.int64]
+    window: NDArray[np.int64]
+    trends: NDArray[Any]
+
+
+def kernel(text: str, table: pa.Table, numbers: Numbers, policy: str) -> Kernel:
+    """A workload over a table of events, under a policy."""
+    plan = Workload.parse(text).plan
+    if policy == "never":
+        plan = plan_alone(plan)
+    sharing: Any = policy
+    options = Options(numbers=numbers, sharing=sharing)
+    events = EventTable.of(table, plan)
+    pieces = []
+    for sharable in plan.sets:
+        program = compile_set(plan, sharable)
+        encoded = encode(events, plan, sharable, program, numbers)
+        compiled = compile_encoded(plan, program, encoded, options)
+        pieces.append((program, compiled, encoded.batch))
+    return Kernel(tuple(pieces), numbers == "float")
+
+
+def _patient(compiled: Compiled, patience: int) -> Compiled:
+    return replace(compiled, patience=(patience,) * len(compiled.bundles))
+
+
+def check_equal(found: Answers, expected: Answers) -> None:
+    """Refuse answers that differ: at all, or for floats by more than nine places of a logarithm."""
+    for one, other in zip(found[:2], expected[:2], strict=True):
+        if not np.array_equal(one, other):
+            raise InternalError("policies of sharing differ in the windows that have trends")
+    if expected.trends.dtype == np.float64:
+        apart = np.abs(found.trends - expected.trends)
+        are_equal = bool((apart <= 1e-9 * np.maximum(1.0, np.abs(expected.trends))).all())
+    else:
+        are_equal = np.array_equal(found.trends, expected.trends)
+    if not are_equal:
+        raise InternalError("policies of sharing differ in counts")

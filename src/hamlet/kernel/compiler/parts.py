@@ -1,0 +1,63 @@
+"""Small things that code is put together from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hamlet.plan.template import START
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Rows:
+    """Lists of lists that become a pointer array and a flat array."""
+
+    lists: list[list[Any]] = field(default_factory=list)
+
+    def pointers(self) -> Ints:
+        """Where each list begins in the flat array, and where the last ends."""
+        return np.cumsum([0, *(len(each) for each in self.lists)], dtype=np.int64)
+
+    def flat(self, column: int | None = None) -> Ints:
+        """All lists one after the other; of lists of tuples one column."""
+        values = [v if column is None else v[column] for each in self.lists for v in each]
+        return ints(values)
+
+
+def ints(values: Iterable[Any]) -> Ints:
+    """An array of integers."""
+    return np.array(list(values), dtype=np.int64)
+
+
+def counts(groups: int, sorted_members: list[int]) -> Ints:
+    """Pointers to the members of each group in a list sorted by group."""
+    sizes = np.bincount(np.array(sorted_members, dtype=np.int64), minlength=groups)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+class Unit:
+    """One unit while it is being compiled."""
+
+    def __init__(self, number: int, template: int, query: int) -> None:
+        self.number = number
+        self.template = template
+        self.query = query
+        self.rows: dict[tuple[int, frozenset[int], int], int] = {}
+        self.row_is_start: list[int] = []
+
+    def row(self, owner: int, guards: frozenset[int], copy: int = -1) -> int:
+        """The number of a row, made when first asked for; copy -1 is the row itself."""
+        key = (owner, guards, copy)
+        if key not in self.rows:
+            self.rows[key] = len(self.rows)
+            self.row_is_start.append(int(owner == START))
+        return self.rows[key]

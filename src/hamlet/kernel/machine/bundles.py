@@ -1,0 +1,229 @@
+"""Bundles: queries that behave alike are one, as long as they do.
+
+Units with the same rows, ops, aggregates and windows, which differ only in the events that some ops
+ask for, make a bundle. While every event is for all of them or for none, their rows are equal: the
+bundle is *merged*, one unit stands for all, and what an event, a window or a snapshot costs does
+not grow with their number. An event that is for some only *splits* the bundle: the state is copied
+to each unit. Once every open window has begun after the last such event, rows are equal again and
+the bundle may be merged, which is free; but to split it again is not.
+
+So there is a choice at each event that is for all units of a split bundle, and it is made from what
+is at hand: how many such events have come since the last that was for some. Patience is how many
+there have to be. 0: merge whenever possible. FOREVER: never merge.
+
+Cost: a merge or a split O(units x rows x windows); a decision a few comparisons.
+"""
+
+from __future__ import annotations
+
+from hamlet.kernel.layout import (
+    B_P,
+    B_PATIENCE,
+    B_UNIT,
+    C_ACTIVE,
+    C_MERGED,
+    C_PART,
+    C_SHARED,
+    C_SPLIT,
+    C_TRACE,
+    C_TRACE_ROOM,
+    N_B,
+    N_SUMS,
+    N_Z,
+    S_ACTIVE,
+    S_B_LIVE,
+    S_B_MODE,
+    S_B_PARTIAL,
+    S_B_RUN,
+    S_DUE,
+    S_HI,
+    S_LO,
+    S_SEEN,
+    S_SLOT,
+    S_STAMP_EVENTS,
+    S_STAMP_N,
+    S_TOUCHED,
+    S_WHERE,
+    S_Z_N,
+    U_BUNDLE,
+    U_LAZY,
+    U_NC,
+    U_ROWS,
+    U_ROWS_P,
+    U_SBASE,
+    U_SLIDE,
+)
+from hamlet.kernel.machine.memory import FAR, compiled, inlined
+from hamlet.kernel.machine.rows import copy_row, row_of
+
+IDLE, MERGED, SPLIT = range(3)
+FOREVER = 1 << 40
+# Numbers in a row of a trace: partition, time, bundle, events of the burst before, units, units
+# with state of their own before and after, and what was decided
+TRACED = 8
+# What is decided: events are for all units, or for some
+STAYS_MERGED, STAYS_SPLIT, IS_MERGED, IS_SPLIT = range(4)
+
+
+@compiled
+def begin_bundles(P, S):
+    """Begin a partition with no unit active; what was learnt of the stream is kept."""
+    for b in range(P[N_B]):
+        S[P[S_B_MODE] + b] = IDLE
+        S[P[S_B_LIVE] + b] = 0
+        S[P[S_B_PARTIAL] + b] = -FAR
+
+
+@inlined
+def come_in(P, S, u):
+    """Note that a unit has become active."""
+    b = P[P[U_BUNDLE] + u]
+    if b >= 0:
+        S[P[S_B_LIVE] + b] += 1
+
+
+@inlined
+def go_out(P, S, u):
+    """Note that a unit is no longer active."""
+    b = P[P[U_BUNDLE] + u]
+    if b >= 0:
+        S[P[S_B_LIVE] + b] -= 1
+        if S[P[S_B_LIVE] + b] == 0:
+            S[P[S_B_MODE] + b] = IDLE
+
+
+@compiled
+def take_out(P, S, u):
+    """Take a unit off the list of active ones; the last takes its place."""
+    last = S[P[S_ACTIVE] + S[C_ACTIVE] - 1]
+    S[P[S_ACTIVE] + S[P[S_WHERE] + u]] = last
+    S[P[S_WHERE] + last] = S[P[S_WHERE] + u]
+    S[P[S_WHERE] + u] = -1
+    S[C_ACTIVE] -= 1
+    go_out(P, S, u)
+
+
+@inlined
+def stands_for(P, S, u):
+    """The bundle that a unit stands for, or -1."""
+    b = P[P[U_BUNDLE] + u]
+    return b if b >= 0 and S[P[S_B_MODE] + b] == MERGED else -1
+
+
+@compiled
+def for_all(m, b, ts):
+    """An event is for all units of a bundle: whether the bundle is merged now."""
+    P, S = m.P, m.S
+    mode, units = S[P[S_B_MODE] + b], P[P[B_P] + b + 1] - P[P[B_P] + b]
+    run = S[P[S_B_RUN] + b]
+    S[P[S_B_RUN] + b] = run + 1
+    before = mode
+    if mode == IDLE:
+        mode = MERGED if run >= P[P[B_PATIENCE] + b] else SPLIT
+    elif mode == SPLIT and run >= P[P[B_PATIENCE] + b] and _are_equal(P, S, b, units):
+        for k in range(P[P[B_P] + b] + 1, P[P[B_P] + b + 1]):
+            take_out(P, S, P[P[B_UNIT] + k])
+        S[C_MERGED] += 1
+        mode = MERGED
+    S[P[S_B_MODE] + b] = mode
+    S[C_SHARED] += mode == MERGED
+    if S[C_TRACE_ROOM] > 0:
+        if mode == MERGED:
+            _trace(m, b, ts, units, before, STAYS_MERGED if before == MERGED else IS_MERGED)
+        else:
+            _trace(m, b, ts, units, before, STAYS_SPLIT)
+    return mode == MERGED
+
+
+@inlined
+def _are_equal(P, S, b, units):
+    """Whether all open windows of all units have begun after the last event that was for some."""
+    u = P[P[B_UNIT] + P[P[B_P] + b]]
+    if S[P[S_B_LIVE] + b] < units:
+        return False
+    return S[P[S_LO] + u] * P[P[U_SLIDE] + u] > S[P[S_B_PARTIAL] + b]
+
+
+@inlined
+def stay_split(P, S, b, ts):
+    """Note the last event that was for some units of a split bundle."""
+    S[P[S_B_RUN] + b] = 0
+    S[P[S_B_PARTIAL] + b] = ts
+
+
+@compiled
+def for_some(m, b, ts):
+    """An event is, or may be, for some units of a bundle only."""
+    P, S = m.P, m.S
+    before = S[P[S_B_MODE] + b]
+    if before == MERGED:
+        split(m, b)
+        S[C_SPLIT] += 1
+    S[P[S_B_MODE] + b] = SPLIT
+    stay_split(P, S, b, ts)
+    if S[C_TRACE_ROOM] > 0:
+        units = P[P[B_P] + b + 1] - P[P[B_P] + b]
+        _trace(m, b, ts, units, before, IS_SPLIT if before == MERGED else STAYS_SPLIT)
+
+
+@compiled
+def split(m, b):
+    """Give each unit of a merged bundle the state of the one that stands for all."""
+    P, S = m.P, m.S
+    one = P[P[B_UNIT] + P[P[B_P] + b]]
+    for k in range(P[P[B_P] + b] + 1, P[P[B_P] + b + 1]):
+        u = P[P[B_UNIT] + k]
+        for row in range(P[P[U_ROWS_P] + one + 1] - P[P[U_ROWS_P] + one]):
+            to = P[P[U_ROWS] + P[P[U_ROWS_P] + u] + row]
+            source = P[P[U_ROWS] + P[P[U_ROWS_P] + one] + row]
+            copy_row(row_of(m, u, to), row_of(m, one, source))
+        S[P[S_LO] + u], S[P[S_HI] + u] = S[P[S_LO] + one], S[P[S_HI] + one]
+        S[P[S_DUE] + u], S[P[S_TOUCHED] + u] = S[P[S_DUE] + one], S[P[S_TOUCHED] + one]
+        S[P[S_SLOT] + u], S[P[S_SEEN] + u] = S[P[S_SLOT] + one], -1
+        S[P[S_STAMP_N] + u] = S[P[S_STAMP_N] + one]
+        S[P[S_STAMP_EVENTS] + u] = S[P[S_STAMP_EVENTS] + one]
+        for e in range(2):
+            m.zf[2 * (P[N_Z] + u) + e] = m.zf[2 * (P[N_Z] + one) + e]
+        for e in range(2 * P[P[U_NC] + u]):
+            to, source = P[N_SUMS] + P[P[U_SBASE] + u], P[N_SUMS] + P[P[U_SBASE] + one]
+            m.zs[2 * to + e] = m.zs[2 * source + e]
+        S[P[S_WHERE] + u] = S[C_ACTIVE]
+        S[P[S_ACTIVE] + S[C_ACTIVE]] = u
+        S[C_ACTIVE] += 1
+        come_in(P, S, u)
+    S[P[S_B_MODE] + b] = SPLIT
+
+
+@compiled
+def split_all(m):
+    """Give each unit its own state, for it to be kept."""
+    for b in range(m.P[N_B]):
+        if m.S[m.P[S_B_MODE] + b] == MERGED:
+            split(m, b)
+
+
+@inlined
+def take_up(P, S, u):
+    """Note that a unit has been loaded; windows open now may differ from those of others."""
+    b = P[P[U_BUNDLE] + u]
+    if b >= 0:
+        S[P[S_B_LIVE] + b] += 1
+        S[P[S_B_MODE] + b] = SPLIT
+        S[P[S_B_PARTIAL] + b] = S[P[S_HI] + u] * P[P[U_SLIDE] + u]
+
+
+@compiled
+def _trace(m, b, ts, units, before, decided):
+    """Write a row of what was decided."""
+    P, S = m.P, m.S
+    one = P[P[B_UNIT] + P[P[B_P] + b]]
+    burst = 0
+    if S[P[S_WHERE] + one] >= 0 and P[P[U_LAZY] + one] >= 0:
+        burst = S[P[S_Z_N] + P[P[U_LAZY] + one]] - S[P[S_STAMP_N] + one]
+    row = TRACED * S[C_TRACE]
+    S[C_TRACE] += 1
+    m.trace[row], m.trace[row + 1], m.trace[row + 2] = S[C_PART], ts, b
+    m.trace[row + 3], m.trace[row + 4] = burst, units
+    m.trace[row + 5] = 0 if before == IDLE else 1 if before == MERGED else units
+    m.trace[row + 6] = 1 if S[P[S_B_MODE] + b] == MERGED else units
+    m.trace[row + 7] = decided

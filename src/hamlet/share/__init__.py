@@ -1,0 +1,1 @@
+"""CHOICE: what queries share, and when; results never depend on it, only how fast they come."""

@@ -1,0 +1,221 @@
+"""Bundles of compiled code as the policies see them: sizes, rates of events, and traces.
+
+This is where the plain models of this package meet the kernel: everything is read off its code and
+its batch, and nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hamlet.kernel.quick import bundle_letters
+from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
+from hamlet.share.cost import FOREVER, BundleSize
+from hamlet.share.policy import Policy, Rates, patience_of
+from hamlet.share.trace import (
+    BUNDLE,
+    DECISION,
+    PARTITION,
+    TIME,
+    Times,
+    Traced,
+    trace_schema,
+    trace_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.base import EventBatch
+    from hamlet.kernel.bundles import Bundle
+    from hamlet.kernel.code import Code, Compiled
+    from hamlet.plan.program import Program
+    from hamlet.plan.workload import WorkloadPlan
+
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+_STAYS_SPLIT, _IS_SPLIT = 1, 3
+
+
+@dataclass(frozen=True, slots=True)
+class BundleReport:
+    """A bundle of a run: queries that are one while they behave alike.
+
+    Attributes:
+        sharable_set: The number of the set, from 1.
+        type: The type E of the loop that they share.
+        queries: Their names.
+        size: How large they are.
+        patience: How many events for all must come in a row before they are merged.
+    """
+
+    sharable_set: int
+    type: str
+    queries: tuple[str, ...]
+    size: BundleSize
+    patience: int
+
+
+def bundle_size(bundle: Bundle, code: Code, is_float: bool) -> BundleSize:
+    """How large the queries of a bundle are, with numbers of the first kind that is tried."""
+    unit = bundle.units[0]
+    return BundleSize(
+        queries=len(bundle.units),
+        windows=int(code.u_w[unit]),
+        rows=int(code.u_nrows[unit]),
+        aggregates=int(code.u_nc[unit] + code.u_nx[unit]),
+        kind="double" if is_float else "int64",
+    )
+
+
+def bundle_patience(
+    policy: Policy, is_float: bool, coefficients: CoefficientTable = DEFAULTS
+) -> Callable[[Bundle, Code], int] | None:
+    """The patience of each bundle, as `compile_code` asks for it; None where there are to be none.
+
+    That of the static policy is not known before there are events: see `with_static_patience`.
+    """
+    if policy not in ("dynamic", "static"):
+        return None
+
+    def found(bundle: Bundle, code: Code) -> int:
+        patience = patience_of(policy, bundle_size(bundle, code, is_float), coefficients)
+        return FOREVER if patience is None else patience
+
+    return found
+
+
+def with_static_patience(
+    compiled: Compiled,
+    batch: EventBatch,
+    is_float: bool,
+    coefficients: CoefficientTable = DEFAULTS,
+) -> Compiled:
+    """The same code, with the patience that the static policy has from the events of a batch."""
+    if not compiled.bundles:
+        return compiled
+    sizes = (bundle_size(bundle, compiled.code, is_float) for bundle in compiled.bundles)
+    pairs = zip(sizes, bundle_rates(compiled, batch), strict=True)
+    found = (patience_of("static", size, coefficients, rates) for size, rates in pairs)
+    return replace(compiled, patience=tuple(FOREVER if p is None else p for p in found))
+
+
+def bundle_rates(compiled: Compiled, batch: EventBatch) -> list[Rates]:
+    """For each bundle how many events are for all its queries, and how many for some.
+
+    Events of one time are looked at one by one, so they count as for some.
+    """
+    for_all, for_any = bundle_letters(compiled, batch.letters)
+    is_tied = _is_tied(batch)
+    letters = len(batch.letters)
+    single = np.bincount(batch.letter[~is_tied], minlength=letters)
+    tied = np.bincount(batch.letter[is_tied], minlength=letters)
+    whole = single @ for_all.astype(np.int64)
+    some = single @ (for_any & ~for_all).astype(np.int64) + tied @ for_any.astype(np.int64)
+    return [Rates(float(a), float(s)) for a, s in zip(whole, some, strict=True)]
+
+
+def _is_tied(batch: EventBatch) -> Flags:
+    """Which events are simultaneous with another."""
+    is_tied: Flags = batch.tied.astype(np.bool_)
+    is_tied[:-1] |= is_tied[1:].copy()
+    return is_tied
+
+
+# Reports and traces
+
+
+def bundle_reports(
+    compiled: Compiled, plan: WorkloadPlan, program: Program, is_float: bool, sharable_set: int
+) -> list[BundleReport]:
+    """The bundles of a set, with the names of their queries."""
+    code, names = compiled.code, [plan.queries[number].query.name for number in program.queries]
+    found = []
+    for bundle, patience in zip(compiled.bundles, compiled.patience, strict=True):
+        templates = code.u_template[list(bundle.units)]
+        queries = dict.fromkeys(names[query] for query in program.template_query[templates])
+        size = bundle_size(bundle, code, is_float)
+        name = _type_of(bundle, code, program)
+        found.append(BundleReport(sharable_set, name, tuple(queries), size, patience))
+    return found
+
+
+def _type_of(bundle: Bundle, code: Code, program: Program) -> str:
+    """The type of the loop that a bundle shares."""
+    return str(program.alphabet.atoms[code.z_atom[code.u_lazy[bundle.units[0]]]].type)
+
+
+def set_trace(
+    matrices: Sequence[Ints],
+    compiled: Compiled,
+    program: Program,
+    batch: EventBatch,
+    groups: Sequence[str] | Any,
+    is_float: bool,
+    *,
+    sharable_set: int,
+    times: Times,
+    coefficients: CoefficientTable = DEFAULTS,
+) -> Any:
+    """The trace of a set from what its kernel handed over: a matrix for each width of numbers.
+
+    Partitions that were run again with wider numbers are in several; the last one counts.
+    """
+    code = compiled.code
+    traced = [
+        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, is_float))
+        for bundle in compiled.bundles
+    ]
+    pieces = [trace_schema(times).empty_table()]
+    redone = np.empty(0, np.int64)
+    for number, matrix in reversed(list(enumerate(matrices))):
+        raw = matrix[~np.isin(matrix[:, PARTITION], redone)]
+        redone = np.union1d(redone, raw[:, PARTITION])
+        table = trace_table(
+            raw,
+            _is_for_all(raw, compiled, batch),
+            groups,
+            [replace(one, size=_widened(one.size, number)) for one in traced],
+            program.pane_us,
+            sharable_set=sharable_set,
+            times=times,
+            coefficients=coefficients,
+        )
+        pieces.append(table)
+    return pa.concat_tables(pieces).unify_dictionaries()
+
+
+def _widened(size: BundleSize, times: int) -> BundleSize:
+    """A size with numbers that have been made wider so many times."""
+    if not times:
+        return size
+    kind: NumberKind = "wide" if size.kind == "double" else "words"
+    return replace(size, kind=kind, words=1 << times)
+
+
+def _is_for_all(raw: Ints, compiled: Compiled, batch: EventBatch) -> Flags:
+    """For each row whether its event is for all queries of the bundle.
+
+    Where the bundle was or is merged that is told by the decision. Where it stays split it is
+    looked up: events of one time are taken one by one, as if for some.
+    """
+    is_whole: Flags = raw[:, DECISION] != _IS_SPLIT
+    open_rows = np.flatnonzero(raw[:, DECISION] == _STAYS_SPLIT)
+    if not len(open_rows):
+        return is_whole
+    for_all, _ = bundle_letters(compiled, batch.letters)
+    times, rank = np.unique(batch.ts, return_inverse=True)
+    key = batch.part.astype(np.int64) * len(times) + rank
+    rows = raw[open_rows]
+    wanted = rows[:, PARTITION] * len(times) + np.searchsorted(times, rows[:, TIME])
+    first = np.searchsorted(key, wanted)
+    is_single = np.searchsorted(key, wanted, side="right") == first + 1
+    is_whole[open_rows] = is_single & for_all[batch.letter[first], rows[:, BUNDLE]]
+    return is_whole

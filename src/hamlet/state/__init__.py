@@ -1,0 +1,1 @@
+"""What a session keeps between tables: rows that wait, partitions by their keys, and pages."""
