@@ -2,7 +2,8 @@
 
 Sets that partition the stream by the same attributes go through one shuffle. For each, Spark finds
 the letter of every event, counts rows, leaves out those that take no part or cannot be read, drops
-columns that nobody needs any more, and brings the rows of a partition into one task.
+columns that nobody needs any more, and brings the rows of a partition into one task; into several
+where a partition is too large for one (hot.py).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.spark.events import are_given
 from hamlet.spark.expressions import condition_of
+from hamlet.spark.hot import SLICE, slices_of
 from hamlet.spark.kinds import FLOATING
 from hamlet.spark.letters import is_bit_column, lettering_of, over_bits
 from hamlet.spark.worker import Layout
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.events import Events, Fault
     from hamlet.spark.letters import Lettering
+    from hamlet.spark.settings import Settings
 
 _TYPE, _FAULT, _TIME, _ORDER, _BITS, _GIVEN, _ATTRIBUTE = (
     "type",
@@ -86,8 +89,14 @@ class Prepared:
     counts: Counts
 
 
-def prepare(events: Events, plan: WorkloadPlan) -> Prepared:
-    """Find letters and leave out what is not needed, for every partitioning of a workload."""
+def prepare(events: Events, plan: WorkloadPlan, settings: Settings | None = None) -> Prepared:
+    """Find letters and leave out what is not needed, for every partitioning of a workload.
+
+    Args:
+        events: The events.
+        plan: The workload.
+        settings: How large partitions are cut; they are not where left out.
+    """
     alphabet = alphabet_of(plan.queries)
     conditions = _conditions(alphabet, events)
     lettering = lettering_of(alphabet, conditions)
@@ -98,7 +107,9 @@ def prepare(events: Events, plan: WorkloadPlan) -> Prepared:
     counts = Counts(Observation(), tuple(reason for _, reason in events.faults))
     letters = _Letters(events, lettering, conditions)
     ways = [_Way(plan, rewritten, key, tuple(sets)) for key, sets in by_key.items()]
-    shuffles = tuple(_shuffle(letters, ways, number, counts) for number in range(len(ways)))
+    shuffles = tuple(
+        _shuffle(letters, ways, number, counts, settings) for number in range(len(ways))
+    )
     return Prepared(rewritten, shuffles, counts)
 
 
@@ -139,8 +150,15 @@ class _Way:
         needed = needs_of(replace(self.rewritten, queries=queries)).attributes
         return tuple(name for name in needed if not is_bit_column(name))
 
+    @property
+    def longest_us(self) -> int:
+        """The longest window."""
+        return max(self.plan.queries[number].query.window.within_us for number in self.numbers)
 
-def _shuffle(letters: _Letters, ways: list[_Way], number: int, counts: Counts) -> Shuffle:
+
+def _shuffle(
+    letters: _Letters, ways: list[_Way], number: int, counts: Counts, settings: Settings | None
+) -> Shuffle:
     events, lettering, way = letters.events, letters.lettering, ways[number]
     attributes = way.attributes
     named = {**letters.named(), _TIME: events.time}
@@ -159,6 +177,11 @@ def _shuffle(letters: _Letters, ways: list[_Way], number: int, counts: Counts) -
             named[f"{_GIVEN}{i}"] = are_given([events.schema[each] for each in other.key])
             takes_part[i] = letters.takes_part(other.alphabet) & F.col(f"{_GIVEN}{i}")
     frame = events.frame.select(*(column.alias(name) for name, column in named.items()))
+    layout = Layout(lettering, events.order is not None, attributes)
+    keys = tuple(_key(column, kind) for column, kind in given)
+    slices = None
+    if settings is not None:
+        slices = slices_of(frame.where(takes_part[number]), keys, _TIME, way.longest_us, settings)
     # Watching rows also keeps Spark from moving the filter before the letters are found, where
     # it would find them twice.
     if number == 0:
@@ -169,8 +192,10 @@ def _shuffle(letters: _Letters, ways: list[_Way], number: int, counts: Counts) -
     never = F.spark_partition_id() < 0
     kept = frame.where(takes_part[number] | never)
     kept = kept.select(*letters.columns(), *_others(events, attributes))
-    keys = tuple(_key(column, kind) for column, kind in given)
-    return Shuffle(way.sets, kept, keys, Layout(lettering, events.order is not None, attributes))
+    if slices is not None:
+        kept = slices.applied(kept, keys, _TIME)
+        keys, layout = (*keys, F.col(SLICE)), replace(layout, slice_us=slices.length_us)
+    return Shuffle(way.sets, kept, keys, layout)
 
 
 def _column(attributes: tuple[str, ...], attribute: str) -> Column:
