@@ -325,7 +325,7 @@ def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
 )
 @click.option("--events", type=int, default=10_000_000, show_default=True, help="How many.")
 @click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
-@click.option("--quick", is_flag=True, help="A hundredth of the events: measures little.")
+@click.option("--quick", is_flag=True, help="A tenth of the events: measures little.")
 @click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
 def bench_spark(events: int, master: str | None, quick: bool, out: str | None) -> int:
     """Measure workloads on Spark against a bare task of Python over the same rows.
