@@ -122,11 +122,19 @@ def cut_into_tasks(session: SparkSession, size: int) -> None:
         session: The session.
         size: How many bytes are read.
     """
-    at_once = session.sparkContext.defaultParallelism
-    rounds = max(2, -(-size // _BYTES_OF_TASK // at_once))
-    _set_unless_set(session, "spark.sql.shuffle.partitions", str(rounds * at_once))
+    tasks = tasks_for(size, session.sparkContext.defaultParallelism)
+    _set_unless_set(session, "spark.sql.shuffle.partitions", str(tasks))
     # Put together again, tasks would be of different sizes, and the largest the last.
     _set_unless_set(session, "spark.sql.adaptive.coalescePartitions.enabled", "false")
+
+
+def tasks_for(size: int, at_once: int) -> int:
+    """How many tasks there are for so many bytes, where some run at once: whole rounds of them.
+
+    >>> tasks_for(1000, at_once=2), tasks_for(100 << 20, at_once=2), tasks_for(1 << 40, at_once=500)
+    (4, 8, 65536)
+    """
+    return max(2, -(-size // (_BYTES_OF_TASK * at_once))) * at_once
 
 
 def check_version(version: str) -> None:
