@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test test-cluster check format bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("hamlet needs Python 3.11 or newer, found " + sys.version.split()[0] + ": run make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -32,6 +32,15 @@ check: $(READY) ## lint, formatting and types
 
 test: check ## lint, types, doctests and tests
 	$(BIN)/pytest
+
+# Workers of the cluster have a Python of their own, with nothing but the wheel in it.
+test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes
+	rm -rf build/wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	test -x build/cluster/bin/python || $(PYTHON) -m venv build/cluster
+	build/cluster/bin/python -m pip install --quiet --constraint constraints.txt "$$(ls build/wheel/*.whl)[spark]"
+	build/cluster/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheel/*.whl
+	HAMLET_CLUSTER_PYTHON=$(CURDIR)/build/cluster/bin/python $(BIN)/pytest -s tests/cluster/cluster.py
 
 format: $(READY) ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .

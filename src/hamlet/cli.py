@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -198,6 +199,7 @@ def run_command(
             raise PlanError("engine", engine, "A trace is kept by --engine local.")
         _check_trace(trace, events, out, overwrite)
     from hamlet.console import interruptible, shown_progress
+    from hamlet.engine import Options
     from hamlet.results import is_folder
 
     results: Results | None = None
@@ -209,7 +211,8 @@ def run_command(
             )
         else:
             # In this thread, where Ctrl-C ends what Spark does.
-            run = _spark_run(loaded, events, master, progress, options)
+            command = _spark_module("hamlet.spark.command", ", or pass --engine local")
+            run = command.Run(loaded.plan, events, Options(**options), master, progress)
             if out is not None and not wide and is_folder(Path(out)):
                 statistics = run.write_parts(Path(out))
             else:
@@ -241,24 +244,14 @@ def _give(
         results.write(out, overwrite=overwrite)
 
 
-def _spark_run(
-    workload: Workload, events: str, master: str | None, progress: Any, options: dict[str, Any]
-) -> Any:
-    """A run on Spark, which may not be installed."""
-    _need_spark("Run pip install 'hamlet-trends[spark]', or pass --engine local.")
-    from hamlet.engine import Options
-    from hamlet.spark.command import Run
-
-    return Run(workload.plan, events, Options(**options), master, progress)
-
-
-def _need_spark(remedy: str) -> None:
-    """Refuse where Spark is not installed."""
+def _spark_module(name: str, instead: str = "") -> Any:
+    """A module that needs Spark, which may not be installed; what to do without it."""
     try:
-        import hamlet.spark.session  # noqa: F401 (to see whether it can be)
+        return import_module(name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
             raise
+        remedy = f"Run pip install 'hamlet-trends[spark]'{instead}."
         raise PlanError("package", "pyspark", remedy) from error
 
 
@@ -344,10 +337,8 @@ def stream(workload: str, lateness: str, trigger: str | None, **given: Any) -> N
     if given["once"] and trigger is not None:
         raise click.UsageError("--trigger is for a stream that goes on, not for --once")
     loaded = _load(workload, None)
-    _need_spark("Run pip install 'hamlet-trends[spark]'.")
-    from hamlet.spark.stream_command import stream_run
-
-    stream_run(
+    command = _spark_module("hamlet.spark.stream_command")
+    command.stream_run(
         loaded.plan, lateness, trigger, tell=lambda line: click.echo(line, err=True), **given
     )
 
@@ -385,6 +376,30 @@ def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
         return 0
     report = engine.measure(only, quick=quick, tell=lambda line: click.echo(line, err=True))
     click.echo(engine.as_text(report), nl=False)
+    if out is not None:
+        _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
+        click.echo(f"wrote {out}", err=True)
+    return 0 if report["kept"] else 1
+
+
+@bench.command(
+    "spark",
+    epilog="Exit status: 0 every floor is kept (or --quick), 1 one is not, 2 it cannot run.",
+)
+@click.option("--events", type=int, default=10_000_000, show_default=True, help="How many.")
+@click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
+@click.option("--quick", is_flag=True, help="A tenth of the events: measures little.")
+@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+def bench_spark(events: int, master: str | None, quick: bool, out: str | None) -> int:
+    """Measure workloads on Spark against a bare task of Python over the same rows.
+
+    Answers are compared with those of one machine before anything is timed.
+    """
+    spark = _spark_module("hamlet.bench.spark")
+    report = spark.measure(
+        events, master=master, quick=quick, tell=lambda line: click.echo(line, err=True)
+    )
+    click.echo(spark.as_text(report), nl=False)
     if out is not None:
         _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
         click.echo(f"wrote {out}", err=True)
