@@ -24,6 +24,7 @@ from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteEr
 from hamlet.explain import STAGES
 from hamlet.schema import Schema
 from hamlet.share.policy import POLICIES
+from hamlet.systems import SYSTEMS
 from hamlet.workload import FORMATS, Workload, read_text
 
 if TYPE_CHECKING:
@@ -159,6 +160,12 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
     help="What runs it.  [default: spark]",
 )
 @click.option(
+    "--system",
+    type=click.Choice(SYSTEMS),
+    default="hamlet",
+    help="By which algorithm; others than hamlet to compare.  [default: hamlet]",
+)
+@click.option(
     "--master",
     metavar="URL",
     help="Where Spark runs, such as local[4] or spark://host:7077.",
@@ -180,6 +187,7 @@ def run_command(
     overwrite: bool,
     format_: str,
     engine: str,
+    system: str,
     trace: str | None,
     master: str | None,
     **options: Any,
@@ -190,6 +198,8 @@ def run_command(
     """
     if engine == "local" and master is not None:
         raise click.UsageError("--master is for --engine spark")
+    if engine == "spark" and system != "hamlet":
+        raise PlanError("engine", engine, f"Pass --engine local: there alone {system} runs.")
     loaded = _load(workload, None)
     if out is not None:
         _check_out(out, events, loaded if wide else None, overwrite, format_)
@@ -205,7 +215,7 @@ def run_command(
         if engine == "local":
             keep = trace is not None
             results = interruptible(
-                lambda: loaded.run(events, progress=progress, trace=keep, **options)
+                lambda: loaded.run(events, progress=progress, trace=keep, system=system, **options)
             )
         else:
             # In this thread, where Ctrl-C ends what Spark does.

@@ -152,6 +152,7 @@ class Workload:
         numbers: Numbers = ...,
         sharing: Policy = ...,
         trace: bool | str | Path = ...,
+        system: str = ...,
         progress: Progress | None = ...,
     ) -> Results: ...
 
@@ -165,6 +166,7 @@ class Workload:
         numbers: Numbers = "exact",
         sharing: Policy = "dynamic",
         trace: bool | str | Path = False,
+        system: str = "hamlet",
         progress: Progress | None = None,
     ) -> Results | DataFrame:
         """Answer every query over a table of events.
@@ -189,6 +191,8 @@ class Workload:
                 the run, and "never" runs each query alone. Results are the same.
             trace: Whether to keep what was decided, as `.trace` of the results; or a .csv, .jsonl
                 or .parquet file to write it to as well.
+            system: "hamlet", or one that it is compared with, for experiments: "greta", "sharon"
+                or "mcep". Results are the same, where it has any.
             progress: Called with what is being done and which part of the whole has been done
                 before, from 0 to 1.
 
@@ -196,6 +200,8 @@ class Workload:
             ReadError: A file cannot be read.
             SchemaError: A column is missing, or is not what the workload uses it for.
             WriteError: The trace cannot be written.
+            SystemCannot: The system has no way to answer a query.
+            SystemLimit: It would take too much memory or time.
         """
         from hamlet.engine import Options, run_workload
         from hamlet.results import check_trace_target
@@ -205,12 +211,14 @@ class Workload:
         if path is not None:
             check_trace_target(path, overwrite=False)
         keep = trace is not False
-        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep)
+        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep, system)
         if _is_of_spark(events):
             from hamlet.spark.batch import answer
 
             if keep:
                 raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
+            if system != "hamlet":
+                raise PlanError("system on Spark", system, "Systems are compared by local runs.")
             return answer(self.plan, events, options).table
         results = run_workload(self.plan, events, options, progress)
         if path is not None:
