@@ -18,6 +18,9 @@ import click
 
 from hamlet import __version__
 from hamlet.bench.calibrate_command import calibrate_command
+from hamlet.bench.compare_command import compare_command
+from hamlet.bench.paper_command import paper_command
+from hamlet.bench.peers_command import peers_command
 from hamlet.bench.sharing_command import sharing_command
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
@@ -332,6 +335,9 @@ def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
 
 
 bench.add_command(sharing_command)
+bench.add_command(paper_command)
+bench.add_command(peers_command)
+bench.add_command(compare_command)
 
 
 def _load(workload: str, schema: str | None) -> Workload:
