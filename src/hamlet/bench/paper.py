@@ -283,7 +283,10 @@ def as_text(report: dict[str, Any]) -> str:
     """A report as tables of text, a line for each point and system."""
     machine = report["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in report["versions"].items())
-    head = f"{'':<10}{'latency ms':>12}{'spread':>20}{'kernel ms':>12}{'events/s':>14}{'MiB':>8}"
+    head = (
+        f"{'':<10}{'latency ms':>12}{'spread':>20}{'kernel ms':>12}{'plan ms':>10}"
+        f"{'events/s':>14}{'MiB':>8}"
+    )
     lines = [
         f"{machine['processor']}, one core, Python {report['python']}, {versions}",
         f"commit {report['commit']}, medians of {report['repeat']}, seed {report['seed']}, "
@@ -306,9 +309,12 @@ def _line(name: str, found: dict[str, Any], best: dict[str, Any]) -> str:
     peak = f"{found['peak_mib']['median']:.1f}" if "peak_mib" in found else "-"
     over = ""
     if best["status"] == "measured" and best is not found:
-        over = f"  {latency['median'] / best['latency_s']['median']:.2f}x the latency"
+        times, kernel = (found[n]["median"] / best[n]["median"] for n in ("latency_s", "kernel_s"))
+        over = f"  {times:.2f}x the latency, {kernel:.1f}x the kernel"
+    if "decisions" in found["counts"]:
+        over += f"\n{'':<12}" + ", ".join(f"{n:,} {what}" for what, n in found["counts"].items())
     return (
         f"{name:<10}{1e3 * latency['median']:>12.2f}{spread:>20}"
-        f"{1e3 * found['kernel_s']['median']:>12.2f}"
+        f"{1e3 * found['kernel_s']['median']:>12.2f}{1e3 * found['plan_s']['median']:>10.2f}"
         f"{found['events_per_s']['median']:>14,.0f}{peak:>8}{over}"
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +33,11 @@ LOOKS = {
     "greta": Look("GRETA", "#d1491b", "s", "--"),
     "sharon": Look("SHARON", "#3a8f3d", "^", "-."),
     "mcep": Look("MCEP", "#7a4fa3", "D", ":"),
-    "dynamic": Look("dynamic", "#0b5fa5", "o", "-"),
-    "static": Look("static", "#d1491b", "s", "--"),
-    "always": Look("always", "#3a8f3d", "^", "-."),
-    "never": Look("never", "#7a4fa3", "D", ":"),
+    # Policies as in the picture of `bench sharing`
+    "dynamic": Look("dynamic", "#101b3b", "o", "-"),
+    "static": Look("static", "#9a8fd0", "D", "-."),
+    "always": Look("always", "#2b7a78", "^", "--"),
+    "never": Look("never", "#b3541e", "s", ":"),
 }
 METRICS = {
     "latency_s": ("latency, ms", 1e3),
@@ -53,12 +54,13 @@ XS = {
     "smarthome-queries": "Smart home: queries",
     "stock-events": "Stock: events per minute",
     "stock-queries": "Stock: queries",
-    "growth": "Ridesharing: events of a district in a window",
+    "stock-twins": "Stock, twins: queries",
+    "growth": "events of a district in a window",
 }
 PICTURES = {
     "paper-systems": ("ridesharing-events", "ridesharing-queries"),
     "paper-greta": ("taxi-events", "taxi-queries", "smarthome-events", "smarthome-queries"),
-    "paper-sharing": ("stock-events", "stock-queries"),
+    "paper-sharing": ("stock-events", "stock-queries", "stock-twins"),
     "paper-growth": ("growth",),
 }
 _GREY = "#5f6b76"
@@ -132,12 +134,12 @@ def _crosses(panel: Axes, lost: list[dict[str, Any]], name: str) -> None:
     for point in lost:
         panel.plot(
             [point["x"]],
-            [1.0 - 0.055 * order],
+            [1.01 + 0.035 * order],
             transform=panel.get_xaxis_transform(),
             color=LOOKS[name].colour,
             marker="x",
-            markersize=6,
-            markeredgewidth=1.8,
+            markersize=5,
+            markeredgewidth=1.6,
             linestyle="none",
             clip_on=False,
         )
@@ -151,12 +153,15 @@ def _axes(panel: Axes, points: list[dict[str, Any]]) -> None:
         panel.xaxis.set_minor_locator(NullLocator())
     panel.set_xticks(xs)
     panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _short(x)))
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _short(y)))
-    panel.yaxis.set_minor_formatter(NullFormatter())
     low, high = panel.get_ylim()
-    if high / low < 12:  # so that there are at least two labelled ticks
+    if high / low < 10:  # a small difference is not to look like a large one
         middle = (low * high) ** 0.5
-        panel.set_ylim(middle / 4, middle * 4)
+        low, high = middle / 10**0.5, middle * 10**0.5
+        panel.set_ylim(low, high)
+    subs = (1.0, 2.0, 5.0) if high / low < 2000 else (1.0,)
+    panel.yaxis.set_major_locator(LogLocator(subs=subs, numticks=30))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _short(y)))
+    panel.yaxis.set_minor_locator(NullLocator())
     panel.grid(True, which="major", color="#d8dde2", linewidth=0.7)
     panel.set_axisbelow(True)
     for side in ("top", "right"):

@@ -17,6 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hamlet.bench.paper_points import SEED
 from hamlet.bench.paper_stages import Counters, Stages
 from hamlet.bench.timing import one_core
@@ -44,10 +46,11 @@ def main() -> None:
 
 def measured(point: dict[str, Any]) -> Any:
     """First the answers, for which nothing is timed; then figures of each repetition."""
-    begun = time.process_time()
-    workload = Workload.parse(text_of(point))
-    analysis_s = time.process_time() - begun
     tables = tables_of(point)
+    text = text_of(point, tables[0])
+    begun = time.process_time()
+    workload = Workload.parse(text)
+    analysis_s = time.process_time() - begun
     chosen = "sharing" if point["are_policies"] else "system"
     order = "seq" if point["data_set"] == "stock" else None
     options = Options(numbers="float", order=order, **{chosen: point["name"]})
@@ -94,16 +97,36 @@ def _repetition(workload: Workload, tables: list[Any], options: Options) -> dict
 # Points
 
 
-def text_of(point: dict[str, Any]) -> str:
+def text_of(point: dict[str, Any], table: Any) -> str:
     """The queries."""
+    if point["kind"] == "twins":
+        return _twins(point["queries"], point["within"], table)
     if point["kind"] == "second":
         return second(point["data_set"], point["queries"], SEED)
     window = f"{round(1000 * point['within'])} ms"
     return first(point["data_set"], point["queries"], SEED, within=window, slide=window)
 
 
+def _twins(queries: int, within: float, table: Any) -> str:
+    """Queries that differ in the least price of the trade that enters them.
+
+    Prices walk, so for a while a trade is for all queries or for none, and then for some.
+    """
+    import pyarrow.compute as pc
+
+    prices = table.filter(pc.equal(table["type"], "S002"))["price"].to_numpy()
+    low, high = np.quantile(prices, (0.0, 0.5))
+    return ";\n".join(
+        f"q{n}: RETURN COUNT(*), MAX(S001.volume) PATTERN SEQ(S002, S001+) "
+        f"WHERE S002.price >= {low + (high - low) * n / queries:.6f} "
+        f"WITHIN {within:g} s SLIDE {within / 4:g} s"
+        for n in range(queries)
+    )
+
+
 def tables_of(point: dict[str, Any]) -> list[pa.Table]:
     """The events, cut where windows of the first kind end."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     per_piece = point["rate"] * point["minutes"]
@@ -120,14 +143,8 @@ def tables_of(point: dict[str, Any]) -> list[pa.Table]:
     us = table["time"].cast("int64").to_numpy()
     length = round(60e6 * point["minutes"])
     piece = (us - us[0] // length * length) // length
-    cut = [table.filter(pc.equal(_column(piece), n)) for n in range(point["pieces"])]
+    cut = [table.filter(pc.equal(pa.array(piece), n)) for n in range(point["pieces"])]
     return [each for each in cut if len(each)]
-
-
-def _column(values: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(values)
 
 
 def _write_answers(tables: list[Any], path: str) -> None:
