@@ -65,6 +65,7 @@ class Scale:
     taxi_minutes: float
     home_minutes: float
     stock_minutes: float
+    growth_seconds: tuple[float, ...]
 
     def some(self, values: Sequence[float]) -> list[float]:
         """The values to measure at: the least, the middle and the greatest where few are."""
@@ -73,8 +74,26 @@ class Scale:
         return sorted({values[0], values[len(values) // 2], values[-1]})
 
 
-QUICK = Scale("quick", 3, 10.0, True, taxi_minutes=20, home_minutes=3, stock_minutes=10)
-FULL = Scale("full", 3, 120.0, False, taxi_minutes=30, home_minutes=10, stock_minutes=20)
+QUICK = Scale(
+    "quick",
+    repeat=3,
+    limit_s=10.0,
+    few=True,
+    taxi_minutes=20,
+    home_minutes=3,
+    stock_minutes=10,
+    growth_seconds=(0.5, 2, 10, 120),
+)
+FULL = Scale(
+    "full",
+    repeat=3,
+    limit_s=120.0,
+    few=False,
+    taxi_minutes=30,
+    home_minutes=10,
+    stock_minutes=20,
+    growth_seconds=(0.5, 1, 2, 5, 10, 30, 60, 180, 600),
+)
 
 RIDE_RATES = (10_000, 12_500, 15_000, 17_500, 20_000)
 RIDE_QUERIES = (5, 10, 15, 20, 25)
@@ -83,7 +102,6 @@ HOME_RATES = (10_000, 20_000, 30_000, 40_000)
 STOCK_RATES = (2_000, 2_500, 3_000, 3_500, 4_000)
 HIGH_QUERIES = (10, 25, 50, 100)
 STOCK_QUERIES = (20, 40, 60, 80, 100)
-GROWTH_SECONDS = (0.5, 1, 2, 5, 10, 30, 60, 180)
 
 
 def _rides(sweep: str, x: float, rate: float, queries: int) -> Point:
@@ -175,7 +193,7 @@ def stock_by_twins(scale: Scale) -> Iterator[Point]:
 def growth(scale: Scale) -> Iterator[Point]:
     """Not in the paper: ridesharing, events of one district in one window; 5 queries."""
     rate, groups = 10_000, 10
-    for seconds in scale.some(GROWTH_SECONDS):
+    for seconds in scale.growth_seconds:
         events = round(rate * seconds / 60 / groups)
         minutes = seconds / 60
         yield Point(
