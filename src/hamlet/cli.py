@@ -19,12 +19,16 @@ import click
 
 from hamlet import __version__
 from hamlet.bench.calibrate_command import calibrate_command
+from hamlet.bench.compare_command import compare_command
+from hamlet.bench.paper_command import paper_command
+from hamlet.bench.peers_command import peers_command
 from hamlet.bench.sharing_command import sharing_command
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
 from hamlet.schema import Schema
 from hamlet.share.policy import POLICIES
+from hamlet.systems import SYSTEMS
 from hamlet.workload import FORMATS, Workload, read_text
 
 if TYPE_CHECKING:
@@ -160,6 +164,12 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
     help="What runs it.  [default: spark]",
 )
 @click.option(
+    "--system",
+    type=click.Choice(SYSTEMS),
+    default="hamlet",
+    help="By which algorithm; others than hamlet to compare.  [default: hamlet]",
+)
+@click.option(
     "--master",
     metavar="URL",
     help="Where Spark runs, such as local[4] or spark://host:7077.",
@@ -181,6 +191,7 @@ def run_command(
     overwrite: bool,
     format_: str,
     engine: str,
+    system: str,
     trace: str | None,
     master: str | None,
     **options: Any,
@@ -191,6 +202,8 @@ def run_command(
     """
     if engine == "local" and master is not None:
         raise click.UsageError("--master is for --engine spark")
+    if engine == "spark" and system != "hamlet":
+        raise PlanError("engine", engine, f"Pass --engine local: there alone {system} runs.")
     loaded = _load(workload, None)
     if out is not None:
         _check_out(out, events, loaded if wide else None, overwrite, format_)
@@ -207,7 +220,7 @@ def run_command(
         if engine == "local":
             keep = trace is not None
             results = interruptible(
-                lambda: loaded.run(events, progress=progress, trace=keep, **options)
+                lambda: loaded.run(events, progress=progress, trace=keep, system=system, **options)
             )
         else:
             # In this thread, where Ctrl-C ends what Spark does.
@@ -407,6 +420,9 @@ def bench_spark(events: int, master: str | None, quick: bool, out: str | None) -
 
 
 bench.add_command(sharing_command)
+bench.add_command(paper_command)
+bench.add_command(peers_command)
+bench.add_command(compare_command)
 
 
 def _load(workload: str, schema: str | None) -> Workload:

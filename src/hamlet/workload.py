@@ -156,6 +156,7 @@ class Workload:
         numbers: Numbers = ...,
         sharing: Policy = ...,
         trace: bool | str | Path = ...,
+        system: str = ...,
         progress: Progress | None = ...,
     ) -> Results: ...
 
@@ -169,6 +170,7 @@ class Workload:
         numbers: Numbers = "exact",
         sharing: Policy = "dynamic",
         trace: bool | str | Path = False,
+        system: str = "hamlet",
         progress: Progress | None = None,
         lateness: str | float | timedelta | None = None,
         checkpoint: str | Path | None = None,
@@ -197,6 +199,8 @@ class Workload:
                 the run, and "never" runs each query alone. Results are the same.
             trace: Whether to keep what was decided, as `.trace` of the results; or a .csv, .jsonl
                 or .parquet file to write it to as well.
+            system: "hamlet", or one that it is compared with, for experiments: "greta", "sharon"
+                or "mcep". Results are the same, where it has any.
             progress: Called with what is being done and which part of the whole has been done
                 before, from 0 to 1.
             lateness: Of a stream, how long rows are waited for: "10 s", seconds or a timedelta.
@@ -209,6 +213,8 @@ class Workload:
             SchemaError: A column is missing, or is not what the workload uses it for.
             WriteError: The trace cannot be written.
             PlanError: An option is not for these events.
+            SystemCannot: The system has no way to answer a query.
+            SystemLimit: It would take too much memory or time.
         """
         from hamlet.engine import Options, run_workload
         from hamlet.results import check_trace_target
@@ -218,12 +224,14 @@ class Workload:
         if path is not None:
             check_trace_target(path, overwrite=False)
         keep = trace is not False
-        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep)
+        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep, system)
         if _is_of_spark(events):
             from hamlet.spark.batch import answer
 
             if keep:
                 raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
+            if system != "hamlet":
+                raise PlanError("system on Spark", system, "Systems are compared by local runs.")
             if events.isStreaming:
                 return self._streamed(events, options, lateness, checkpoint, flush)
             _refuse_stream_options(lateness, checkpoint, flush)
