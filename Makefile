@@ -30,8 +30,8 @@ check: $(READY) ## lint, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: check ## lint, types, doctests and tests
-	$(BIN)/pytest
+test: check ## lint, types, doctests and tests, on all cores
+	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
 # Workers of the cluster have a Python of their own, with nothing but the wheel in it.
 test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes
