@@ -96,7 +96,8 @@ def answer_stream(
         plan, _key_schema(events), options, settings, order=_order_type(events), times=events.times
     )
     _set_up(frame.sparkSession, job)
-    packed = _rows(events, job, settings).mapInArrow(job.packed, _spark_schema(PACKED))
+    light = job.without_queries()
+    packed = _rows(events, job, settings).mapInArrow(light.packed, _spark_schema(PACKED))
     if checkpoint is not None:
         checkpoint.begin(_facts(plan, events, options, settings, job) | dict(also or {}))
         ends = checkpoint.ends()
@@ -107,7 +108,7 @@ def answer_stream(
     answered = packed.groupBy("bucket").transformWithState(
         BucketProcessor(job), ANSWERED, "Append", "EventTime"
     )
-    rows = answered.mapInArrow(job.unpacked, _spark_schema(job.long_schema))
+    rows = answered.mapInArrow(light.unpacked, _spark_schema(job.long_schema))
     return _without_told(rows)
 
 

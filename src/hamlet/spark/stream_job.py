@@ -23,7 +23,7 @@ from hamlet.columns import numpy_of
 from hamlet.engine import Options
 from hamlet.kernel.sorting import sort_by_code
 from hamlet.needs import needs_of
-from hamlet.plan.workload import plan_alone, plan_workload
+from hamlet.plan.workload import WorkloadPlan, plan_alone, plan_workload
 from hamlet.results import long_table
 from hamlet.session import Session
 from hamlet.spark.stream_settings import BUCKETS
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.finish import Answer
-    from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Times
     from hamlet.spark.stream_settings import StreamSettings
 
@@ -114,6 +113,11 @@ class StreamJob:
     pages: int
     buckets: tuple[int, ...] = ()
     settings: str = ""
+
+    def without_queries(self) -> StreamJob:
+        """The same for tasks that pack and unpack, which each batch sends to Python anew."""
+        nothing = WorkloadPlan((), ())
+        return replace(self, lanes=tuple(replace(lane, plan=nothing) for lane in self.lanes))
 
     # Packing
 
@@ -232,8 +236,8 @@ class StreamJob:
     @cached_property
     def long_schema(self) -> pa.Schema:
         """The columns of results."""
-        query = self.lanes[0].plan.queries[0].query
-        return _small(long_table(query, None, self.times).schema)
+        nothing: Any = None  # of no rows it does not matter of which query
+        return _small(long_table(nothing, None, self.times).schema)
 
     def results(self, lane: Lane, answers: Sequence[Answer]) -> Iterator[bytes]:
         """Rows of results as bytes, in pieces that are not too large."""

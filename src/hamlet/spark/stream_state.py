@@ -6,6 +6,7 @@ each bucket and, by its number, each page.
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Row
@@ -21,13 +22,25 @@ if TYPE_CHECKING:
     from hamlet.spark.stream_job import StreamJob
 
 ANSWERED = "data binary"
+_MOST_JOBS = 16
+_jobs: dict[str, StreamJob] = {}
 
 
 class BucketProcessor(StatefulProcessor):
     """Answers the rows of buckets, which come packed; a row without data ends the stream."""
 
     def __init__(self, job: StreamJob) -> None:
-        self.job = job
+        self._settings = job.settings
+        self._written = pickle.dumps(job)
+
+    @property
+    def job(self) -> StreamJob:
+        """What is done; a worker reads it once for all of its batches."""
+        if self._settings not in _jobs:
+            if len(_jobs) >= _MOST_JOBS:
+                _jobs.clear()
+            _jobs[self._settings] = pickle.loads(self._written)
+        return _jobs[self._settings]
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name what is kept."""
