@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-TINY = replace(QUICK, name="tiny", repeat=2, taxi_minutes=0.5, home_minutes=0.05, stock_minutes=0.5)
+TINY = replace(QUICK, name="tiny", repeat=2, stock_minutes=0.5, growth_seconds=(0.5, 1, 10))
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +86,12 @@ def test_pictures_are_drawn_of_what_there_is(report: dict[str, Any], tmp_path: P
 
 
 def test_a_system_over_its_limit_is_ended_and_shown_so(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(paper, "_START_S", 0.0)
+    monkeypatch.setattr(paper, "_LOOK_S", 0.001)
     point = next(SWEEPS["growth"](TINY))
     with paper._Workers() as workers:
         process = workers.of("greta").process
         found = paper.measure_point(
-            replace(point, series=("greta",)), replace(TINY, limit_s=0.001), workers, print
+            replace(point, series=("greta",)), replace(TINY, limit_s=1e-6), workers, print
         )
         assert workers.running == {}
 
@@ -114,7 +114,8 @@ def test_policies_have_the_same_answers_and_count_what_they_decide(sweep: str, t
     counts = {}
     for policy in POLICIES:
         task = {**point.as_dict(), "name": policy, "repeat": 1, "are_policies": True}
-        answers, figures = list(measured(task | {"answers": str(tmp_path / f"{policy}.arrow")}))
+        ready, answers, figures = measured(task | {"answers": str(tmp_path / f"{policy}.arrow")})
+        assert ready == {"ready": True}
         counts[policy] = answers["counts"]
         assert figures["total_s"] > 0
         mine, first = (paper._read(tmp_path / f"{name}.arrow") for name in (policy, "dynamic"))

@@ -129,7 +129,7 @@ def test_systems_that_grow_exponentially_give_up_with_a_limit(
     monkeypatch.setattr(flatten, "MOST_PREFIXES", 5_000)
     monkeypatch.setattr(mcep, "MOST_HELD", 1 << 12)
     nested = Workload.parse("RETURN COUNT(*) PATTERN (A OR B OR C)+ WITHIN 1 h")
-    with pytest.raises(SystemLimit, match="sharon gave up: .* more than 5,000") as refused:
+    with pytest.raises(SystemLimit, match=r"sharon gave up: .* more than 5,000") as refused:
         nested.run(stream("ABC" * 10), system="sharon")
     assert refused.value.code == "system-limit"
     with pytest.raises(SystemLimit, match="mcep gave up: a window has more than 4,096"):
