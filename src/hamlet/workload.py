@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from hamlet.builder.draft import Draft
     from hamlet.engine import Progress
     from hamlet.kernel.base import Numbers
     from hamlet.plan.query import Query
@@ -77,6 +78,25 @@ class Workload:
             ordered = sorted(problems, key=lambda problem: problem.at.start)
             raise QueryError(name, text, tuple(dict.fromkeys(ordered)))
         return Workload(plan_workload(planned), name)
+
+    @staticmethod
+    def of(*queries: Draft, schema: Schema | None = None, name: str = "workload") -> Workload:
+        """A workload of queries that were written in Python, with `hamlet.query`.
+
+        >>> from hamlet.build import count, plus, query, seq
+        >>> base = query().returns(count()).within("10 min").slide("5 min")
+        >>> Workload.of(*(base.pattern(seq(begin, plus("B"))) for begin in "ACD"))
+        <Workload: 3 queries, 3 of them share B+ in 1 set>
+
+        Args:
+            *queries: The queries, in order.
+            schema: What is known of the events; attributes are checked against it.
+            name: What to call the workload in messages.
+
+        Raises:
+            QueryError: A query is wrong; places are those of the queries printed as text.
+        """
+        return Workload.parse(";\n\n".join(map(str, queries)), schema=schema, name=name)
 
     @staticmethod
     def load(path: str | Path, *, schema: Schema | None = None) -> Workload:
