@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hamlet.errors import PlanError, QueryError, ReadError, listed, reason_of
 from hamlet.explain import describe, explain_text, pictures, summary
+from hamlet.explain.notebook import Explanation, workload_html
 from hamlet.explain.pictures import PICTURED
 from hamlet.explain.text import stage_named
 from hamlet.lang.bind import bind
@@ -126,6 +127,8 @@ class Workload:
     def explain(self, stage: str | Sequence[str] | None = None, *, format: str = "text") -> str:
         """What Hamlet understood: every stage of the plan, or some, as text or as pictures.
 
+        In a notebook text keeps its lines, and an "svg" is drawn.
+
         Args:
             stage: One stage or several; all when left out.
             format: "text", "json", "mermaid" or "svg". Pictures show the stages "merged" and
@@ -136,9 +139,9 @@ class Workload:
             stage_named(each)
         description = self.describe()
         if format == "text":
-            return explain_text(description, stages)
+            return Explanation(explain_text(description, stages))
         if format == "json":
-            return _as_json(description, stages)
+            return Explanation(_as_json(description, stages))
         if format not in FORMATS:
             raise PlanError("format", format, f"Formats are {listed(FORMATS)}.")
         graphs = pictures(description, stages)
@@ -146,8 +149,8 @@ class Workload:
             remedy = f"Pictures show {listed(PICTURED)}; text and json show every stage."
             raise PlanError("picture of stage", stages[0], remedy)
         if format == "mermaid":
-            return render_mermaid(graphs)
-        return render_svg(graphs, heading=self.summary)
+            return Explanation(render_mermaid(graphs))
+        return Explanation(render_svg(graphs, heading=self.summary))
 
     @overload
     def run(
@@ -258,11 +261,15 @@ class Workload:
         results = self.run(events, sharing=sharing, **{"trace": True, **options})
         found = analysis(self.plan, self.name, sharing, results)
         if format == "text":
-            return analysis_text(found)
-        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+            return Explanation(analysis_text(found))
+        return Explanation(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
     def __repr__(self) -> str:
         return f"<Workload: {summary(self.plan)}>"
+
+    def _repr_html_(self) -> str:
+        """The plan as a picture with its sets, for notebooks."""
+        return workload_html(self.describe(), self.summary)
 
 
 def _is_of_spark(events: Any) -> bool:
