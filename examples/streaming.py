@@ -1,6 +1,8 @@
 """A stream of files: each window is answered once, when no event of it can come any more.
 
-python examples/streaming.py     (with pip install 'hamlet-trends[spark]')
+python examples/streaming.py
+
+It needs Spark, which comes with pip install 'hamlet-trends[spark]'.
 
 Files with rides arrive in a folder, out of order. Spark reads them as a stream; a window comes out
 when the latest event seen is 10 s past its end.
@@ -28,7 +30,7 @@ workload = Workload.of(
 folder = Path(tempfile.mkdtemp())
 try:
     # Six files of 250 events, the second before the first: that is late, but not by 10 s.
-    events = generate_table("ridesharing", events=1_500, seed=1, groups=2, rate=400)
+    events = generate_table("ridesharing", events=1_500, seed=1, groups=2, rate=400, burst=2)
     incoming = folder / "incoming"
     incoming.mkdir()
     for number, part in enumerate((1, 0, 2, 3, 4, 5)):
@@ -55,7 +57,7 @@ try:
     rows = spark.table("waits").where("aggregate = 'COUNT(*)'").orderBy("window_start", "group")
     print("windows that have closed")
     for row in rows.collect():
-        print(f"  {row.window_start:%H:%M} {row.group}: {row.value:,.0f} trends")
+        print(f"  {row.window_start:%H:%M} {row.group}: {int(row.exact):,} trends")
 
     # The same events as one table give the same rows, and those of the last, open window.
     whole = workload.run(events).wide("waits")

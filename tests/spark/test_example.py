@@ -24,9 +24,9 @@ def test_the_stream_prints_the_windows_that_have_closed(spark, capsys):
 
     printed = capsys.readouterr().out
     closed = re.findall(r"^  \d\d:\d\d (\{.*\}): ([\d,]+) trends$", printed, re.MULTILINE)
-    table = found["whole"]
-    whole = zip(table["district"].to_pylist(), table["COUNT(*)"].to_pylist(), strict=True)
-    expected = [(f'{{"district": {d}}}', f"{count:,.0f}") for d, count in whole]
+    whole = found["workload"].run(found["events"]).table.to_pylist()
+    counts = [row for row in whole if row["aggregate"] == "COUNT(*)"]
+    expected = [(row["group"], f"{int(row['exact']):,}") for row in counts]
     assert closed
     assert closed == expected[: len(closed)]
     assert f"{len(closed)} of {len(expected)} rows" in printed
