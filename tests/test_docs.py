@@ -3,7 +3,7 @@
 A Python block is run and prints the text block that follows it (blocks with `>>>` are doctests).
 In a console block each line after `$` is run and prints the lines below it. A workload block is
 accepted, and where "over `events` is" follows it, the text block after that is its answer. Blocks
-marked `sh` set things up and are not run.
+marked `sh` set things up and are not run; those marked `sql` are of other systems.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "hamlet"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ALL_DOCUMENTS = [*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
-KINDS = {"python", "text", "console", "hql", "sh"}
+KINDS = {"python", "text", "console", "hql", "sh", "sql"}
 SUFFIXES = "md|py|hql|lark|toml|txt|svg|json|csv"
 
 
@@ -287,3 +287,31 @@ def test_every_module_of_the_pipeline_is_in_the_architecture():
     for package in ("lang", "plan", "explain"):
         for module in (SOURCES / package).glob("[a-z]*.py"):
             assert f"`{package}/{module.name}`" in text
+
+
+def test_every_page_is_in_the_index_and_the_index_in_the_readme():
+    index = ROOT / "docs" / "index.md"
+    links = re.findall(r"\]\(([^)#\s]+)\)", index.read_text(encoding="utf-8"))
+
+    pages = {path.relative_to(index.parent).as_posix() for path in index.parent.rglob("*.md")}
+    assert pages - {"index.md"} <= set(links)
+    assert "(docs/index.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_glossary_names_what_is_in_the_code():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    cells = [line.split(" | ")[-1] for line in text.splitlines() if line.startswith("| ")]
+    named = [name for cell in cells for name in re.findall(r"`([\w.]+)`", cell)]
+    words = {part for name in named for part in name.split(".") if part and "/" not in name}
+
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
+    known = set(re.findall(r"\w+", sources)) | {path.stem for path in SOURCES.rglob("*")}
+    assert len(words) > 30
+    assert sorted(words - known) == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_speaks_of_the_product_alone(document: Path):
+    text = document.read_text(encoding="utf-8")
+
+    assert re.findall(r"(?i)\btodo\b|\bfixme\b|/work/|/home/\w+|#\d{2,}\b", text) == []
