@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test check check-wheel format bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("hamlet needs Python 3.11 or newer, found " + sys.version.split()[0] + ": run make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -32,6 +32,9 @@ check: $(READY) ## lint, formatting and types
 
 test: check ## lint, types, doctests and tests
 	$(BIN)/pytest
+
+check-wheel: $(READY) ## build the wheel, install it apart from the sources, and run it
+	$(BIN)/python tests/check_wheel.py
 
 format: $(READY) ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
