@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-cluster check format bench clean
+.PHONY: help setup demo test test-cluster check check-wheel format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes min
 	build/cluster/bin/python -m pip install --quiet --constraint constraints.txt "$$(ls build/wheel/*.whl)[spark]"
 	build/cluster/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheel/*.whl
 	HAMLET_CLUSTER_PYTHON=$(CURDIR)/build/cluster/bin/python $(BIN)/pytest -s tests/cluster/cluster.py
+
+check-wheel: $(READY) ## build the wheel, install it apart from the sources, and run it
+	$(BIN)/python tests/check_wheel.py
 
 format: $(READY) ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .

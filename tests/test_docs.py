@@ -2,7 +2,8 @@
 
 A Python block is run and prints the text block that follows it (blocks with `>>>` are doctests).
 In a console block each line after `$` is run and prints the lines below it. A workload block is
-accepted. Blocks marked `sh` set things up and are not run.
+accepted, and where "over `events` is" follows it, the text block after that is its answer. Blocks
+marked `sh` set things up and are not run; those marked `sql` are of other systems.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ import pytest
 from hamlet import Workload
 from hamlet.console import COMPILING
 from hamlet.lang.parser import _NEEDED
+from hamlet.testing import stream
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "hamlet"
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ALL_DOCUMENTS = [*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
-KINDS = {"python", "text", "console", "hql", "sh"}
+KINDS = {"python", "text", "console", "hql", "sh", "sql"}
 SUFFIXES = "md|py|hql|lark|toml|txt|svg|json|csv"
 
 
@@ -39,6 +41,7 @@ class Block(NamedTuple):
     line: int
     kind: str
     text: str
+    after: str  # what stands between it and the next block
 
     def __str__(self) -> str:
         return f"{self.document.name}:{self.line}"
@@ -47,8 +50,8 @@ class Block(NamedTuple):
 def blocks_of(document: Path) -> list[Block]:
     text = document.read_text(encoding="utf-8")
     return [
-        Block(document, text.count("\n", 0, found.start()) + 1, found[1], found[2])
-        for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        Block(document, text.count("\n", 0, found.start()) + 1, found[1], found[2], found[3])
+        for found in re.finditer(r"^```(\w*)\n(.*?)^```$(.*?)(?=^```|\Z)", text, re.M | re.S)
     ]
 
 
@@ -112,6 +115,77 @@ def test_commands_print_what_the_document_says(block: Block):
 @blocks("hql")
 def test_workloads_are_accepted(block: Block):
     assert Workload.parse(block.text, name=str(block)).queries
+
+
+def events_of(block: Block) -> str | None:
+    """The events that a workload block is answered over, if it is."""
+    found = re.fullmatch(r"\s*over `([^`]+)` is\s*", block.after)
+    return found[1] if found else None
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if events_of(b) is not None], ids=str)
+def test_workloads_are_answered_as_the_document_says(block: Block):
+    results = Workload.parse(block.text).run(stream(events_of(block) or ""))
+
+    answer = BLOCKS[BLOCKS.index(block) + 1]
+    assert answer.kind == "text"
+    assert answer.text.splitlines() == repr(results).splitlines()[1:]
+
+
+# Each construct of the language, as a part of a workload.
+CONSTRUCTS = (
+    *(r"^\w+: ", r"^`[^`]+`: ", r";", r"-- ", r"COUNT\(\*\)", r"COUNT\(\w+\)", r"SUM\(", r"AVG\("),
+    *(r"MIN\(", r"MAX\(", r" AS ", r"RETURN (\w+, )+COUNT", r"PATTERN A ", r"Travel T\+", r"A\+"),
+    *(r"\)\+", r"SEQ\(", r" OR B", r"SEQ\(A, NOT C", r"SEQ\(NOT ", r", NOT \w+\)", r"NOT SEQ\("),
+    *(
+        r"PATTERN A\+ AND ",
+        r"\(SEQ\(A, B\+\)\)\+",
+        r"SEQ\(Trade first, .*Trade later",
+        r"WHERE T\.",
+    ),
+    *(
+        r"\w\.\w+ [<>=]+ NEXT\(",
+        r"WHERE A\.x < B\.x",
+        r"\[driver, rider\]",
+        r"'it''s",
+        r"\d\.\d",
+        r"1e3",
+    ),
+    *(
+        r" \+ ",
+        r" - ",
+        r" \* ",
+        r" / ",
+        r" % ",
+        r" -A\.",
+        r" = ",
+        r" == ",
+        r" != ",
+        r" <> ",
+        r" < ",
+        r" <= ",
+    ),
+    *(r" > ", r" >= ", r" AND ", r" OR ", r"WHERE NOT ", r" IN \(", r" NOT IN \(", r" IS NULL"),
+    *(
+        r" IS NOT NULL",
+        r"TRUE",
+        r"FALSE",
+        r"GROUPBY",
+        r"GROUP BY",
+        r"WITHIN 10 s$",
+        r"SLIDE 5 s",
+        r" ms",
+    ),
+    *(r" min", r" h\b", r" hours", r" d\b", r" days", r" sec\b"),
+)
+
+
+def test_the_language_reference_answers_an_example_of_every_construct():
+    reference = [b for b in BLOCKS if b.document.name == "language.md" and b.kind == "hql"]
+    text = "\n".join(b.text for b in reference if events_of(b) is not None)
+
+    assert [c for c in CONSTRUCTS if not re.search(c, text, re.MULTILINE)] == []
+    assert [str(b) for b in reference if events_of(b) is None] == []
 
 
 # Facts
@@ -184,6 +258,7 @@ def test_the_codes_of_refused_workloads_are_listed():
 
 @pytest.mark.parametrize("document", ALL_DOCUMENTS, ids=lambda path: path.name)
 def test_every_file_that_is_named_exists(document: Path):
+    # Fenced blocks are looked at above.
     text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.M | re.S)
     links = [found.split("#")[0] for found in re.findall(r"\]\(([^)\s]+)\)", text)]
     words = [word for quoted in re.findall(r"`([^`\n]+)`", text) for word in quoted.split()]
@@ -212,3 +287,31 @@ def test_every_module_of_the_pipeline_is_in_the_architecture():
     for package in ("lang", "plan", "explain"):
         for module in (SOURCES / package).glob("[a-z]*.py"):
             assert f"`{package}/{module.name}`" in text
+
+
+def test_every_page_is_in_the_index_and_the_index_in_the_readme():
+    index = ROOT / "docs" / "index.md"
+    links = re.findall(r"\]\(([^)#\s]+)\)", index.read_text(encoding="utf-8"))
+
+    pages = {path.relative_to(index.parent).as_posix() for path in index.parent.rglob("*.md")}
+    assert pages - {"index.md"} <= set(links)
+    assert "(docs/index.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_glossary_names_what_is_in_the_code():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    cells = [line.split(" | ")[-1] for line in text.splitlines() if line.startswith("| ")]
+    named = [name for cell in cells for name in re.findall(r"`([\w.]+)`", cell)]
+    words = {part for name in named for part in name.split(".") if part and "/" not in name}
+
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
+    known = set(re.findall(r"\w+", sources)) | {path.stem for path in SOURCES.rglob("*")}
+    assert len(words) > 30
+    assert sorted(words - known) == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_speaks_of_the_product_alone(document: Path):
+    text = document.read_text(encoding="utf-8")
+
+    assert re.findall(r"(?i)\btodo\b|\bfixme\b|/work/|/home/\w+|#\d{2,}\b", text) == []

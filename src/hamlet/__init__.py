@@ -1,5 +1,6 @@
 """Hamlet: many Kleene-pattern queries over one stream of events, answered together."""
 
+from hamlet.build import query
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, SchemaError, WriteError
 from hamlet.schema import Schema
 from hamlet.workload import Workload
@@ -15,4 +16,5 @@ __all__ = [
     "SchemaError",
     "Workload",
     "WriteError",
+    "query",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hamlet.errors import PlanError, QueryError, ReadError, listed, reason_of
 from hamlet.explain import describe, explain_text, pictures, summary
+from hamlet.explain.notebook import Explanation, workload_html
 from hamlet.explain.pictures import PICTURED
 from hamlet.explain.text import stage_named
 from hamlet.lang.bind import bind
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from hamlet.builder.draft import Draft
     from hamlet.engine import Options, Progress
     from hamlet.kernel.base import Numbers
     from hamlet.plan.query import Query
@@ -80,6 +82,25 @@ class Workload:
         return Workload(plan_workload(planned), name)
 
     @staticmethod
+    def of(*queries: Draft, schema: Schema | None = None, name: str = "workload") -> Workload:
+        """A workload of queries that were written in Python, with `hamlet.query`.
+
+        >>> from hamlet.build import count, plus, query, seq
+        >>> base = query().returns(count()).within("10 min").slide("5 min")
+        >>> Workload.of(*(base.pattern(seq(begin, plus("B"))) for begin in "ACD"))
+        <Workload: 3 queries, 3 of them share B+ in 1 set>
+
+        Args:
+            *queries: The queries, in order.
+            schema: What is known of the events; attributes are checked against it.
+            name: What to call the workload in messages.
+
+        Raises:
+            QueryError: A query is wrong; places are those of the queries printed as text.
+        """
+        return Workload.parse(";\n\n".join(map(str, queries)), schema=schema, name=name)
+
+    @staticmethod
     def load(path: str | Path, *, schema: Schema | None = None) -> Workload:
         """Read a workload from a file.
 
@@ -107,6 +128,8 @@ class Workload:
     def explain(self, stage: str | Sequence[str] | None = None, *, format: str = "text") -> str:
         """What Hamlet understood: every stage of the plan, or some, as text or as pictures.
 
+        In a notebook text keeps its lines, and an "svg" is drawn.
+
         Args:
             stage: One stage or several; all when left out.
             format: "text", "json", "mermaid" or "svg". Pictures show the stages "merged" and
@@ -117,9 +140,9 @@ class Workload:
             stage_named(each)
         description = self.describe()
         if format == "text":
-            return explain_text(description, stages)
+            return Explanation(explain_text(description, stages))
         if format == "json":
-            return _as_json(description, stages)
+            return Explanation(_as_json(description, stages))
         if format not in FORMATS:
             raise PlanError("format", format, f"Formats are {listed(FORMATS)}.")
         graphs = pictures(description, stages)
@@ -127,8 +150,8 @@ class Workload:
             remedy = f"Pictures show {listed(PICTURED)}; text and json show every stage."
             raise PlanError("picture of stage", stages[0], remedy)
         if format == "mermaid":
-            return render_mermaid(graphs)
-        return render_svg(graphs, heading=self.summary)
+            return Explanation(render_mermaid(graphs))
+        return Explanation(render_svg(graphs, heading=self.summary))
 
     @overload
     def run(
@@ -279,11 +302,15 @@ class Workload:
         results = self.run(events, sharing=sharing, **{"trace": True, **options})
         found = analysis(self.plan, self.name, sharing, results)
         if format == "text":
-            return analysis_text(found)
-        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+            return Explanation(analysis_text(found))
+        return Explanation(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
     def __repr__(self) -> str:
         return f"<Workload: {summary(self.plan)}>"
+
+    def _repr_html_(self) -> str:
+        """The plan as a picture with its sets, for notebooks."""
+        return workload_html(self.describe(), self.summary)
 
 
 def _is_of_spark(events: Any) -> bool:

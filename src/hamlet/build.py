@@ -1,0 +1,34 @@
+"""Queries written in Python: the words of the language as functions.
+
+A word that Python has itself ends in an underscore: `sum_`, `min_`, `max_`, `not_`, `or_`, `and_`,
+`next_`. In conditions `&`, `|` and `~` are AND, OR and NOT, with brackets around each comparison.
+
+>>> from hamlet import Workload
+>>> rising = query("rising").returns(count()).pattern(seq("Open", plus("Stock", alias="S")))
+>>> rising = rising.where(attr("S.price") < next_("S.price")).within("10 min").slide("1 min")
+>>> Workload.of(rising)
+<Workload: 1 query, nothing to share>
+"""
+
+from hamlet.builder.aggregates import avg, count, max_, min_, sum_
+from hamlet.builder.conditions import attr, equal, next_
+from hamlet.builder.draft import query
+from hamlet.builder.patterns import and_, event, not_, or_, plus, seq
+
+__all__ = [
+    "and_",
+    "attr",
+    "avg",
+    "count",
+    "equal",
+    "event",
+    "max_",
+    "min_",
+    "next_",
+    "not_",
+    "or_",
+    "plus",
+    "query",
+    "seq",
+    "sum_",
+]

@@ -1,0 +1,68 @@
+"""Lengths of time: text as it stands in a query, or Python's own."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+from hamlet.errors import Problem, QueryError, Span
+from hamlet.lang import tree
+from hamlet.lang.parser import read
+
+_MICROSECOND = timedelta(microseconds=1)
+_UNITS = {
+    "d": timedelta(days=1),
+    "h": timedelta(hours=1),
+    "min": timedelta(minutes=1),
+    "s": timedelta(seconds=1),
+    "ms": timedelta(milliseconds=1),
+}
+
+
+def duration_tree(length: str | timedelta, clause: str) -> tree.Duration:
+    """The tree of a length of time, for WITHIN or for SLIDE.
+
+    >>> from hamlet.lang.printer import print_duration
+    >>> given = "30 minutes", "1.5h", timedelta(hours=2), timedelta(microseconds=1500)
+    >>> [print_duration(duration_tree(each, "WITHIN")) for each in given]
+    ['30 min', '1.5 h', '2 h', '1.5 ms']
+
+    Raises:
+        QueryError: The text is no number with a unit.
+    """
+    if isinstance(length, timedelta):
+        return _of_timedelta(length)
+    if not isinstance(length, str):
+        message = f"{clause} is text such as '30 min' or a timedelta, not {length!r}"
+        raise TypeError(message)
+    return _of_text(length, clause)
+
+
+def _of_timedelta(length: timedelta) -> tree.Duration:
+    """In the longest unit of which it is a whole number, or in milliseconds."""
+    unit = next((u for u, size in _UNITS.items() if length and not length % size), "ms")
+    amount = Decimal(length // _MICROSECOND) / (_UNITS[unit] // _MICROSECOND)
+    return tree.Duration(amount, tree.Name(unit))
+
+
+def _of_text(length: str, clause: str) -> tree.Duration:
+    """What the text is read as in a query; places of mistakes are those in `WITHIN <length>`."""
+    head = "RETURN COUNT(*) PATTERN A WITHIN " + ("1 s SLIDE " if clause == "SLIDE" else "")
+    queries, problems = read(head + length)
+    one = queries[0]
+    found = one.slide if clause == "SLIDE" else one.within
+    is_more = len(queries) > 1 or (clause == "WITHIN" and one.slide is not None)
+    if found is not None and not problems and not is_more:
+        return found
+    shown = f"{clause} {length}"
+    if not problems:
+        message = f"{clause} is one number with a unit"
+        at = Span(len(head), len(head + length))
+        problems = [Problem("unexpected-text", message, "Write, for example: '30 min'.", at)]
+    shift = len(head) - len(f"{clause} ")
+    raise QueryError(clause.lower(), shown, tuple(_moved(each, shift) for each in problems))
+
+
+def _moved(problem: Problem, shift: int) -> Problem:
+    start, end = (max(0, offset - shift) for offset in problem.at)
+    return Problem(problem.code, problem.message, problem.remedy, Span(start, end))
