@@ -22,6 +22,7 @@ from hamlet.bench.sharing_command import sharing_command
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
+from hamlet.report.command import check_kept, keep, keeping_options, report_command
 from hamlet.schema import Schema
 from hamlet.share.policy import POLICIES
 from hamlet.workload import FORMATS, Workload, read_text
@@ -164,7 +165,8 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
     help="Where Spark runs, such as local[4] or spark://host:7077.",
 )
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
-@click.option("--overwrite", is_flag=True, help="Replace what is at --out and --trace.")
+@keeping_options
+@click.option("--overwrite", is_flag=True, help="Replace what is there already.")
 @click.option(
     "--format",
     "format_",
@@ -182,6 +184,8 @@ def run_command(
     engine: str,
     trace: str | None,
     master: str | None,
+    save: str | None,
+    report: str | None,
     **options: Any,
 ) -> None:
     """Answer every query of a workload over a table of events.
@@ -197,20 +201,24 @@ def run_command(
         if engine == "spark":
             raise PlanError("engine", engine, "A trace is kept by --engine local.")
         _check_trace(trace, events, out, overwrite)
+    taken = {"the events are there": events, "the results are to be written there": out}
+    check_kept(save, report, {**taken, "the trace is to be written there": trace}, overwrite)
+    is_kept = save is not None or report is not None
     from hamlet.console import interruptible, shown_progress
+    from hamlet.engine import Options
     from hamlet.results import is_folder
 
     results: Results | None = None
     with shown_progress() as progress:
         if engine == "local":
-            keep = trace is not None
+            traced = trace is not None or is_kept
             results = interruptible(
-                lambda: loaded.run(events, progress=progress, trace=keep, **options)
+                lambda: loaded.run(events, progress=progress, trace=traced, **options)
             )
         else:
             # In this thread, where Ctrl-C ends what Spark does.
             run = _spark_run(loaded, events, master, progress, options)
-            if out is not None and not wide and is_folder(Path(out)):
+            if out is not None and not wide and is_folder(Path(out)) and not is_kept:
                 statistics = run.write_parts(Path(out))
             else:
                 results = run.collect()
@@ -219,8 +227,10 @@ def run_command(
         _give(results, out, wide, overwrite, format_, options["numbers"])
         if trace is not None:
             results.write_trace(trace, overwrite=overwrite)
+        how = {"engine": engine, "events": events, "options": Options(**options)}
+        keep(results, loaded, how, save, report, overwrite)
     click.echo(statistics, err=True)
-    for written in filter(None, (out, trace)):
+    for written in filter(None, (out, trace, save, report)):
         click.echo(f"wrote {written}", err=True)
 
 
@@ -283,6 +293,7 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
 
 
 cli.add_command(generate_command)
+cli.add_command(report_command)
 cli.add_command(calibrate_command)
 
 

@@ -54,9 +54,10 @@ class Workload:
     <BLANKLINE>
     """
 
-    def __init__(self, plan: WorkloadPlan, name: str = "workload") -> None:
+    def __init__(self, plan: WorkloadPlan, name: str = "workload", text: str = "") -> None:
         self.plan = plan
         self.name = name
+        self.text = text
 
     @staticmethod
     def parse(text: str, *, schema: Schema | None = None, name: str = "workload") -> Workload:
@@ -76,7 +77,7 @@ class Workload:
         if problems:
             ordered = sorted(problems, key=lambda problem: problem.at.start)
             raise QueryError(name, text, tuple(dict.fromkeys(ordered)))
-        return Workload(plan_workload(planned), name)
+        return Workload(plan_workload(planned), name, text)
 
     @staticmethod
     def load(path: str | Path, *, schema: Schema | None = None) -> Workload:
@@ -198,6 +199,7 @@ class Workload:
             WriteError: The trace cannot be written.
         """
         from hamlet.engine import Options, run_workload
+        from hamlet.report.record import record_of
         from hamlet.results import check_trace_target
         from hamlet.share.coefficients import load_coefficients
 
@@ -212,7 +214,9 @@ class Workload:
             if keep:
                 raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
             return answer(self.plan, events, options).table
+        record = record_of(self, "local", events, options)
         results = run_workload(self.plan, events, options, progress)
+        results.record = record
         if path is not None:
             results.write_trace(path)
         return results
