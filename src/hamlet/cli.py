@@ -22,7 +22,7 @@ from hamlet.bench.sharing_command import sharing_command
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
-from hamlet.report.command import check_kept, keep, keeping_options, report_command
+from hamlet.report.command import Kept, keeping_options, report_command
 from hamlet.schema import Schema
 from hamlet.share.policy import POLICIES
 from hamlet.workload import FORMATS, Workload, read_text
@@ -201,9 +201,8 @@ def run_command(
         if engine == "spark":
             raise PlanError("engine", engine, "A trace is kept by --engine local.")
         _check_trace(trace, events, out, overwrite)
-    taken = {"the events are there": events, "the results are to be written there": out}
-    check_kept(save, report, {**taken, "the trace is to be written there": trace}, overwrite)
-    is_kept = save is not None or report is not None
+    kept = Kept(save, report, overwrite)
+    kept.check(events=events, results=out, trace=trace)
     from hamlet.console import interruptible, shown_progress
     from hamlet.engine import Options
     from hamlet.results import is_folder
@@ -211,14 +210,14 @@ def run_command(
     results: Results | None = None
     with shown_progress() as progress:
         if engine == "local":
-            traced = trace is not None or is_kept
+            traced = trace is not None or bool(kept)
             results = interruptible(
                 lambda: loaded.run(events, progress=progress, trace=traced, **options)
             )
         else:
             # In this thread, where Ctrl-C ends what Spark does.
             run = _spark_run(loaded, events, master, progress, options)
-            if out is not None and not wide and is_folder(Path(out)) and not is_kept:
+            if out is not None and not wide and is_folder(Path(out)) and not kept:
                 statistics = run.write_parts(Path(out))
             else:
                 results = run.collect()
@@ -227,8 +226,7 @@ def run_command(
         _give(results, out, wide, overwrite, format_, options["numbers"])
         if trace is not None:
             results.write_trace(trace, overwrite=overwrite)
-        how = {"engine": engine, "events": events, "options": Options(**options)}
-        keep(results, loaded, how, save, report, overwrite)
+        kept.keep(results, loaded, engine=engine, events=events, options=Options(**options))
     click.echo(statistics, err=True)
     for written in filter(None, (out, trace, save, report)):
         click.echo(f"wrote {written}", err=True)

@@ -245,7 +245,7 @@ class Results:
             PlanError: What was asked is not known.
             WriteError: It is there already, or cannot be written.
         """
-        from hamlet.report import Run
+        from hamlet.report.saved import Run
 
         return Run.of(self, workload).save(folder, overwrite=overwrite)
 
@@ -265,7 +265,8 @@ class Results:
             PlanError: What was asked is not known.
             WriteError: It is there already, or cannot be written.
         """
-        from hamlet.report import Run, write_report
+        from hamlet.report.page import write_report
+        from hamlet.report.saved import Run
 
         return write_report(Run.of(self, workload), path, overwrite=overwrite)
 

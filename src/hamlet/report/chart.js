@@ -153,10 +153,10 @@ function frame(host, from, to, scale, isClock, label) {
     plot.append(svg("text", { x: left - 8, y: y(tick.part) + 4, "text-anchor": "end" }, tick.text));
   }
   for (const tick of timeTicks(from, to, Math.max(2, Math.floor(width / 110)), isClock)) {
-    const at = x(tick.at);
+    const at = x(tick.at), anchor = at > width - 45 ? "end" : "middle";
     plot.append(svg("line", { class: "axis", x1: at, x2: at, y1: height - bottom, y2: height - bottom + 5 }));
-    plot.append(svg("text", { x: at, y: height - bottom + 18, "text-anchor": "middle" }, tick.text));
-    if (tick.below) plot.append(svg("text", { x: at, y: height - bottom + 33, "text-anchor": "middle" }, tick.below));
+    plot.append(svg("text", { x: at, y: height - bottom + 18, "text-anchor": anchor }, tick.text));
+    if (tick.below) plot.append(svg("text", { x: at, y: height - bottom + 33, "text-anchor": anchor }, tick.below));
   }
   plot.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
   const time = (px) => from + (px - left) / (width - left - right) * (to - from);

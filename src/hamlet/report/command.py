@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hamlet.errors import WriteError
+from hamlet.report.record import now, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,17 +33,20 @@ if TYPE_CHECKING:
 )
 @click.option("--overwrite", is_flag=True, help="Replace what is at --out.")
 def report_command(run: str, out: str, beside: tuple[str, ...], overwrite: bool) -> None:
-    """Make a page of a run: one HTML file that opens offline.
+    """Make a page of a run: one HTML file that opens offline. Its conclusion is printed too.
 
     RUN is a folder that hamlet run --save has written. A run with --sharing never beside one with
     sharing shows what sharing saved.
     """
-    from hamlet.report import Run, write_report
-    from hamlet.report.saved import check_page_target
+    from hamlet.report.findings import Findings
+    from hamlet.report.page import write_report
+    from hamlet.report.saved import Run, check_page_target
+    from hamlet.report.text import report_text
 
     check_page_target(Path(out), overwrite=overwrite)
-    others = [Run.load(each) for each in beside]
-    write_report(Run.load(run), out, beside=others, overwrite=overwrite)
+    told, others = Run.load(run), [Run.load(each) for each in beside]
+    write_report(told, out, beside=others, overwrite=overwrite)
+    click.echo(report_text(Findings.of(told, others)), nl=False)
     click.echo(f"wrote {out}", err=True)
 
 
@@ -53,62 +57,59 @@ def keeping_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return save(report(command))
 
 
-def check_kept(
-    save: str | None, report: str | None, others: dict[str, str | None], overwrite: bool
-) -> None:
-    """Refuse places for a run and its report before any event is read.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where a run that is about to begin is to be kept: in a folder, as a page, or both."""
 
-    Args:
-        save: The folder of the run.
-        report: The page.
-        others: What else is read or written, and where.
-        overwrite: Whether to replace what is there.
+    save: str | None
+    report: str | None
+    overwrite: bool
+    begun: str = field(default_factory=now)
 
-    Raises:
-        WriteError: It is there already, cannot be written, or is wanted for something else.
-    """
-    from hamlet.report.saved import check_page_target, check_run_target
+    def __bool__(self) -> bool:
+        return self.save is not None or self.report is not None
 
-    taken = {Path(path).resolve(): what for what, path in others.items() if path is not None}
-    for path, what in ((save, "the run is to be kept there"), (report, "")):
-        if path is None:
-            continue
-        if Path(path).resolve() in taken:
-            raise WriteError(path, f"{taken[Path(path).resolve()]}; choose another place")
-        taken[Path(path).resolve()] = what
-    if save is not None:
-        check_run_target(Path(save), overwrite=overwrite)
-    if report is not None:
-        check_page_target(Path(report), overwrite=overwrite)
+    def check(self, **others: str | None) -> None:
+        """Refuse a place before any event is read.
 
+        Args:
+            **others: What else is read or written, and where.
 
-def keep(
-    results: Results,
-    workload: Workload,
-    how: dict[str, Any],
-    save: str | None,
-    report: str | None,
-    overwrite: bool,
-) -> None:
-    """Write the folder of a run, its report, or both.
+        Raises:
+            WriteError: It is there already, cannot be written, or is wanted for something else.
+        """
+        from hamlet.report.saved import check_page_target, check_run_target
 
-    Args:
-        results: What the run returned.
-        workload: What was asked.
-        how: The other arguments of `record_of`, for a run that was not done by the workload itself.
-        save: The folder.
-        report: The page.
-        overwrite: Whether to replace what is there.
-    """
-    if save is None and report is None:
-        return
-    from hamlet.report import Run, write_report
-    from hamlet.report.record import record_of
+        taken = {Path(path).resolve(): what for what, path in others.items() if path is not None}
+        for path, what in ((self.save, "run"), (self.report, "report")):
+            if path is None:
+                continue
+            if Path(path).resolve() in taken:
+                reason = f"the {taken[Path(path).resolve()]} has that place; choose another"
+                raise WriteError(path, reason)
+            taken[Path(path).resolve()] = what
+        if self.save is not None:
+            check_run_target(Path(self.save), overwrite=self.overwrite)
+        if self.report is not None:
+            check_page_target(Path(self.report), overwrite=self.overwrite)
 
-    record = results.record or record_of(workload, **how)
-    results.record = replace(record, command=("hamlet", *sys.argv[1:]))
-    run = Run.of(results)
-    if save is not None:
-        run.save(save, overwrite=overwrite)
-    if report is not None:
-        write_report(run, report, overwrite=overwrite)
+    def keep(self, results: Results, workload: Workload, **how: Any) -> None:
+        """Write what is to be kept.
+
+        Args:
+            results: What the run returned.
+            workload: What was asked.
+            **how: The other arguments of `record_of`.
+        """
+        if not self:
+            return
+        from hamlet.report.page import write_report
+        from hamlet.report.saved import Run
+
+        record = record_of(workload, command=("hamlet", *sys.argv[1:]), **how)
+        results.record = replace(record, begun=self.begun)
+        run = Run.of(results)
+        if self.save is not None:
+            run.save(self.save, overwrite=self.overwrite)
+        if self.report is not None:
+            write_report(run, self.report, overwrite=self.overwrite)

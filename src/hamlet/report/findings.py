@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.errors import counted
+from hamlet.report.columns import parts_of
 from hamlet.screen import long_sheet
 from hamlet.share.trace import summarise
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hamlet.plan.query import Query
     from hamlet.report.columns import Part
     from hamlet.report.saved import Run
+
+_ENGINES = {"local": "with the local engine", "spark": "on Spark"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,86 @@ def most_of(found: Sequence[Found], queries: Sequence[Query]) -> Found | None:
     return max(counting, key=lambda one: one.rank) if counting else None
 
 
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that is said of a run, before it is put into words for a page or a terminal.
+
+    Attributes:
+        run: The run.
+        parts: Its results, query by query.
+        found: What each query found.
+        most: The query that found most trends; None if none counts any.
+        others: Other runs of the same workload and events.
+        description: The plan as plain data.
+    """
+
+    run: Run
+    parts: Sequence[Part]
+    found: Sequence[Found]
+    most: Found | None
+    others: Sequence[Compared]
+    description: dict[str, Any]
+
+    @staticmethod
+    def of(run: Run, beside: Sequence[Run] = ()) -> Findings:
+        """What there is to say of a run."""
+        queries = run.workload.queries
+        parts = parts_of(run.table, queries)
+        found = [found_by(part) for part in parts]
+        return Findings(
+            run,
+            parts,
+            found,
+            most_of(found, queries),
+            compared(run, beside),
+            run.workload.describe(),
+        )
+
+    @property
+    def rows(self) -> int:
+        """Pairs of a window and a group with a result, of all queries."""
+        return sum(one.rows for one in self.found)
+
+    @property
+    def windows(self) -> int:
+        """Windows with a result, of all queries."""
+        return sum(one.windows for one in self.found)
+
+    @property
+    def first(self) -> str:
+        """The run in one sentence."""
+        done = self.run.statistics
+        return (
+            f"{many(len(self.found), 'query', 'queries')} over {many(done.events_in, 'event')} "
+            f"gave {many(self.rows, 'result')} in {many(self.windows, 'window')}, in "
+            f"{sum(done.seconds.values()):,.1f} s {_ENGINES.get(self.run.engine, '')}."
+        )
+
+    @property
+    def saved(self) -> list[str]:
+        """What sharing saved, in sentences: as measured, as decided in the run, in the plan."""
+        runs = [self.run, *(one.run for one in self.others)]
+        told = [*_measured(runs), *_decided(runs)]
+        plan = plan_saves(self.description)
+        own, merged = plan["loops"]
+        if merged < own:
+            told.append(
+                f"The merged plan has {many(merged, 'loop')} over repeated events where the "
+                f"queries apart have {own}, and {plan['steps'][1]} steps from one event to the "
+                f"next instead of {plan['steps'][0]}."
+            )
+        return told or ["No two queries repeat a type in common, so there was nothing to share."]
+
+
+def many(number: int, one: str, several: str = "") -> str:
+    """A number, digits in groups of three, and what it counts.
+
+    >>> many(1, "query", "queries"), many(1200, "event")
+    ('1 query', '1,200 events')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 # What sharing saved
 
 
@@ -140,36 +222,27 @@ def _loops(edges: Sequence[dict[str, Any]]) -> int:
     return sum(edge["from"] == edge["to"] for edge in edges)
 
 
-def saving(run: Run, others: Sequence[Compared], description: dict[str, Any]) -> list[str]:
-    """What sharing saved, in sentences: as measured, as decided in the run, and in the plan."""
-    runs = [run, *(one.run for one in others)]
-    told = [*_measured(runs), *_decided(runs)]
-    plan = plan_saves(description)
-    own, merged = plan["loops"]
-    if merged < own:
-        told.append(
-            f"The merged plan has {counted(merged, 'loop')} over repeated events where the queries "
-            f"apart have {own}, and {plan['steps'][1]} steps from one event to the next instead "
-            f"of {plan['steps'][0]}."
-        )
-    return told or ["No two queries repeat a type in common, so there was nothing to share."]
-
-
 def _measured(runs: Sequence[Run]) -> list[str]:
     """Runs with and without sharing on the same engine, if there are any."""
     for never in (run for run in runs if run.options.get("sharing") == "never"):
         for other in runs:
             if other.engine == never.engine and other.options.get("sharing") != "never":
-                alone, shared = (run.statistics.seconds.get("run", 0.0) for run in (never, other))
-                times = f", {alone / shared:.1f} times as long" if shared else ""
-                return [
-                    f"Measured once each with the {never.engine} engine: to run the queries took "
-                    f"{alone:.2f} s with each query alone and {shared:.2f} s with sharing "
-                    f"{other.options.get('sharing')}{times}. There were "
-                    f"{never.statistics.bursts:,} stretches of events to execute alone and "
-                    f"{other.statistics.bursts:,} shared."
-                ]
+                return [_with_and_without(other, never)]
     return []
+
+
+def _with_and_without(shared: Run, never: Run) -> str:
+    bursts = shared.statistics.bursts, never.statistics.bursts
+    seconds = [run.statistics.seconds.get("run", 0.0) for run in (shared, never)]
+    gain = seconds[1] / seconds[0] if seconds[0] else 1.0
+    fewer = f", {bursts[1] / bursts[0]:.1f} times fewer" if 0 < bursts[0] < bursts[1] else ""
+    # A single measurement is not a benchmark: what is within a tenth is not told as a difference.
+    speed = f"{gain:.1f} times as fast" if abs(gain - 1) > 0.1 else "no difference to speak of"
+    return (
+        f"The {shared.engine} engine executed {bursts[0]:,} stretches of events with sharing "
+        f"{shared.options.get('sharing')} and {bursts[1]:,} with each query alone{fewer}. Its "
+        f"kernels took {seconds[0]:.2f} s and {seconds[1]:.2f} s, measured once each: {speed}."
+    )
 
 
 def _decided(runs: Sequence[Run]) -> list[str]:

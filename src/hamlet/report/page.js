@@ -12,10 +12,10 @@ function plural(number, one, many) {
   return `${showNumber(number)} ${number === 1 ? one : many || `${one}s`}`;
 }
 
-// {"district": 3} is shown as district: 3. The text is not parsed: a long number would lose digits.
+// {"district": 3} is shown as district 3. The text is not parsed: a long number would lose digits.
 function groupName(text) {
   if (text === "{}") return "all events";
-  return text.slice(1, -1).replace(/(^|, )"((?:[^"\\]|\\.)*)": /g, "$1$2: ");
+  return text.slice(1, -1).replace(/(^|, )"((?:[^"\\]|\\.)*)": /g, "$1$2 ");
 }
 
 // Columns of a query
@@ -242,8 +242,8 @@ function paged(host, heads, size, texts, row, shown) {
     buttons.forEach((button, i) => { button.disabled = i < 2 ? page === 0 : page === pages - 1; });
   }
   turn();
-  const pager = make("div", { class: "pager" }, where, ...(pages > 1 ? buttons : []));
-  host.replaceChildren(make("div", { class: "scroll" }, table), pager);
+  host.replaceChildren(make("div", { class: "scroll" }, table));
+  if (pages > 1 || !size) host.append(make("div", { class: "pager" }, where, ...(size ? buttons : [])));
 }
 
 function listQueries() {

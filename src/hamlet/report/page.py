@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -25,9 +26,9 @@ import pyarrow as pa
 from hamlet.explain import pictures, summary
 from hamlet.picture import render_svg
 from hamlet.plan.query import show_duration
-from hamlet.report.columns import MOST_VALUES, packed, parts_of
+from hamlet.report.columns import MOST_VALUES, packed
 from hamlet.report.decisions import decisions
-from hamlet.report.findings import compared, found_by, most_of, saving
+from hamlet.report.findings import Findings
 from hamlet.report.saved import check_page_target
 from hamlet.report.sections import (
     conclusion_html,
@@ -84,13 +85,10 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
         most_values: How many values of results are put into the page; of more, groups with fewest
             rows are left out, and the page says so.
     """
-    queries = run.workload.queries
-    parts = parts_of(run.table, queries)
-    found = [found_by(part) for part in parts]
+    findings = Findings.of(run, beside)
+    parts, found, most = findings.parts, findings.found, findings.most
     pieces = [packed(part, budget) for part, budget in _budgets(parts, most_values)]
-    description = run.workload.describe()
-    others = compared(run, beside)
-    most = most_of(found, queries)
+    description = findings.description
     script = _resource("chart.js") + _resource("page.js")
     asked = zip(description["queries"], parts, found, pieces, strict=True)
     is_number = pa.types.is_floating(run.table.schema.field("window_start").type)
@@ -107,9 +105,9 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
         script=script,
         name=escape(run.workload.name),
         summary=escape(summary(run.workload.plan)),
-        conclusion=conclusion_html(run, found, most, saving(run, others, description)),
-        tiles=tiles_html(run, found),
-        runs=runs_html(run, others),
+        conclusion=conclusion_html(findings),
+        tiles=tiles_html(findings),
+        runs=runs_html(findings),
         merged=_pictures_html(description, "merged"),
         templates=_pictures_html(description, "templates"),
         seconds=seconds_html(run),
@@ -190,7 +188,11 @@ def _pictures_html(description: dict[str, Any], stage: str) -> str:
     for graph in pictures(description, [stage]):
         label = escape(f"{graph.title} {graph.subtitle}", quote=True)
         svg = render_svg([graph])
-        svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+        width = re.search(r'width="([\d.]+)"', svg)
+        # Text stays readable: a picture shrinks to two thirds at most, and then it is scrolled.
+        least = f"min-width:{0.66 * float(width[1]):.0f}px" if width else ""
+        given = f'<svg role="img" aria-label="{label}" style="{least}" '
+        svg = svg.replace("<svg ", given, 1)
         shown.append(f'<figure class="picture" tabindex="0">{svg}</figure>')
     return "\n".join(shown)
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _OPTIONS = ("type", "time", "order", "numbers", "sharing")
 
 
+def now() -> str:
+    """This moment as ISO 8601 text."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """How a run came about.
@@ -39,7 +44,7 @@ class RunRecord:
     events: str
     options: dict[str, str | None]
     command: Sequence[str] = ()
-    begun: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    begun: str = field(default_factory=now)
 
 
 def record_of(

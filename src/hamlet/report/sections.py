@@ -5,16 +5,17 @@ Whatever is the user's own goes through `escape` here.
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from hamlet.errors import counted
 from hamlet.explain import summary
+from hamlet.report.findings import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hamlet.report.findings import Compared, Found
+    from hamlet.report.findings import Findings, Found
     from hamlet.report.saved import Run
 
 _STAGES = {
@@ -26,27 +27,20 @@ _STAGES = {
     "finish": "numbers to rows",
     "results": "put results together",
 }
-_ENGINES = {"local": "the local engine", "spark": "Spark"}
 
 
-def conclusion_html(
-    run: Run, found: Sequence[Found], most: Found | None, saved: Sequence[str]
-) -> str:
+def conclusion_html(findings: Findings) -> str:
     """What came out, what was found most, and what sharing saved."""
-    statistics = run.statistics
-    rows = sum(one.rows for one in found)
-    first = (
-        f"{_many(len(found), 'query', 'queries')} over {_many(statistics.events_in, 'event')} gave "
-        f"{_many(rows, 'result')} in {_many(sum(one.windows for one in found), 'window')}, "
-        f"in {sum(statistics.seconds.values()):,.1f} s on {_ENGINES.get(run.engine, run.engine)}."
-    )
-    empty = [one.name for one in found if not one.rows]
-    lines = [f'<p class="lead">{escape(first)}</p>', f"<p>{_most_html(most, rows)}</p>"]
-    if empty and rows:
+    empty = [one.name for one in findings.found if not one.rows]
+    lines = [
+        f'<p class="lead">{escape(findings.first)}</p>',
+        f"<p>{_most_html(findings.most, findings.rows)}</p>",
+    ]
+    if empty and findings.rows:
         names = ", ".join(f"<b>{escape(name)}</b>" for name in empty[:5])
         more = f" and {len(empty) - 5} more" if len(empty) > 5 else ""
         lines.append(f"<p>Nothing was found by {names}{more}.</p>")
-    items = "".join(f"<li>{escape(each)}</li>" for each in saved)
+    items = "".join(f"<li>{escape(each)}</li>" for each in findings.saved)
     lines.append(f'<h3>What sharing saved</h3>\n<ul class="saved">{items}</ul>')
     return "\n".join(lines)
 
@@ -57,11 +51,20 @@ def _most_html(most: Found | None, rows: int) -> str:
     if most is None or most.most is None:
         return "No query counts its trends."
     _, window, group, _, value = most.most
-    where = "" if group == "{}" else f" of the group <b>{escape(group)}</b>"
+    where = "" if group == "{}" else f" of <b>{escape(group_name(group))}</b>"
     return (
         f"<b>{escape(most.name)}</b> found most: {escape(grouped(value))} trends in the window "
         f"<b>{escape(window)}</b>{where}."
     )
+
+
+def group_name(group: str) -> str:
+    """A group as a person reads it; values stay as they are.
+
+    >>> group_name('{"district": 3, "kind": "Pool"}')
+    'district 3, kind "Pool"'
+    """
+    return re.sub(r'(^|, )"((?:[^"\\]|\\.)*)": ', r"\1\2 ", group[1:-1])
 
 
 def grouped(number: str) -> str:
@@ -73,17 +76,13 @@ def grouped(number: str) -> str:
     return f"{int(number):,}" if number.isdigit() else number
 
 
-def _many(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def tiles_html(run: Run, found: Sequence[Found]) -> str:
+def tiles_html(findings: Findings) -> str:
     """The counts of a run at a glance."""
-    statistics = run.statistics
+    statistics, found = findings.run.statistics, findings.found
     tiles = [
         (f"{len(found):,}", "queries", ""),
         (f"{statistics.events_in:,}", "events", f"{statistics.events_used:,} took part"),
-        (f"{sum(one.windows for one in found):,}", "windows", "with a result, of all queries"),
+        (f"{findings.windows:,}", "windows", "with a result, of all queries"),
         (f"{max((one.groups for one in found), default=0):,}", "groups", "most of one query"),
         (f"{statistics.bursts:,}", "bursts", "stretches of events run at once"),
         (f"{statistics.snapshots:,}", "snapshots", "values kept apart for a query"),
@@ -94,12 +93,12 @@ def tiles_html(run: Run, found: Sequence[Found]) -> str:
     )
 
 
-def runs_html(run: Run, others: Sequence[Compared]) -> str:
+def runs_html(findings: Findings) -> str:
     """Runs side by side, if there is more than one."""
-    if not others:
+    if not findings.others:
         return ""
-    rows = [_run_row(run, "this report")]
-    for one in others:
+    rows = [_run_row(findings.run, "this report")]
+    for one in findings.others:
         same = f"{one.differing:,} rows differ" if one.differing else "the same"
         rows.append(_run_row(one.run, same))
     heads = ("engine", "sharing", "results", "seconds", "to run the queries", "bursts", "snapshots")
@@ -136,7 +135,10 @@ def seconds_html(run: Run) -> str:
         f'<td class="bar"><i style="width:{100 * took / max(seconds.values()):.1f}%"></i></td></tr>'
         for stage, took in seconds.items()
     )
-    head = "<tr><th>stage</th><th>seconds</th><th>part</th><th></th></tr>"
+    head = (
+        f'<tr><th scope="col">stage</th><th scope="col"{_NUMBER}>seconds</th>'
+        f'<th scope="col"{_NUMBER}>part</th><td></td></tr>'
+    )
     whole_row = (
         f'<tr class="whole"><th scope="row">together</th><td class="number">{whole:.3f} s</td>'
         "<td></td><td></td></tr>"
@@ -161,7 +163,7 @@ def faults_html(run: Run) -> str:
     first = (
         "Every row could be read."
         if not malformed
-        else f"{counted(malformed, 'row')} could not be read, and were left out."
+        else f"{many(malformed, 'row')} could not be read, and were left out."
     )
     return f"<p>{first}</p>" + _table(("rows", "how many"), rows, numeric=1)
 
