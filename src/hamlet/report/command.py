@@ -85,7 +85,7 @@ class Kept:
             if path is None:
                 continue
             if Path(path).resolve() in taken:
-                reason = f"the {taken[Path(path).resolve()]} has that place; choose another"
+                reason = f"that is the place of the {taken[Path(path).resolve()]}; choose another"
                 raise WriteError(path, reason)
             taken[Path(path).resolve()] = what
         if self.save is not None:

@@ -57,7 +57,8 @@ def found_by(part: Part) -> Found:
     if not rows or not part.width:
         return Found(*found, None, (-np.inf, -np.inf), 0)
     value, log10 = (_doubles(part.column(kind, aggregate)) for kind in ("value", "log10"))
-    at = int(np.lexsort((log10, value))[-1])
+    # The first of equal ones.
+    at = int(np.lexsort((-np.arange(rows), log10, value))[-1])
     row = part.rows.slice(at * part.width + aggregate, 1)
     if np.isneginf(value[at]):
         return Found(*found, None, (-np.inf, -np.inf), 0)

@@ -246,7 +246,8 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _read_table(path: Path) -> Any:
     try:
-        return parquet.read_table(path)
+        with path.open("rb") as file:
+            return parquet.read_table(file)
     except OSError as error:
         raise ReadError(str(path), reason_of(error)) from error
     except pa.ArrowInvalid as error:
