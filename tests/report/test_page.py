@@ -265,7 +265,7 @@ def test_runs_beside_it_are_compared_row_by_row(workload, events, run, page_of):
     assert same.others[0].differing == 0
     assert other.others[0].differing == 1
     assert "The results of all 2 runs are the same." in report_text(same)
-    assert "1 rows of the results of the runs differ." in report_text(other)
+    assert "In 1 row the results of the runs differ." in report_text(other)
     text = page_of(run, beside=[never]).text
     assert f"{run.statistics.bursts:,} stretches of events with sharing dynamic" in text
     assert f"{never.statistics.bursts:,} with each query alone" in text

@@ -309,7 +309,7 @@ function fillSharing() {
   const heads = ["loop", "touches", "share", "merge", "split", "alone", "mean burst", "cost", "cost alone"];
   paged(byId("decided-table"), heads, parts.length, 1, (i) => {
     const { summary, type, set } = parts[i];
-    const cost = (ns) => `${showNumber(ns / 1e6)} ms`;
+    const cost = (ns) => `${(ns / 1e6).toFixed(2)} ms`;
     return [`${type}+ in set ${set}`, showNumber(summary.touches),
       ...["share", "merge", "split", "alone"].map((name) => showNumber(summary.decided[name])),
       showNumber(Number(summary.mean_burst.toFixed(1))), cost(summary.cost_ns), cost(summary.cost_alone_ns)];

@@ -99,7 +99,7 @@ def runs_html(findings: Findings) -> str:
         return ""
     rows = [_run_row(findings.run, "this report")]
     for one in findings.others:
-        same = f"{one.differing:,} rows differ" if one.differing else "the same"
+        same = f"other in {many(one.differing, 'row')}" if one.differing else "the same"
         rows.append(_run_row(one.run, same))
     heads = ("engine", "sharing", "results", "seconds", "to run the queries", "bursts", "snapshots")
     return (

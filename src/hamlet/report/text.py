@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from hamlet.report.findings import many
 from hamlet.report.sections import group_name, grouped
 from hamlet.screen import Sheet, printable
 
@@ -33,7 +34,7 @@ def _told(findings: Findings) -> list[str]:
     if differing and not any(differing):
         told.append(f"The results of all {len(differing) + 1} runs are the same.")
     elif differing:
-        told.append(f"{max(differing):,} rows of the results of the runs differ.")
+        told.append(f"In {many(max(differing), 'row')} the results of the runs differ.")
     return told
 
 
