@@ -26,6 +26,7 @@ from hamlet.bench.sharing_command import sharing_command
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
+from hamlet.report.command import Kept, keeping_options, report_command
 from hamlet.schema import Schema
 from hamlet.share.policy import POLICIES
 from hamlet.systems import SYSTEMS
@@ -175,7 +176,8 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
     help="Where Spark runs, such as local[4] or spark://host:7077.",
 )
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
-@click.option("--overwrite", is_flag=True, help="Replace what is at --out and --trace.")
+@keeping_options
+@click.option("--overwrite", is_flag=True, help="Replace what is there already.")
 @click.option(
     "--format",
     "format_",
@@ -194,6 +196,8 @@ def run_command(
     system: str,
     trace: str | None,
     master: str | None,
+    save: str | None,
+    report: str | None,
     **options: Any,
 ) -> None:
     """Answer every query of a workload over a table of events.
@@ -211,6 +215,8 @@ def run_command(
         if engine == "spark":
             raise PlanError("engine", engine, "A trace is kept by --engine local.")
         _check_trace(trace, events, out, overwrite)
+    kept = Kept(save, report, overwrite)
+    kept.check(events=events, results=out, trace=trace)
     from hamlet.console import interruptible, shown_progress
     from hamlet.engine import Options
     from hamlet.results import is_folder
@@ -218,15 +224,17 @@ def run_command(
     results: Results | None = None
     with shown_progress() as progress:
         if engine == "local":
-            keep = trace is not None
+            traced = trace is not None or bool(kept)
             results = interruptible(
-                lambda: loaded.run(events, progress=progress, trace=keep, system=system, **options)
+                lambda: loaded.run(
+                    events, progress=progress, trace=traced, system=system, **options
+                )
             )
         else:
             # In this thread, where Ctrl-C ends what Spark does.
             command = _spark_module("hamlet.spark.command", ", or pass --engine local")
             run = command.Run(loaded.plan, events, Options(**options), master, progress)
-            if out is not None and not wide and is_folder(Path(out)):
+            if out is not None and not wide and is_folder(Path(out)) and not kept:
                 statistics = run.write_parts(Path(out))
             else:
                 results = run.collect()
@@ -235,8 +243,9 @@ def run_command(
         _give(results, out, wide, overwrite, format_, options["numbers"])
         if trace is not None:
             results.write_trace(trace, overwrite=overwrite)
+        kept.keep(results, loaded, engine=engine, events=events, options=Options(**options))
     click.echo(statistics, err=True)
-    for written in filter(None, (out, trace)):
+    for written in filter(None, (out, trace, save, report)):
         click.echo(f"wrote {written}", err=True)
 
 
@@ -357,6 +366,7 @@ def stream(workload: str, lateness: str, trigger: str | None, **given: Any) -> N
 
 
 cli.add_command(generate_command)
+cli.add_command(report_command)
 cli.add_command(calibrate_command)
 
 

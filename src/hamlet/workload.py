@@ -57,9 +57,10 @@ class Workload:
     <BLANKLINE>
     """
 
-    def __init__(self, plan: WorkloadPlan, name: str = "workload") -> None:
+    def __init__(self, plan: WorkloadPlan, name: str = "workload", text: str = "") -> None:
         self.plan = plan
         self.name = name
+        self.text = text
 
     @staticmethod
     def parse(text: str, *, schema: Schema | None = None, name: str = "workload") -> Workload:
@@ -79,7 +80,7 @@ class Workload:
         if problems:
             ordered = sorted(problems, key=lambda problem: problem.at.start)
             raise QueryError(name, text, tuple(dict.fromkeys(ordered)))
-        return Workload(plan_workload(planned), name)
+        return Workload(plan_workload(planned), name, text)
 
     @staticmethod
     def of(*queries: Draft, schema: Schema | None = None, name: str = "workload") -> Workload:
@@ -240,6 +241,7 @@ class Workload:
             SystemLimit: It would take too much memory or time.
         """
         from hamlet.engine import Options, run_workload
+        from hamlet.report.record import record_of
         from hamlet.results import check_trace_target
         from hamlet.share.coefficients import load_coefficients
 
@@ -260,7 +262,9 @@ class Workload:
             _refuse_stream_options(lateness, checkpoint, flush)
             return answer(self.plan, events, options).table
         _refuse_stream_options(lateness, checkpoint, flush)
+        record = record_of(self, "local", events, options)
         results = run_workload(self.plan, events, options, progress)
+        results.record = record
         if path is not None:
             results.write_trace(path)
         return results
