@@ -63,7 +63,7 @@ def measured(point: dict[str, Any]) -> Any:
         answers.append(stages.results)
         done.add(stages.counters)
     _write_answers([each.table for each in answers], point["answers"])
-    counts = asdict(done) | {"windows": sum(each.table.num_rows for each in answers)}
+    counts = asdict(done)
     if point["are_policies"]:
         given: Any = {"sharing": point["name"], "numbers": "float", "order": order}
         traced = [workload.run(each, trace=True, **given) for each in tables]

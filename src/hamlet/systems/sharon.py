@@ -4,9 +4,9 @@ A count is kept for each prefix of each sequence, and an event adds the count of
 to that of the prefix that it ends: no match is built. There is no Kleene closure, so E+ is
 flattened, as in the paper: to E, (E, E), (E, E, E) and so on, up to the length of the longest match
 that the events allow. Sequences of one query or of several that begin alike have those prefixes in
-common. (O. Poppe and others, "SHARON: Shared Online Event Sequence Aggregation", 2018, which shares
-other sub-sequences as well, by keeping counts for each event that begins one: that costs more
-wherever a window has more such events than there are queries, which is always so here.)
+common. (O. Poppe and others, "SHARON: Shared Online Event Sequence Aggregation", 2018. It shares
+sub-sequences in the middle as well, by keeping counts for each event that begins one. That pays
+where there are more queries than such events in a window, and is not done here.)
 
 Name here        in that paper
 prefix           a prefix pattern with its aggregate
