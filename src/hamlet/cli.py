@@ -10,8 +10,6 @@ import json
 import os
 import sys
 import traceback
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +21,8 @@ from hamlet.bench.compare_command import compare_command
 from hamlet.bench.paper_command import paper_command
 from hamlet.bench.peers_command import peers_command
 from hamlet.bench.sharing_command import sharing_command
+from hamlet.bench.spark_command import spark_command
+from hamlet.commands import spark_module, write_whole
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
@@ -121,7 +121,7 @@ def explain(
     if out is None:
         click.echo(shown, nl=False)
         return
-    _write_whole(Path(out), shown)
+    write_whole(Path(out), shown)
     click.echo(f"wrote {out}", err=True)
 
 
@@ -232,7 +232,7 @@ def run_command(
             )
         else:
             # In this thread, where Ctrl-C ends what Spark does.
-            command = _spark_module("hamlet.spark.command", ", or pass --engine local")
+            command = spark_module("hamlet.spark.command", ", or pass --engine local")
             run = command.Run(loaded.plan, events, Options(**options), master, progress)
             if out is not None and not wide and is_folder(Path(out)) and not kept:
                 statistics = run.write_parts(Path(out))
@@ -264,17 +264,6 @@ def _give(
         results.write_wide(out, overwrite=overwrite, also=also)
     else:
         results.write(out, overwrite=overwrite)
-
-
-def _spark_module(name: str, instead: str = "") -> Any:
-    """A module that needs Spark, which may not be installed; what to do without it."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
-            raise
-        remedy = f"Run pip install 'hamlet-trends[spark]'{instead}."
-        raise PlanError("package", "pyspark", remedy) from error
 
 
 def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, format_: str) -> None:
@@ -359,7 +348,7 @@ def stream(workload: str, lateness: str, trigger: str | None, **given: Any) -> N
     if given["once"] and trigger is not None:
         raise click.UsageError("--trigger is for a stream that goes on, not for --once")
     loaded = _load(workload, None)
-    command = _spark_module("hamlet.spark.stream_command")
+    command = spark_module("hamlet.spark.stream_command")
     command.stream_run(
         loaded.plan, lateness, trigger, tell=lambda line: click.echo(line, err=True), **given
     )
@@ -400,35 +389,12 @@ def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
     report = engine.measure(only, quick=quick, tell=lambda line: click.echo(line, err=True))
     click.echo(engine.as_text(report), nl=False)
     if out is not None:
-        _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
+        write_whole(Path(out), json.dumps(report, indent=2) + "\n")
         click.echo(f"wrote {out}", err=True)
     return 0 if report["kept"] else 1
 
 
-@bench.command(
-    "spark",
-    epilog="Exit status: 0 every floor is kept (or --quick), 1 one is not, 2 it cannot run.",
-)
-@click.option("--events", type=int, default=10_000_000, show_default=True, help="How many.")
-@click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
-@click.option("--quick", is_flag=True, help="A tenth of the events: measures little.")
-@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
-def bench_spark(events: int, master: str | None, quick: bool, out: str | None) -> int:
-    """Measure workloads on Spark against a bare task of Python over the same rows.
-
-    Answers are compared with those of one machine before anything is timed.
-    """
-    spark = _spark_module("hamlet.bench.spark")
-    report = spark.measure(
-        events, master=master, quick=quick, tell=lambda line: click.echo(line, err=True)
-    )
-    click.echo(spark.as_text(report), nl=False)
-    if out is not None:
-        _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
-        click.echo(f"wrote {out}", err=True)
-    return 0 if report["kept"] else 1
-
-
+bench.add_command(spark_command)
 bench.add_command(sharing_command)
 bench.add_command(paper_command)
 bench.add_command(peers_command)
@@ -447,20 +413,6 @@ def _load(workload: str, schema: str | None) -> Workload:
         return Workload.parse(text, schema=known, name="<stdin>")
     # The whole path is shown, so that an editor or terminal can open the place of an error.
     return Workload.parse(read_text(Path(workload)), schema=known, name=workload)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file so that it appears whole or not at all."""
-    if path.is_dir():
-        raise WriteError(str(path), "is a directory")
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise WriteError(str(path), reason_of(error)) from error
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hamlet.commands import write_whole
 from hamlet.errors import ReadError, WriteError, reason_of
 
 REPORT = "paper.json"
@@ -73,9 +74,7 @@ def made_folder(out: str) -> Path:
 
 def write_report(path: Path, report: dict[str, Any]) -> None:
     """Write figures so that the file appears whole or not at all."""
-    from hamlet.cli import _write_whole
-
-    _write_whole(path, json.dumps(report, indent=1) + "\n")
+    write_whole(path, json.dumps(report, indent=1) + "\n")
 
 
 def _known(path: Path) -> dict[str, Any] | None:

@@ -61,12 +61,15 @@ class _Sizes:
         return _Sizes(60_000, 3, 1_000, 5) if quick else _Sizes(1_000_000, 6, 1_000, 30)
 
 
-def measure_streaming(quick: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def measure_streaming(
+    quick: bool, tell: Callable[[str], None], master: str | None = None
+) -> dict[str, Any]:
     """Measure streams and report everything as plain data.
 
     Args:
         quick: Small sizes: shows that it works, measures little.
         tell: Is told what is being done.
+        master: Where to run; all cores of this machine when left out.
     """
     sizes = _Sizes.of(quick)
     is_ours = running() is None
@@ -77,7 +80,7 @@ def measure_streaming(quick: bool, tell: Callable[[str], None]) -> dict[str, Any
         "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     }
-    spark = start(None, settings=settings, quiet=True)
+    spark = start(master, settings=settings, quiet=True)
     try:
         with tempfile.TemporaryDirectory(prefix="hamlet-bench-") as folder:
             bench = _Bench(spark, Path(folder), tell)
@@ -252,3 +255,23 @@ def _state_bytes(progress: dict[str, Any]) -> int:
 def _exact(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     names = ("query", "window_start", "group", "aggregate", "exact")
     return sorted(tuple(row[name] for name in names) for row in rows)
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """A report as lines of text."""
+    lines = ["", "streams"]
+    for figure in report["figures"]:
+        state = "ok" if figure["ok"] else "short"
+        if figure["case"] == "stream":
+            speeds = [figure[each]["median"] / 1e6 for each in ("rows_per_s", "bare_rows_per_s")]
+            shown = "{:.3g} M rows/s, {:.3g} without state".format(*speeds)
+            wanted = f"{figure['found']['median']:.2f}, at least {figure['floor']:g}"
+        else:
+            shown = (
+                f"{figure['batch_s']['median']:.2f} s a batch, {figure['bare_s']['median']:.2f} s "
+                f"with nothing to do, {figure['row_to_result_s']['median']:.2f} s to a result"
+            )
+            wanted = f"{figure['found']:.2f} times, at most {figure['ceiling']:g}"
+        size = f"state {figure['state_bytes'] / 2**20:.1f} MiB"
+        lines.append(f"{figure['what']}: {shown}, {size}: {wanted}  {state}")
+    return "\n".join(lines) + "\n"
