@@ -39,7 +39,8 @@ _sharing_option = click.option(
     "--sharing",
     type=click.Choice(POLICIES),
     default="dynamic",
-    help="When queries share work.  [default: dynamic]",
+    metavar="POLICY",
+    help="Share work: dynamic, always, never or static.  [default: dynamic]",
 )
 
 WORKLOAD_HELP = "WORKLOAD is a file of queries, or - for standard input."
@@ -168,7 +169,8 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
     "--system",
     type=click.Choice(SYSTEMS),
     default="hamlet",
-    help="By which algorithm; others than hamlet to compare.  [default: hamlet]",
+    metavar="NAME",
+    help="To compare: greta, sharon or mcep.",
 )
 @click.option(
     "--master",
