@@ -78,8 +78,8 @@ class Stream:
 
     def _read(self) -> None:
         assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.lines.append(line)
+        with self.process.stderr as lines:
+            self.lines.extend(lines)
 
     def batches(self) -> int:
         return sum(line.startswith("batch") for line in self.lines)

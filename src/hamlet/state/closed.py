@@ -88,6 +88,7 @@ class Closed:
                 digits=each.digits,
                 is_integer=each.is_integer,
                 groups=each.groups,
+                only_found=True,
             )
         ]
         return tuple(answer for answer in answers if answer.rows.num_rows)

@@ -55,6 +55,7 @@ def finish(
     digits: Mapping[str, tuple[int, ...]],
     is_integer: Mapping[str, bool],
     groups: Sequence[Groups],
+    only_found: bool = False,
 ) -> tuple[Answer, ...]:
     """What a kernel emitted for one sharable set, as rows: an answer for each query of the set.
 
@@ -65,10 +66,14 @@ def finish(
         digits: For each attribute of SUM and AVG the exponents of its digits.
         is_integer: Whether sums of an attribute are whole, and so have exact digits.
         groups: The groups of each query of the set, in the order of `program.queries`.
+        only_found: Whether to leave out queries of which nothing was emitted.
     """
     records = Records(emission)
     answers = []
+    found = set(program.template_query[np.unique(emission.unit)].tolist())
     for local, number in enumerate(program.queries):
+        if only_found and local not in found:
+            continue
         query = plan.queries[number].query
         totals = joined(query, sides_of(query, records, program, local, groups[local], digits))
         answers.append(answer_of(number, query, totals, groups[local], digits, is_integer))
