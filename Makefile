@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check check-wheel format bench clean
+.PHONY: help setup demo test test-browser test-cluster check check-wheel format bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("hamlet needs Python 3.11 or newer, found " + sys.version.split()[0] + ": run make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -18,23 +18,56 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## make the virtual environment and install everything into it
 
-demo: $(READY) ## explain the ride-sharing workload and run it: as text here, files are in demo/
+DAY := --events demo/day.parquet --overwrite
+
+demo: $(READY) ## ten queries over a day of rides, on Spark: what they found, and a report in demo/
 	@mkdir -p demo
-	@$(BIN)/hamlet explain examples/ridesharing.hql
-	@$(BIN)/hamlet explain examples/ridesharing.hql --format svg --out demo/ridesharing.svg
-	@$(BIN)/hamlet run examples/ridesharing.hql --events examples/rides.csv --engine local --wide
-	@$(BIN)/hamlet run examples/ridesharing.hql --events examples/rides.csv --engine local --out demo/rides.csv --overwrite
+	@echo "1 of 6  make a day of ride-sharing events"
+	@$(BIN)/hamlet generate ridesharing --events 200000 --rate 139 --groups 20 --burst 3 --seed 1 --out demo/day.parquet --overwrite
+	@echo "2 of 6  explain the workload: which of its queries can share what"
+	@$(BIN)/hamlet explain examples/day.hql --stage sets
+	@$(BIN)/hamlet explain examples/day.hql --stage merged --format svg --out demo/plan.svg
+	@echo "3 of 6  run it without Spark, to see what was decided about sharing"
+	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine local --out demo/day-shared.parquet --save demo/shared
+	@echo "4 of 6  the same with each query alone, to compare"
+	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine local --sharing never --out demo/day-alone.parquet --save demo/alone
+	@echo "5 of 6  run it on Spark, on this machine"
+	@$(BIN)/hamlet run examples/day.hql $(DAY) --out demo/results.parquet --save demo/run
+	@echo "6 of 6  make a report of all three"
+	@echo
+	@$(BIN)/hamlet report demo/run --beside demo/shared --beside demo/alone --out demo/report.html --overwrite
+	@echo
+	@echo "Open demo/report.html in a browser: results over time, decisions, plan and times."
+	@echo "Results are in demo/results.parquet, the plan is drawn in demo/plan.svg."
+	@echo "With your own events and queries (the language is told in docs/language.md):"
+	@echo "  $(BIN)/hamlet run QUERIES.hql --events EVENTS.csv --type TYPE_COLUMN --time TIME_COLUMN --report REPORT.html"
 
 check: $(READY) ## lint, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: check ## lint, types, doctests and tests
-	$(BIN)/pytest
+test: check ## lint, types, doctests and tests, on all cores
+	$(BIN)/pytest --numprocesses auto --dist loadgroup
+
+# Workers of the cluster have a Python of their own, with nothing but the wheel in it.
+test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes
+	rm -rf build/wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	test -x build/cluster/bin/python || $(PYTHON) -m venv build/cluster
+	build/cluster/bin/python -m pip install --quiet --constraint constraints.txt "$$(ls build/wheel/*.whl)[spark]"
+	build/cluster/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheel/*.whl
+	HAMLET_CLUSTER_PYTHON=$(CURDIR)/build/cluster/bin/python $(BIN)/pytest -s tests/cluster/cluster.py
 
 check-wheel: $(READY) ## build the wheel, install it apart from the sources, and run it
 	$(BIN)/python tests/check_wheel.py
+
+test-browser: $(READY) ## the tests of the report in a real browser (Chromium; as root it is installed)
+	@{ command -v chromium && command -v chromedriver; } >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } \
+	  || { echo "chromium and chromedriver are needed; on Debian, as root: apt-get install chromium chromium-driver"; exit 2; }
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,browser]'
+	HAMLET_BROWSER=1 $(BIN)/pytest tests/report/test_browser.py
 
 format: $(READY) ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .

@@ -1,11 +1,14 @@
 """What all tests share: golden files, and the option that rewrites them.
 
 `pytest --update-cases` writes what the code says now into the files below tests/cases; the
-difference is then reviewed like code.
+difference is then reviewed like code. With `pytest -n 2 --dist loadgroup` tests run side by side:
+those of one file in one process, and all that need Spark in one, which begins with them.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +20,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CASES = Path(__file__).parent / "cases"
+SPARK = Path(__file__).parent / "spark"
+# Compiles the kernels for one kind of numbers, and for numbers that outgrow it.
+_WARM_UP = """
+from hamlet import Workload
+text = "RETURN COUNT(*), SUM(B.x), MIN(B.x) PATTERN SEQ(A, B+) {} WITHIN 10000 s"
+both = Workload.parse(text.format("") + ";" + text.format("WHERE B.x <= NEXT(B).x"))
+both.run([{"type": "AB"[t > 0], "time": t, "x": t % 7} for t in range(5000)], numbers="NUMBERS")
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-cases", action="store_true", help="rewrite the golden files in tests/cases"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile before tests run side by side, or each process would compile the same."""
+    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
+        return
+    scripts = [_WARM_UP.replace("NUMBERS", numbers) for numbers in ("exact", "float")]
+    started = [subprocess.Popen([sys.executable, "-c", script]) for script in scripts]
+    if any([process.wait() for process in started]):
+        pytest.exit("the kernels cannot be compiled", returncode=3)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file stay together, and so do those that need Spark; these begin."""
+    items.sort(key=lambda item: SPARK not in item.path.parents)
+    for item in items:
+        group = SPARK if SPARK in item.path.parents else item.path
+        item.add_marker(pytest.mark.xdist_group(str(group)))
 
 
 @pytest.fixture(autouse=True, scope="session")

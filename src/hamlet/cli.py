@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import traceback
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,12 +17,19 @@ import click
 
 from hamlet import __version__
 from hamlet.bench.calibrate_command import calibrate_command
+from hamlet.bench.compare_command import compare_command
+from hamlet.bench.paper_command import paper_command
+from hamlet.bench.peers_command import peers_command
 from hamlet.bench.sharing_command import sharing_command
+from hamlet.bench.spark_command import spark_command
+from hamlet.commands import spark_module, write_whole
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.explain import STAGES
+from hamlet.report.command import Kept, keeping_options, report_command
 from hamlet.schema import Schema
 from hamlet.share.policy import POLICIES
+from hamlet.systems import SYSTEMS
 from hamlet.workload import FORMATS, Workload, read_text
 
 if TYPE_CHECKING:
@@ -115,7 +121,7 @@ def explain(
     if out is None:
         click.echo(shown, nl=False)
         return
-    _write_whole(Path(out), shown)
+    write_whole(Path(out), shown)
     click.echo(f"wrote {out}", err=True)
 
 
@@ -159,12 +165,19 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
     help="What runs it.  [default: spark]",
 )
 @click.option(
+    "--system",
+    type=click.Choice(SYSTEMS),
+    default="hamlet",
+    help="By which algorithm; others than hamlet to compare.  [default: hamlet]",
+)
+@click.option(
     "--master",
     metavar="URL",
     help="Where Spark runs, such as local[4] or spark://host:7077.",
 )
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
-@click.option("--overwrite", is_flag=True, help="Replace what is at --out and --trace.")
+@keeping_options
+@click.option("--overwrite", is_flag=True, help="Replace what is there already.")
 @click.option(
     "--format",
     "format_",
@@ -180,8 +193,11 @@ def run_command(
     overwrite: bool,
     format_: str,
     engine: str,
+    system: str,
     trace: str | None,
     master: str | None,
+    save: str | None,
+    report: str | None,
     **options: Any,
 ) -> None:
     """Answer every query of a workload over a table of events.
@@ -190,6 +206,8 @@ def run_command(
     """
     if engine == "local" and master is not None:
         raise click.UsageError("--master is for --engine spark")
+    if engine == "spark" and system != "hamlet":
+        raise PlanError("engine", engine, f"Pass --engine local: there alone {system} runs.")
     loaded = _load(workload, None)
     if out is not None:
         _check_out(out, events, loaded if wide else None, overwrite, format_)
@@ -197,20 +215,26 @@ def run_command(
         if engine == "spark":
             raise PlanError("engine", engine, "A trace is kept by --engine local.")
         _check_trace(trace, events, out, overwrite)
+    kept = Kept(save, report, overwrite)
+    kept.check(events=events, results=out, trace=trace)
     from hamlet.console import interruptible, shown_progress
+    from hamlet.engine import Options
     from hamlet.results import is_folder
 
     results: Results | None = None
     with shown_progress() as progress:
         if engine == "local":
-            keep = trace is not None
+            traced = trace is not None or bool(kept)
             results = interruptible(
-                lambda: loaded.run(events, progress=progress, trace=keep, **options)
+                lambda: loaded.run(
+                    events, progress=progress, trace=traced, system=system, **options
+                )
             )
         else:
             # In this thread, where Ctrl-C ends what Spark does.
-            run = _spark_run(loaded, events, master, progress, options)
-            if out is not None and not wide and is_folder(Path(out)):
+            command = spark_module("hamlet.spark.command", ", or pass --engine local")
+            run = command.Run(loaded.plan, events, Options(**options), master, progress)
+            if out is not None and not wide and is_folder(Path(out)) and not kept:
                 statistics = run.write_parts(Path(out))
             else:
                 results = run.collect()
@@ -219,8 +243,9 @@ def run_command(
         _give(results, out, wide, overwrite, format_, options["numbers"])
         if trace is not None:
             results.write_trace(trace, overwrite=overwrite)
+        kept.keep(results, loaded, engine=engine, events=events, options=Options(**options))
     click.echo(statistics, err=True)
-    for written in filter(None, (out, trace)):
+    for written in filter(None, (out, trace, save, report)):
         click.echo(f"wrote {written}", err=True)
 
 
@@ -239,22 +264,6 @@ def _give(
         results.write_wide(out, overwrite=overwrite, also=also)
     else:
         results.write(out, overwrite=overwrite)
-
-
-def _spark_run(
-    workload: Workload, events: str, master: str | None, progress: Any, options: dict[str, Any]
-) -> Any:
-    """A run on Spark, which may not be installed."""
-    try:
-        from hamlet.spark.command import Run
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
-            raise
-        remedy = "Run pip install 'hamlet-trends[spark]', or pass --engine local."
-        raise PlanError("package", "pyspark", remedy) from error
-    from hamlet.engine import Options
-
-    return Run(workload.plan, events, Options(**options), master, progress)
 
 
 def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, format_: str) -> None:
@@ -282,7 +291,71 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
     check_trace_target(Path(trace), overwrite=overwrite)
 
 
+@cli.command(
+    "stream",
+    epilog="Exit status: 0 it ended or was stopped, 1 the workload is wrong, 2 it failed.",
+)
+@click.argument("workload")
+@click.option(
+    "--source",
+    metavar="PLACE",
+    required=True,
+    help="A folder of CSV, JSON lines or Parquet files, or kafka:HOST:PORT/TOPIC.",
+)
+@click.option(
+    "--out", metavar="PLACE", required=True, help="A folder, kafka:HOST:PORT/TOPIC, or console."
+)
+@click.option("--checkpoint", metavar="FOLDER", required=True, help="Where the state is kept.")
+@click.option(
+    "--lateness",
+    metavar="TIME",
+    default="0 s",
+    help="How long rows are waited for.  [default: 0 s]",
+)
+@click.option("--trigger", metavar="TIME", help="Begin a batch at most so often.")
+@click.option("--once", is_flag=True, help="End when all that is there has been read.")
+@click.option("--flush", is_flag=True, help="With --once: close all windows in the end.")
+@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
+@click.option("--time", metavar="COLUMN", default="time", help="Their times.  [default: time]")
+@click.option("--order", metavar="COLUMN", help="What orders events of equal time.")
+@click.option(
+    "--numbers",
+    type=click.Choice(["exact", "float"]),
+    default="exact",
+    help="Integers, or floats, of any magnitude.  [default: exact]",
+)
+@_sharing_option
+@click.option("--schema", metavar="FILE", help="Events that show what columns are, or a schema.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["parquet", "jsonl"]),
+    default="parquet",
+    help="Files at --out.  [default: parquet]",
+)
+@click.option("--files", default=100, help="So many files are read at a time.  [default: 100]")
+@click.option("--buckets", type=int, help="Parts that groups are spread over.  [default: cores]")
+@click.option("--master", metavar="URL", help="Where Spark runs, as in hamlet run.")
+@click.option("--packages", metavar="NAMES", help="What Spark downloads, for Kafka.")
+def stream(workload: str, lateness: str, trigger: str | None, **given: Any) -> None:
+    """Answer every query of a workload over a stream, window by window.
+
+    WORKLOAD is a file of queries, or - for standard input. Ctrl-C stops it, and the same command
+    goes on from there.
+    """
+    if given["flush"] and not given["once"]:
+        raise click.UsageError("--flush is for the end of what is there: it goes with --once")
+    if given["once"] and trigger is not None:
+        raise click.UsageError("--trigger is for a stream that goes on, not for --once")
+    loaded = _load(workload, None)
+    command = spark_module("hamlet.spark.stream_command")
+    command.stream_run(
+        loaded.plan, lateness, trigger, tell=lambda line: click.echo(line, err=True), **given
+    )
+
+
 cli.add_command(generate_command)
+cli.add_command(report_command)
 cli.add_command(calibrate_command)
 
 
@@ -316,12 +389,16 @@ def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
     report = engine.measure(only, quick=quick, tell=lambda line: click.echo(line, err=True))
     click.echo(engine.as_text(report), nl=False)
     if out is not None:
-        _write_whole(Path(out), json.dumps(report, indent=2) + "\n")
+        write_whole(Path(out), json.dumps(report, indent=2) + "\n")
         click.echo(f"wrote {out}", err=True)
     return 0 if report["kept"] else 1
 
 
+bench.add_command(spark_command)
 bench.add_command(sharing_command)
+bench.add_command(paper_command)
+bench.add_command(peers_command)
+bench.add_command(compare_command)
 
 
 def _load(workload: str, schema: str | None) -> Workload:
@@ -336,20 +413,6 @@ def _load(workload: str, schema: str | None) -> Workload:
         return Workload.parse(text, schema=known, name="<stdin>")
     # The whole path is shown, so that an editor or terminal can open the place of an error.
     return Workload.parse(read_text(Path(workload)), schema=known, name=workload)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file so that it appears whole or not at all."""
-    if path.is_dir():
-        raise WriteError(str(path), "is a directory")
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise WriteError(str(path), reason_of(error)) from error
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

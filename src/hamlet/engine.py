@@ -32,13 +32,14 @@ from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.policy import POLICIES, Policy
 from hamlet.share.trace import trace_schema
 from hamlet.statistics import RunStatistics
+from hamlet.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from hamlet.kernel.base import Numbers
+    from hamlet.kernel.base import Emission, Numbers
     from hamlet.kernel.code import Compiled
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet
@@ -56,6 +57,7 @@ class Options:
     """How a workload is run.
 
     `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
+    `system` is what runs it: the engine itself, or one that it is compared with.
     """
 
     type: str = "type"
@@ -65,6 +67,7 @@ class Options:
     sharing: Policy = "dynamic"
     coefficients: CoefficientTable = DEFAULTS
     trace: bool = False
+    system: str = "hamlet"
 
     def check(self) -> None:
         """Refuse what is not an option."""
@@ -72,6 +75,11 @@ class Options:
             raise PlanError("numbers", self.numbers, "Numbers are exact or float.")
         if self.sharing not in POLICIES:
             raise PlanError("sharing", self.sharing, f"Sharing is one of {listed(POLICIES)}.")
+        if self.system not in SYSTEMS:
+            raise PlanError("system", self.system, f"Systems are {listed(SYSTEMS)}.")
+        if self.system != "hamlet" and self.trace:
+            remedy = "Run without it, or with system hamlet."
+            raise PlanError("trace of system", self.system, remedy)
 
 
 def run_workload(
@@ -97,10 +105,11 @@ def run_workload(
         def tell_set(what: str, done: float, number: int = number) -> None:
             tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
 
-        ran = _run_set(shared_plan, sharable, table, options, statistics, tell_set)
+        run_set = _run_set if options.system == "hamlet" else _run_set_elsewhere
+        ran = run_set(shared_plan, sharable, table, options, statistics, tell_set)
         answers += ran.answers
-        if ran.trace is not None:
-            traces.append(_trace_of(ran, ran.trace, number + 1, times, options))
+        if ran.trace is not None and ran.compiled is not None:
+            traces.append(_trace_of(ran, ran.compiled, ran.trace, number + 1, times, options))
             is_float = options.numbers == "float"
             bundles += bundle_reports(ran.compiled, shared_plan, ran.program, is_float, number + 1)
     statistics.events_in = table.statistics.rows
@@ -123,7 +132,7 @@ class _Ran:
     answers: tuple[Answer, ...]
     program: Program
     encoded: EncodedSet
-    compiled: Compiled
+    compiled: Compiled | None
     trace: list[NDArray[np.int64]] | None
 
 
@@ -147,26 +156,70 @@ def _run_set(
         emission, counters = run_batch(compiled, encoded.batch, is_float, trace=options.trace)
     tell("finishing", 0.9)
     with _timed(statistics, "finish"):
-        answers = finish(
-            plan,
-            program,
-            emission,
-            digits=encoded.digits,
-            is_integer={a: a in encoded.integers for a in encoded.digits},
-            groups=groups_of(encoded),
-        )
+        answers = _finished(plan, program, encoded, emission)
     statistics.bursts += counters.bursts
     statistics.snapshots += counters.snapshots
     statistics.shared += counters.shared
     statistics.splits += counters.split
     statistics.merges += counters.merged
     statistics.windows_closed += counters.windows
-    statistics.groups += sum(len(pc.unique(answer.rows["group"])) for answer in answers)
+    statistics.groups += _groups_in(answers)
     return _Ran(answers, program, encoded, compiled, counters.trace)
 
 
+def _run_set_elsewhere(
+    plan: WorkloadPlan,
+    sharable: SharableSet,
+    table: EventTable,
+    options: Options,
+    statistics: RunStatistics,
+    tell: Progress,
+) -> _Ran:
+    """Run a set with a system that the engine is compared with."""
+    from hamlet.systems.run import prepared
+
+    tell("encoding", 0.0)
+    with _timed(statistics, "plan"):
+        program = compile_set(plan, sharable)
+    with _timed(statistics, "encode"):
+        encoded = encode(table, plan, sharable, program, options.numbers)
+    with _timed(statistics, "plan"):
+        run = prepared(options.system, plan, program, encoded)
+    tell("running", 0.3)
+    with _timed(statistics, "run"):
+        emission = run(options.numbers == "float")
+    tell("finishing", 0.9)
+    with _timed(statistics, "finish"):
+        answers = _finished(plan, program, encoded, emission)
+    statistics.windows_closed += len(emission.part)
+    statistics.groups += _groups_in(answers)
+    return _Ran(answers, program, encoded, None, None)
+
+
+def _finished(
+    plan: WorkloadPlan, program: Program, encoded: EncodedSet, emission: Emission
+) -> tuple[Answer, ...]:
+    return finish(
+        plan,
+        program,
+        emission,
+        digits=encoded.digits,
+        is_integer={a: a in encoded.integers for a in encoded.digits},
+        groups=groups_of(encoded),
+    )
+
+
+def _groups_in(answers: tuple[Answer, ...]) -> int:
+    return sum(len(pc.unique(answer.rows["group"])) for answer in answers)
+
+
 def _trace_of(
-    ran: _Ran, matrices: list[NDArray[np.int64]], number: int, times: Times, options: Options
+    ran: _Ran,
+    compiled: Compiled,
+    matrices: list[NDArray[np.int64]],
+    number: int,
+    times: Times,
+    options: Options,
 ) -> Any:
     """The trace of a set as a table."""
     count = int(ran.encoded.batch.part.max(initial=-1)) + 1
@@ -174,7 +227,7 @@ def _trace_of(
     by_partition = Grouping(tuple(ran.encoded.keys), everything, everything)
     return set_trace(
         matrices,
-        ran.compiled,
+        compiled,
         ran.program,
         ran.encoded.batch,
         _named_groups(ran.encoded, by_partition).json,

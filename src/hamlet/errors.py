@@ -148,6 +148,35 @@ class RunError(HamletError):
         return f"{self.where}: {self.reason}"
 
 
+class SystemCannot(HamletError):
+    """A system that the engine is compared with has no way to answer a query."""
+
+    code = "system-cannot"
+
+    def __init__(self, system: str, query: str, reason: str) -> None:
+        super().__init__(system, query, reason)
+        self.system = system
+        self.query = query
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.system} cannot answer {self.query}: {self.reason}. Run it with hamlet."
+
+
+class SystemLimit(HamletError):
+    """A system that the engine is compared with would take too much memory or time."""
+
+    code = "system-limit"
+
+    def __init__(self, system: str, reason: str) -> None:
+        super().__init__(system, reason)
+        self.system = system
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.system} gave up: {self.reason}. Run it with hamlet, or over fewer events."
+
+
 class InternalError(Exception):
     """A bug of ours, not a mistake of the caller."""
 

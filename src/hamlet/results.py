@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.finish import Answer
     from hamlet.plan.query import Query
+    from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
+    from hamlet.workload import Workload
 
 Times = Literal["timestamps", "seconds"]
 
@@ -62,6 +64,7 @@ class Results:
         trace: What was decided about sharing, an Arrow table, if the run was asked to keep it; its
             columns are told by `hamlet.share.trace.trace_schema`.
         bundles: With a trace, the queries that could be one while they behave alike.
+        record: How the run came about; None for results that were not made by a run.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class Results:
         self.statistics = RunStatistics() if statistics is None else statistics
         self.trace: Any = None
         self.bundles: tuple[BundleReport, ...] = ()
+        self.record: RunRecord | None = None
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -199,7 +203,7 @@ class Results:
         def write(partial: Path) -> None:
             partial.mkdir()
             for query in self.queries:
-                _write_parquet(self.wide(query, also=also), partial / _file_name(query))
+                write_parquet(self.wide(query, also=also), partial / _file_name(query))
 
         write_whole(folder, write)
         return folder
@@ -226,6 +230,45 @@ class Results:
         table = self.trace.cast(pa.schema(text))
         write_whole(path, lambda partial: _WRITERS[path.suffix.lower()](table, partial))
         return path
+
+    def save(
+        self, folder: str | Path, *, workload: Workload | None = None, overwrite: bool = False
+    ) -> Path:
+        """Write the whole run to a folder, which `hamlet report` makes a page of.
+
+        Args:
+            folder: Where to write. It appears whole or not at all.
+            workload: What was asked, for results that do not know it: those of `Workload.run` do.
+            overwrite: Whether to replace a run that is there.
+
+        Raises:
+            PlanError: What was asked is not known.
+            WriteError: It is there already, or cannot be written.
+        """
+        from hamlet.report.saved import Run
+
+        return Run.of(self, workload).save(folder, overwrite=overwrite)
+
+    def report(
+        self, path: str | Path, *, workload: Workload | None = None, overwrite: bool = False
+    ) -> Path:
+        """Write a report of the run: one HTML file that opens offline.
+
+        What was decided about sharing is in it if the run was asked to keep its trace.
+
+        Args:
+            path: A file that ends with .html. It appears whole or not at all.
+            workload: What was asked, for results that do not know it: those of `Workload.run` do.
+            overwrite: Whether to replace what is there.
+
+        Raises:
+            PlanError: What was asked is not known.
+            WriteError: It is there already, or cannot be written.
+        """
+        from hamlet.report.page import write_report
+        from hamlet.report.saved import Run
+
+        return write_report(Run.of(self, workload), path, overwrite=overwrite)
 
     def write_lines(self, stream: BinaryIO, *, wide: bool = False) -> None:
         """Write the long form, or the wide form of each query, as JSON lines to an open stream."""
@@ -503,7 +546,8 @@ def _with_iso_times(table: Any) -> Any:
     return table
 
 
-def _write_parquet(table: Any, path: Path) -> None:
+def write_parquet(table: Any, path: Path) -> None:
+    """Write a table to a file, compressed."""
     from pyarrow import parquet
 
     parquet.write_table(table, path, compression="zstd")
@@ -513,11 +557,11 @@ def _write_parts(table: Any, folder: Path) -> None:
     folder.mkdir()
     for number, start in enumerate(range(0, max(1, table.num_rows), _ROWS_OF_PART)):
         part = table.slice(start, _ROWS_OF_PART)
-        _write_parquet(part, folder / f"part-{number:05d}.parquet")
+        write_parquet(part, folder / f"part-{number:05d}.parquet")
 
 
 _WRITERS: dict[str, Callable[[Any, Path], None]] = {
     ".csv": _write_csv,
     ".jsonl": _write_jsonl,
-    ".parquet": _write_parquet,
+    ".parquet": write_parquet,
 }

@@ -129,6 +129,11 @@ class Session:
         return "seconds" if is_number(column) else "timestamps"
 
     @property
+    def code(self) -> str:
+        """What the bytes of states depend on, in a digest: those of another are refused."""
+        return self._code
+
+    @property
     def late(self) -> int:
         """How many rows came after their time had been released."""
         return self.statistics.late
@@ -399,6 +404,12 @@ class Session:
             [each.fingerprint() for each in self._sets],
         ]
         return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+
+def workload_digest(plan: WorkloadPlan) -> str:
+    """What the queries of a workload say, in a digest that does not depend on how it is written."""
+    plain = [_plain(planned.query) for planned in plan.queries]
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -18,11 +18,12 @@ from hamlet.plan.workload import WorkloadPlan, plan_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
     from pyspark.sql import DataFrame
 
     from hamlet.builder.draft import Draft
-    from hamlet.engine import Progress
+    from hamlet.engine import Options, Progress
     from hamlet.kernel.base import Numbers
     from hamlet.plan.query import Query
     from hamlet.results import Results
@@ -56,9 +57,10 @@ class Workload:
     <BLANKLINE>
     """
 
-    def __init__(self, plan: WorkloadPlan, name: str = "workload") -> None:
+    def __init__(self, plan: WorkloadPlan, name: str = "workload", text: str = "") -> None:
         self.plan = plan
         self.name = name
+        self.text = text
 
     @staticmethod
     def parse(text: str, *, schema: Schema | None = None, name: str = "workload") -> Workload:
@@ -78,7 +80,7 @@ class Workload:
         if problems:
             ordered = sorted(problems, key=lambda problem: problem.at.start)
             raise QueryError(name, text, tuple(dict.fromkeys(ordered)))
-        return Workload(plan_workload(planned), name)
+        return Workload(plan_workload(planned), name, text)
 
     @staticmethod
     def of(*queries: Draft, schema: Schema | None = None, name: str = "workload") -> Workload:
@@ -162,6 +164,9 @@ class Workload:
         order: str | None = ...,
         numbers: Numbers = ...,
         sharing: Policy = ...,
+        lateness: str | float | timedelta | None = ...,
+        checkpoint: str | Path | None = ...,
+        flush: bool = ...,
     ) -> DataFrame: ...
 
     @overload
@@ -175,6 +180,7 @@ class Workload:
         numbers: Numbers = ...,
         sharing: Policy = ...,
         trace: bool | str | Path = ...,
+        system: str = ...,
         progress: Progress | None = ...,
     ) -> Results: ...
 
@@ -188,12 +194,17 @@ class Workload:
         numbers: Numbers = "exact",
         sharing: Policy = "dynamic",
         trace: bool | str | Path = False,
+        system: str = "hamlet",
         progress: Progress | None = None,
+        lateness: str | float | timedelta | None = None,
+        checkpoint: str | Path | None = None,
+        flush: bool = False,
     ) -> Results | DataFrame:
         """Answer every query over a table of events.
 
         A DataFrame of Spark gives a DataFrame of results, which are computed when they are asked
-        for; `hamlet.spark.batch.answer` gives the wide form and what the run did as well.
+        for; `hamlet.spark.batch.answer` gives the wide form and what the run did as well. One that
+        is a stream gives a stream, in append mode: see docs/streaming.md.
 
         >>> events = [{"time": t, "type": k} for t, k in enumerate("AACBBBB")]
         >>> workload = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s")
@@ -212,15 +223,25 @@ class Workload:
                 the run, and "never" runs each query alone. Results are the same.
             trace: Whether to keep what was decided, as `.trace` of the results; or a .csv, .jsonl
                 or .parquet file to write it to as well.
+            system: "hamlet", or one that it is compared with, for experiments: "greta", "sharon"
+                or "mcep". Results are the same, where it has any.
             progress: Called with what is being done and which part of the whole has been done
                 before, from 0 to 1.
+            lateness: Of a stream, how long rows are waited for: "10 s", seconds or a timedelta.
+            checkpoint: Of a stream, the folder that is its checkpointLocation. What it is begun
+                with is noted there, and starting it with anything else is refused.
+            flush: Of a stream, whether its next batch is the last and closes every window.
 
         Raises:
-            ReadError: A file cannot be read.
+            ReadError: A file cannot be read, or a checkpoint is of another stream.
             SchemaError: A column is missing, or is not what the workload uses it for.
             WriteError: The trace cannot be written.
+            PlanError: An option is not for these events.
+            SystemCannot: The system has no way to answer a query.
+            SystemLimit: It would take too much memory or time.
         """
         from hamlet.engine import Options, run_workload
+        from hamlet.report.record import record_of
         from hamlet.results import check_trace_target
         from hamlet.share.coefficients import load_coefficients
 
@@ -228,17 +249,41 @@ class Workload:
         if path is not None:
             check_trace_target(path, overwrite=False)
         keep = trace is not False
-        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep)
+        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep, system)
         if _is_of_spark(events):
             from hamlet.spark.batch import answer
 
             if keep:
                 raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
+            if system != "hamlet":
+                raise PlanError("system on Spark", system, "Systems are compared by local runs.")
+            if events.isStreaming:
+                return self._streamed(events, options, lateness, checkpoint, flush)
+            _refuse_stream_options(lateness, checkpoint, flush)
             return answer(self.plan, events, options).table
+        _refuse_stream_options(lateness, checkpoint, flush)
+        record = record_of(self, "local", events, options)
         results = run_workload(self.plan, events, options, progress)
+        results.record = record
         if path is not None:
             results.write_trace(path)
         return results
+
+    def _streamed(
+        self,
+        events: DataFrame,
+        options: Options,
+        lateness: str | float | timedelta | None,
+        checkpoint: str | Path | None,
+        flush: bool,
+    ) -> DataFrame:
+        from hamlet.spark.stream import answer_stream
+        from hamlet.spark.stream_checkpoint import Checkpoint
+        from hamlet.spark.stream_settings import StreamSettings, duration_us
+
+        settings = StreamSettings(duration_us(lateness or 0))
+        folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
+        return answer_stream(self.plan, events, options, settings, checkpoint=folder, flush=flush)
 
     def analyze(
         self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any
@@ -275,6 +320,14 @@ class Workload:
 def _is_of_spark(events: Any) -> bool:
     """Whether events are a DataFrame of Spark, found out without importing it."""
     return str(type(events).__module__).split(".")[0] == "pyspark"
+
+
+def _refuse_stream_options(lateness: Any, checkpoint: Any, flush: bool) -> None:
+    given = {"lateness": lateness, "checkpoint": checkpoint, "flush": flush or None}
+    for name, value in given.items():
+        if value is not None:
+            remedy = f"Leave {name} out: these events are not a stream."
+            raise PlanError("stream with " + name, str(value), remedy)
 
 
 def read_text(path: Path) -> str:

@@ -21,6 +21,7 @@ from hamlet.bench.sharing_streams import CHANGING, changing, steady, twins
 from hamlet.errors import InternalError
 from hamlet.kernel.machine.bundles import FOREVER
 from hamlet.share.coefficients import KINDS, load_coefficients
+from hamlet.share.policy import UNTIL_SPLIT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,7 +138,7 @@ def test_the_static_policy_follows_the_counts_of_events():
     (agreeing,) = kernel(text, steady(400, 3, 4, 0.0), "float", "static").pieces
     (disagreeing,) = kernel(text, steady(400, 3, 4, 0.9), "float", "static").pieces
 
-    assert agreeing[1].patience == (0,)
+    assert agreeing[1].patience == (UNTIL_SPLIT,)
     assert disagreeing[1].patience == (FOREVER,)
 
 

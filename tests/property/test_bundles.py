@@ -24,6 +24,7 @@ from hamlet.plan.program import compile_set
 from hamlet.share.bundles import bundle_rates, with_static_patience
 from hamlet.share.coefficients import DEFAULTS
 from hamlet.share.cost import FOREVER, BundleSize, patience
+from hamlet.share.policy import UNTIL_SPLIT
 from hamlet.workload import Workload
 
 PATTERNS = ("SEQ(X x, T+)", "SEQ(X x, T+, Y y)", "SEQ(W, X x, T+)", "SEQ(X x, T+, X z)")
@@ -169,7 +170,7 @@ def test_static_counts_what_is_for_all_and_for_some() -> None:
     # 30 of the 60 events are X, and that of 20 s is for the third query alone.
     (rates,) = bundle_rates(compiled, batch)
     assert (rates.for_all, rates.for_some) == (29, 1)
-    assert with_static_patience(compiled, batch, False).patience == (0,)
+    assert with_static_patience(compiled, batch, False).patience == (UNTIL_SPLIT,)
 
     alone = chosen(batch, (batch.ts >= 20_000_000) & (batch.ts < 22_000_000))
     (rates,) = bundle_rates(compiled, alone)
@@ -268,7 +269,7 @@ def test_a_partition_that_is_run_again_is_traced_once() -> None:
 
 def test_the_rule_decides_every_row_of_a_trace() -> None:
     """One bundle, one partition: modes follow from events for all and for some, and patience."""
-    for wait in (0, 1, 4, FOREVER):
+    for wait in (0, 1, 4, UNTIL_SPLIT, FOREVER):
         compiled, batch = encoded_twins(wait)
         _, counters = run_batch(compiled, batch, False, trace=True)
         assert counters.trace is not None

@@ -45,12 +45,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
-    """Change settings of the session for one test; dots in their names are written __."""
+    """Change settings of the session for one test; dots in their names are written __.
+
+    They are those of spark.sql, and of spark.hamlet where that is said.
+    """
     before: dict[str, str | None] = {}
 
     def change(**changes: Any) -> None:
         for name, value in changes.items():
-            full = "spark.sql." + name.replace("__", ".")
+            full = "spark." if name.startswith("hamlet") else "spark.sql."
+            full += name.replace("__", ".")
             before.setdefault(full, spark.conf.get(full, None))
             spark.conf.set(full, str(value))
 

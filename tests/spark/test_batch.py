@@ -353,8 +353,8 @@ def test_two_columns_of_one_name_are_refused_only_if_they_are_wanted(spark: Spar
         Workload.parse("RETURN SUM(A.x) PATTERN A+ WITHIN 1 s").run(twice)
 
 
-def test_a_stream_is_refused_with_what_to_do(spark: SparkSession):
+def test_a_batch_of_a_stream_is_refused_with_what_to_do(spark: SparkSession):
     stream = spark.readStream.format("rate").load()
 
     with pytest.raises(PlanError, match=r"read them with spark\.read"):
-        Workload.parse(COUNT).run(stream)
+        answer(Workload.parse(COUNT).plan, stream, Options())

@@ -1,23 +1,30 @@
 """How a session is found or started, and with which Java.
 
 Would catch a session of the user that is replaced, a Java that is too old being taken, the one from
-pip being taken although there is another, and a package that imports pyspark when it need not.
+pip being taken although there is another, a setting that the user has chosen being changed, two
+sessions that disturb each other, and a package that imports pyspark when it need not.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
+from hamlet import Workload
 from hamlet.errors import PlanError
 from hamlet.spark import session as sessions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
@@ -103,6 +110,43 @@ def test_the_session_that_runs_is_taken(spark: SparkSession):
     assert sessions.start("local[2]") is spark
     with pytest.raises(PlanError, match=r"running on local\[2\]"):
         sessions.start("local[3]")
+
+
+def test_what_was_chosen_at_the_start_is_left(spark: SparkSession, settings: Callable[..., None]):
+    settings(adaptive__coalescePartitions__enabled=True)
+
+    sessions.cut_into_tasks(spark, 1 << 40)
+
+    # Chosen by the fixture, the second against what a session of ours has.
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+    assert spark.conf.get("spark.sql.session.timeZone") == "America/New_York"
+    # Not chosen by anybody
+    assert spark.conf.get("spark.sql.adaptive.coalescePartitions.enabled") == "false"
+    assert spark.conf.get("spark.sql.caseSensitive") == "true"
+
+
+def test_two_sessions_at_once_have_their_own_settings_and_the_same_results(spark: SparkSession):
+    others = [spark.newSession(), spark.newSession()]
+    for other, partitions in zip(others, ("1", "3"), strict=True):
+        other.conf.set("spark.sql.shuffle.partitions", partitions)
+        other.conf.set("spark.sql.ansi.enabled", str(partitions == "1").lower())
+    others[1].conf.set("spark.hamlet.rowsInMemory", "10")
+    rng = random.Random(1)
+    events = [{"type": rng.choice("AB"), "time": t, "k": rng.randrange(5)} for t in range(200)]
+    text = "RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE A.k / A.k = 1 GROUPBY k WITHIN 30 s SLIDE 9 s"
+    workload = Workload.parse(text)
+
+    def run(session: SparkSession) -> list[tuple[Any, ...]]:
+        frame = session.createDataFrame(pa.Table.from_pylist(events))
+        rows = workload.run(frame).select("window_start", "group", "exact").collect()
+        return sorted(tuple(row) for row in rows)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(run, others)
+
+    table = workload.run(events).table.select(["window_start", "group", "exact"])
+    assert first == second == sorted(tuple(row.values()) for row in table.to_pylist())
+    assert len(first) > 50
 
 
 @pytest.mark.parametrize("statement", ["import hamlet", "import hamlet.cli, hamlet.engine"])

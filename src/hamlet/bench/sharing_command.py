@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from hamlet.commands import write_whole
 from hamlet.errors import WriteError, reason_of
 
 
@@ -52,10 +53,8 @@ def _folder(out: str) -> Path:
 
 
 def _write(folder: Path, report: dict[str, object]) -> None:
-    from hamlet.cli import _write_whole
-
     figures = folder / "sharing.json"
-    _write_whole(figures, json.dumps(report, indent=2) + "\n")
+    write_whole(figures, json.dumps(report, indent=2) + "\n")
     click.echo(f"wrote {figures}", err=True)
     try:
         from hamlet.bench.sharing_plot import draw

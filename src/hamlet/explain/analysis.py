@@ -10,6 +10,7 @@ from hamlet.explain.describe import summary
 from hamlet.explain.loops import loop_sharing
 from hamlet.explain.text import sharing_lines, shown_queries, table_lines
 from hamlet.share.cost import FOREVER
+from hamlet.share.policy import UNTIL_SPLIT
 from hamlet.share.trace import summarise
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def analysis(plan: WorkloadPlan, name: str, policy: Policy, results: Results) ->
                 "type": one.type,
                 "queries": list(one.queries),
                 "windows": one.size.windows,
-                "patience": None if one.patience == FOREVER else one.patience,
+                "patience": one.patience if one.patience < UNTIL_SPLIT else None,
+                "is_ever_merged": one.patience < FOREVER,
             }
             for one in results.bundles
         ],
@@ -100,7 +102,7 @@ def _bundles(found: Analysis) -> Iterator[str]:
                 f"{one['type']}+",
                 shown_queries(one["queries"], sets[one["set"]]),
                 f"{one['windows']} windows at once",
-                _patience(one["patience"]),
+                _patience(one["patience"], one["is_ever_merged"]),
             ]
             for one in found["bundles"]
         ]
@@ -109,11 +111,11 @@ def _bundles(found: Analysis) -> Iterator[str]:
         yield _NO_BUNDLES
 
 
-def _patience(patience: int | None) -> str:
-    if patience is None:
+def _patience(patience: int | None, is_ever_merged: bool) -> str:
+    if not is_ever_merged:
         return "never merged"
-    if patience == 0:
-        return "merged whenever possible"
+    if patience is None:
+        return "merged from the start until an event is for some"
     return f"merged after {counted(patience, 'event')} for all in a row"
 
 

@@ -144,7 +144,7 @@ def _scale(zero: NDArray[Any], events: EventBatch, used: set[int]) -> float:
 def _unscaled(scaled: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """Scaled doubles as numbers with an exponent each: see numbers.py."""
     is_large = np.abs(scaled) >= 1.0
-    mantissas = np.where(is_large, scaled * (2.0**-1024 / scale), scaled / scale)
+    mantissas = scaled * np.where(is_large, 2.0**-1024 / scale, 1.0 / scale)
     return np.stack([mantissas, np.where(is_large, 2.0, 0.0)], axis=-1)
 
 

@@ -14,7 +14,9 @@ SCALARS = (
     "N_SUMS",
     "T_BASE",
     "HAS_ALWAYS",
+    "ALIKE",
     "N_B",
+    "N_OPS",
 )
 CODE_ARRAYS = (
     "U_TEMPLATE",
@@ -148,6 +150,7 @@ STATE_ARRAYS = (
     "S_FLIP",
     "S_T_BITS",
     "S_SLOT",
+    "S_LATE",
     "S_B_MODE",
     "S_B_LIVE",
     "S_B_RUN",
@@ -161,7 +164,9 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
     N_SUMS,
     T_BASE,
     HAS_ALWAYS,
+    ALIKE,
     N_B,
+    N_OPS,
     U_TEMPLATE,
     U_W,
     U_SLIDE,
@@ -291,6 +296,7 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
     S_FLIP,
     S_T_BITS,
     S_SLOT,
+    S_LATE,
     S_B_MODE,
     S_B_LIVE,
     S_B_RUN,
@@ -302,12 +308,15 @@ HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
 # Of a unit, by U_QUICK + 8 * unit: its most windows; the row of a loop that reads no more than its
 # own row and another, and the other; for units that only count and whose windows open and close
 # with no more than these, the only row of START, and the only one at which trends end; where its
-# rows begin, and how many there are.
-Q_W, Q_OWN, Q_OTHER, Q_START, Q_END, Q_BASE, Q_ROWS = range(7)
+# rows begin, and how many there are; its accumulator.
+Q_W, Q_OWN, Q_OTHER, Q_START, Q_END, Q_BASE, Q_ROWS, Q_LAZY = range(8)
 # Of an op, by O_QUICK + 8 * op: its unit; the one row that it reads and the one that it adds to,
 # for ops that add to the number of trends alone; the most windows and the components of the unit;
-# and its bundle.
-QO_UNIT, QO_FROM, QO_TO, QO_W, QO_NC, QO_BUNDLE = range(6)
+# its bundle; and how its unit is brought up to date.
+QO_UNIT, QO_FROM, QO_TO, QO_W, QO_NC, QO_BUNDLE, QO_SYNC = range(7)
+# In whole; a unit that only counts (Q_END); extremes later, because the op does not touch those of
+# the loop nor of the other row that it reads
+SYNC_ALL, SYNC_COUNTS, SYNC_LATER = range(3)
 
 # Of the array with ops, guard ops and accumulators for each letter
 L_OPS_P, L_OPS, L_GOPS_P, L_GOPS, L_Z_P, L_Z, L_DIRECT, L_LAZY = range(8)

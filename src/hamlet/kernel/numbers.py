@@ -543,6 +543,30 @@ def _grow_row(
                 _grow_float(v, own + e, -1 if other < 0 else other + e, am, ae)
 
         return floats
+    if _kind(v) == "int":
+
+        def ints(
+            v: Any,
+            own: int,
+            other: int,
+            size: int,
+            step: int,
+            n: int,
+            am: float,
+            ae: float,
+            t: int,
+            err: Any,
+        ) -> None:
+            limit = SAFE >> min(n, 62)
+            for e in range(0, size * step, step):
+                more = 0 if other < 0 else v[other + e]
+                total = v[own + e] + more
+                if abs(total) < limit:
+                    _store_int(v, own + e, (total << n) - more, err)
+                elif total != 0:
+                    err[0] = 1
+
+        return ints
 
     def kept(
         v: Any,

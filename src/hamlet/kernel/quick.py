@@ -15,6 +15,7 @@ from hamlet.kernel.bundles import whole_bundles
 from hamlet.kernel.layout import (
     Q_BASE,
     Q_END,
+    Q_LAZY,
     Q_OTHER,
     Q_OWN,
     Q_ROWS,
@@ -23,9 +24,13 @@ from hamlet.kernel.layout import (
     QO_BUNDLE,
     QO_FROM,
     QO_NC,
+    QO_SYNC,
     QO_TO,
     QO_UNIT,
     QO_W,
+    SYNC_ALL,
+    SYNC_COUNTS,
+    SYNC_LATER,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +47,7 @@ def quick_units(code: Code) -> Ints:
     """Of each unit its loop, and for units that only count where trends begin and end."""
     quick = np.full((len(code.u_w), _WIDTH), -1, np.int64)
     quick[:, Q_W], quick[:, Q_BASE], quick[:, Q_ROWS] = code.u_w, code.u_vbase, code.u_nrows
+    quick[:, Q_LAZY] = code.u_lazy
     reads, feeds = _parted(code.o_src_p, code.o_src_row), _parted(code.o_dst_p, code.o_dst_row)
     ends, loops = _parted(code.end_p, code.end_row), code.u_lop.tolist()
     first, starts = code.u_rbase.tolist(), code.r_start.tolist()
@@ -64,6 +70,13 @@ def quick_units(code: Code) -> Ints:
     return quick.reshape(-1)
 
 
+def are_alike(code: Code) -> bool:
+    """Whether all units only count, and have windows of the same length and slide."""
+    ends = code.u_quick.reshape(-1, _WIDTH)[:, Q_END]
+    windows = np.column_stack([code.u_within, code.u_slide])
+    return len(ends) > 0 and bool((ends >= 0).all() and (windows == windows[0]).all())
+
+
 def quick_ops(code: Code) -> Ints:
     """Of each op its unit, and for ops that add to the number of trends alone from where to where.
 
@@ -72,6 +85,8 @@ def quick_ops(code: Code) -> Ints:
     unit = code.o_unit
     quick = np.full((len(unit), _WIDTH), -1, np.int64)
     quick[:, QO_UNIT], quick[:, QO_W], quick[:, QO_NC] = unit, code.u_w[unit], code.u_nc[unit]
+    units = code.u_quick.reshape(-1, _WIDTH)
+    quick[:, QO_SYNC] = np.where(units[unit, Q_END] >= 0, SYNC_COUNTS, SYNC_ALL)
     if not len(unit):
         return quick.reshape(-1)
     is_simple = (np.diff(code.o_src_p) == 1) & (np.diff(code.o_dst_p) == 1)
@@ -85,7 +100,21 @@ def quick_ops(code: Code) -> Ints:
     size, base = code.u_w[unit] * code.u_nc[unit], code.u_vbase[unit]
     quick[simple[wanted], QO_FROM] = (base + read * size)[wanted]
     quick[simple[wanted], QO_TO] = (base + fed * size)[wanted]
+    later = simple[wanted & begins & (code.u_nx[unit] > 0)]
+    is_other = quick[later, QO_TO] == units[quick[later, QO_UNIT], Q_OTHER]
+    quick[_alone(code, later[is_other]), QO_SYNC] = SYNC_LATER
     return quick.reshape(-1)
+
+
+def _alone(code: Code, ops: Ints) -> Ints:
+    """Of ops that have one destination those whose row no op feeds that is not among them."""
+    rows = np.concatenate([[0], np.cumsum(code.u_nrows)])
+    owner = np.repeat(code.o_unit, np.diff(code.o_dst_p))
+    fed = np.bincount(rows[owner] + code.o_dst_row, minlength=int(rows[-1]))
+    own = rows[code.o_unit[ops]] + code.o_dst_row[code.o_dst_p[ops]]
+    of_these = np.bincount(own, minlength=int(rows[-1]))
+    alone: Ints = ops[fed[own] == of_these[own]]
+    return alone
 
 
 def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> tuple[Ints, list[bool]]:

@@ -39,7 +39,7 @@ from hamlet.kernel.layout import (
 )
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import FOREVER, TRACED
-from hamlet.kernel.quick import bundle_arrays, by_letter
+from hamlet.kernel.quick import are_alike, bundle_arrays, by_letter
 from hamlet.kernel.trees import Trees, lay_out_trees
 
 if TYPE_CHECKING:
@@ -249,13 +249,15 @@ def run_once(
         trees.places,
     )
     results = Records(
-        np.empty(3 * records, np.int64),
+        np.empty(records, np.int32),
+        np.empty(records, np.int32),
+        np.empty(records, np.int64),
         room(records * most, is_float, words),
         np.empty(records * most_x),
         out_n,
     )
     known = (kept.ints, kept.numbers, kept.extremes)
-    rows, v, x, redone, after, trace = run(
+    (part, unit, window, v, x), redone, after, trace = run(
         memory, seen, sides, stored, results, until, ranges, known, redo
     )
     n = int(out_n[0])
@@ -267,28 +269,16 @@ def run_once(
     counters.merged += int(state[C_MERGED])
     if counters.trace is not None:
         counters.trace.append(trace.reshape(-1, TRACED).copy())
-    rows = rows[: 3 * n].reshape(n, 3).T
+    part, unit, window = part[:n], unit[:n], window[:n]
     x = x[: n * most_x].reshape(n, most_x)
     v = v[: n * most].reshape((n, most) if words == 1 else (n, most, words))
     if (code.u_nc < most).any():
-        v[np.arange(most)[None, :] >= code.u_nc[rows[1]][:, None]] = 0
-    emission = _emission(compiled, rows, x, v, is_float)
-    return emission, redo[:redone].copy(), Kept(*after)
-
-
-def _emission(
-    compiled: Compiled,
-    records: NDArray[np.int64],
-    x: NDArray[np.float64],
-    v: NDArray[Any],
-    is_float: bool,
-) -> Emission:
-    x = _extremes(x)
+        v[np.arange(most)[None, :] >= code.u_nc[unit][:, None]] = 0
     components, exponents = _components(v, is_float)
-    template = compiled.code.u_template[records[1]].astype(np.int32)
+    template = compiled.code.u_template.astype(np.int32)[unit]
     components, exponents = _repeated(compiled, template, components, exponents)
-    part = records[0].astype(np.int32)
-    return Emission(part, template, records[2].copy(), components, exponents, x)
+    emission = Emission(part, template, window, components, exponents, _extremes(x))
+    return emission, redo[:redone].copy(), Kept(*after)
 
 
 def _extremes(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -300,7 +290,7 @@ def _extremes(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """Numbers of any kind, [records, components], as an emission has them."""
     if v.ndim == 2:
-        return v.copy(), np.zeros(v.shape) if is_float else None
+        return v, np.zeros(v.shape) if is_float else None
     if is_float:
         return v[:, :, 0].copy(), v[:, :, 1].copy()
     flat = numbers.integers(v.reshape(-1, v.shape[2]))
@@ -436,7 +426,9 @@ def _packed(
         "N_SUMS": compiled.sums,
         "T_BASE": compiled.values,
         "HAS_ALWAYS": int(code.u_always.any()),
+        "ALIKE": int(are_alike(code)),
         "N_B": bundles,
+        "N_OPS": len(code.o_unit),
     }
     chosen = [arrays[name] for name in CODE_ARRAYS]
     starts = HEADER + np.cumsum([0, *(len(array) for array in chosen)])[:-1]

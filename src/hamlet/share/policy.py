@@ -4,8 +4,9 @@ dynamic    a bundle is merged when as many events for all its queries have come 
            for splitting it again, and split by an event for some. The default.
 always     every burst is shared, and each query has a snapshot of its own.
 never      every query takes every burst alone.
-static     for each bundle decided once, before the run, from the rates of events, whether it is
-           merged whenever possible or never; the paper's baseline.
+static     for each bundle decided once, before the run, from the rates of events, whether its
+           queries are one; the first event for some of them refutes that for good. The paper's
+           baseline: nothing is decided while events come.
 
 Results are the same under all of them. What edges allow is known at plan time: a burst without edge
 predicates is one map for all queries and chains f(previous) op g(next) are worked out once for all,
@@ -30,8 +31,8 @@ POLICIES: tuple[Policy, ...] = get_args(Policy)
 Decided = Literal["share", "split", "merge"]
 EdgeKind = Literal["plain", "own", "chain", "tree", "log"]
 
-# The patience of a bundle that is merged whenever possible.
-AT_ONCE = 0
+# The patience of a bundle that is merged from the start and, once split, never again.
+UNTIL_SPLIT = FOREVER - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,8 @@ def patience_of(
     >>> size = BundleSize(queries=50, windows=12)
     >>> patience_of("dynamic", size), patience_of("always", size)
     (2, None)
-    >>> patience_of("static", size, rates=Rates(for_all=1000, for_some=10))
-    0
+    >>> patience_of("static", size, rates=Rates(for_all=1000, for_some=10)) == UNTIL_SPLIT
+    True
 
     Args:
         policy: The policy.
@@ -100,11 +101,11 @@ def patience_of(
         return None
     if policy == "dynamic":
         return patience(coefficients.of(size.kind), size)
-    return AT_ONCE if rates is None or _pays(size, coefficients, rates) else FOREVER
+    return UNTIL_SPLIT if rates is None or _pays(size, coefficients, rates) else FOREVER
 
 
 def _pays(size: BundleSize, coefficients: CoefficientTable, rates: Rates) -> bool:
-    """Whether merging is expected to pay on average."""
+    """Whether to be merged until the first split is expected to pay."""
     c = coefficients.of(size.kind)
     return rates.mean_run * (size.queries - 1) * size.touch_ns(c) > size.split_ns(c)
 

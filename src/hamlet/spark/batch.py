@@ -23,7 +23,8 @@ from hamlet.results import long_table
 from hamlet.spark.events import events_of
 from hamlet.spark.prepare import prepare
 from hamlet.spark.results import SparkResults
-from hamlet.spark.worker import TOLD, Job, without_large
+from hamlet.spark.settings import Settings
+from hamlet.spark.worker import TOLD, TOLD_PARTIAL, Job, without_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def answer(
 
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
-        PlanError: The DataFrame is a stream.
+        PlanError: The DataFrame is a stream, or a setting of the session is wrong.
     """
     options.check()
     if frame.isStreaming:
@@ -67,10 +68,19 @@ def answer(
         raise PlanError("end of", "a streaming DataFrame", remedy)
     shared = plan_alone(plan) if options.sharing == "never" else plan
     events = events_of(frame, plan, options, name=name, reasons=reasons)
-    prepared = prepare(events, shared)
+    settings = Settings.of(frame.sparkSession)
+    prepared = prepare(events, shared, settings)
     pieces: list[Piece] = []
     for shuffle in prepared.shuffles:
-        job = Job(name, prepared.plan, shuffle.sets, options, shuffle.layout, events.times)
+        job = Job(
+            name,
+            prepared.plan,
+            shuffle.sets,
+            options,
+            shuffle.layout,
+            events.times,
+            settings.rows_in_memory,
+        )
         pieces += _run(shuffle, job, events)
     return SparkResults(
         table=reduce(DataFrame.union, (rows for rows, _ in pieces)),
@@ -106,7 +116,7 @@ def _finished_at_once(moved: DataFrame, job: Job) -> Piece:
         name: F.when(F.col("query").isNull() & (F.col("aggregate") == name), F.col("value"))
         for name in TOLD
     }
-    watched = rows.observe(told, *_sums(numbers))
+    watched = rows.observe(told, *_sums(numbers), _groups(F.col("query").isNotNull(), "about"))
     return watched.where(F.col("query").isNotNull()), [told]
 
 
@@ -117,14 +127,18 @@ def _finished_later(moved: DataFrame, job: Job, events: Events) -> Piece:
     told, groups = Observation(), Observation()
     numbers = {
         name: F.when((F.col("query") == -1) & (F.col("role") == role), F.col("window"))
-        for role, name in enumerate(TOLD[:-1])
+        for role, name in enumerate(TOLD_PARTIAL)
     }
     watched = partial.observe(told, *_sums(numbers)).where(F.col("query") >= 0)
     together = watched.repartition("query", "window", "group")
     rows = together.mapInArrow(job.finished, _long_schema(job))
-    # A group may have windows in many tasks, so nobody sees all groups.
-    found = F.approx_count_distinct(F.struct("query", "group"), 0.01).alias(TOLD[-1])
-    return rows.observe(groups, found), [told, groups]
+    return rows.observe(groups, _groups(F.lit(True), "groups")), [told, groups]
+
+
+def _groups(is_result: Column, name: str) -> Column:
+    """About how many groups there are; one may have windows in many tasks, so nobody sees all."""
+    group = F.when(is_result, F.struct("query", "group"))
+    return F.approx_count_distinct(group, 0.01).alias(name)
 
 
 def _sums(numbers: dict[str, Column]) -> list[Column]:

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from hamlet.statistics import RunStatistics
 
 _LOOK_EVERY_S = 0.2
-# Shuffled rows of so many bytes of files make one task, if there are not fewer tasks anyway.
-_BYTES_OF_TASK = 1 << 25
-_TASKS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +82,8 @@ class Run:
             self._timed("start")
             with _watched(spark, self.progress):
                 source = read_files(spark, self.events, self.plan, self.options)
-                if is_ours:
-                    _set_tasks(spark, source.size)
+                if is_ours and source.size:
+                    session.cut_into_tasks(spark, source.size)
                 found = answer(
                     self.plan,
                     source.frame,
@@ -111,13 +108,6 @@ def _session(master: str | None) -> Iterator[tuple[SparkSession, bool]]:
     finally:
         if is_ours:
             spark.stop()
-
-
-def _set_tasks(spark: SparkSession, size: int) -> None:
-    """Let Spark cut large input into tasks that fit into memory; it joins small ones itself."""
-    tasks = size // _BYTES_OF_TASK
-    if tasks > _TASKS:
-        spark.conf.set("spark.sql.adaptive.coalescePartitions.initialPartitionNum", tasks)
 
 
 # Errors

@@ -186,6 +186,8 @@ def _seen(
     kinds: Mapping[str, T.DataType],
     wanted: Wanted,
 ) -> _Seen:
+    if frame.isStreaming:
+        return _Seen(None, frozenset())
     time: Typed | None = None
     if isinstance(kinds.get(wanted.time), TEXT):
         column = columns[wanted.time]
@@ -226,18 +228,10 @@ def _is_outside(column: Column, kind: T.DataType) -> Column | None:
     return None
 
 
-def fault_of(faults: Sequence[Fault]) -> Column:
-    """The number of the first fault of a row; null where it has none."""
-    found: Column | None = None
-    for number, (is_faulty, _) in enumerate(faults):
-        found = F.when(is_faulty, number) if found is None else found.when(is_faulty, number)
-    return F.lit(None).cast("int") if found is None else found
-
-
-def are_given(columns: Sequence[tuple[Column, T.DataType]]) -> Column | None:
-    """Whether a row has values in some columns; None where there are no columns."""
+def are_given(columns: Sequence[tuple[Column, T.DataType]]) -> Column:
+    """Whether a row has values in some columns."""
     missing = [
         column.isNull() | F.isnan(column) if isinstance(kind, FLOATING) else column.isNull()
         for column, kind in columns
     ]
-    return ~reduce(or_, missing) if missing else None
+    return ~reduce(or_, missing) if missing else F.lit(True)

@@ -2,7 +2,8 @@
 
 Sets that partition the stream by the same attributes go through one shuffle. For each, Spark finds
 the letter of every event, counts rows, leaves out those that take no part or cannot be read, drops
-columns that nobody needs any more, and brings the rows of a partition into one task.
+columns that nobody needs any more, and brings the rows of a partition into one task; into several
+where a partition is too large for one (hot.py).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from pyspark.sql import functions as F
 
 from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
-from hamlet.spark.events import are_given, fault_of
+from hamlet.spark.events import are_given
 from hamlet.spark.expressions import condition_of
+from hamlet.spark.hot import SLICE, slices_of
 from hamlet.spark.kinds import FLOATING
 from hamlet.spark.letters import is_bit_column, lettering_of, over_bits
 from hamlet.spark.worker import Layout
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
 
     from hamlet.plan.letters import Alphabet, Atom
     from hamlet.plan.workload import SharableSet, WorkloadPlan
-    from hamlet.spark.events import Events
+    from hamlet.spark.events import Events, Fault
     from hamlet.spark.letters import Lettering
+    from hamlet.spark.settings import Settings
 
 _TYPE, _FAULT, _TIME, _ORDER, _BITS, _GIVEN, _ATTRIBUTE = (
     "type",
@@ -86,8 +89,14 @@ class Prepared:
     counts: Counts
 
 
-def prepare(events: Events, plan: WorkloadPlan) -> Prepared:
-    """Find letters and leave out what is not needed, for every partitioning of a workload."""
+def prepare(events: Events, plan: WorkloadPlan, settings: Settings | None = None) -> Prepared:
+    """Find letters and leave out what is not needed, for every partitioning of a workload.
+
+    Args:
+        events: The events.
+        plan: The workload.
+        settings: How large partitions are cut; they are not where left out.
+    """
     alphabet = alphabet_of(plan.queries)
     conditions = _conditions(alphabet, events)
     lettering = lettering_of(alphabet, conditions)
@@ -98,7 +107,9 @@ def prepare(events: Events, plan: WorkloadPlan) -> Prepared:
     counts = Counts(Observation(), tuple(reason for _, reason in events.faults))
     letters = _Letters(events, lettering, conditions)
     ways = [_Way(plan, rewritten, key, tuple(sets)) for key, sets in by_key.items()]
-    shuffles = tuple(_shuffle(letters, ways, number, counts) for number in range(len(ways)))
+    shuffles = tuple(
+        _shuffle(letters, ways, number, counts, settings) for number in range(len(ways))
+    )
     return Prepared(rewritten, shuffles, counts)
 
 
@@ -139,52 +150,66 @@ class _Way:
         needed = needs_of(replace(self.rewritten, queries=queries)).attributes
         return tuple(name for name in needed if not is_bit_column(name))
 
+    @property
+    def longest_us(self) -> int:
+        """The longest window."""
+        return max(self.plan.queries[number].query.window.within_us for number in self.numbers)
 
-def _shuffle(letters: _Letters, ways: list[_Way], number: int, counts: Counts) -> Shuffle:
+
+def _shuffle(
+    letters: _Letters, ways: list[_Way], number: int, counts: Counts, settings: Settings | None
+) -> Shuffle:
     events, lettering, way = letters.events, letters.lettering, ways[number]
-    # The first job over the rows counts them for all; later ones need to know less.
-    known = range(len(ways)) if number == 0 else (number,)
-    named = {_FAULT: fault_of(events.faults), _TYPE: letters.type_number(), _TIME: events.time}
-    named |= {f"{_BITS}{i}": letters.bits(i) for i in range(lettering.longs)}
-    named |= {f"{_GIVEN}{i}": _given(events, ways[i].key) for i in known}
+    attributes = way.attributes
+    named = {**letters.named(), _TIME: events.time}
     if events.order is not None:
         named[_ORDER] = events.order
-    attributes = way.attributes
     for place, attribute in enumerate(attributes):
         is_key = attribute in way.key
         named[f"{_ATTRIBUTE}{place}"] = events.shipped(attribute, is_key=is_key)
+    takes_part = {number: letters.takes_part(way.alphabet)}
+    given = [(_column(attributes, each), events.schema[each][1]) for each in way.key]
+    if given:
+        takes_part[number] &= are_given(given)
+    if number == 0:
+        # The first job over the rows counts those that take part in any way.
+        for i, other in enumerate(ways[1:], 1):
+            named[f"{_GIVEN}{i}"] = are_given([events.schema[each] for each in other.key])
+            takes_part[i] = letters.takes_part(other.alphabet) & F.col(f"{_GIVEN}{i}")
     frame = events.frame.select(*(column.alias(name) for name, column in named.items()))
-    takes_part = {
-        i: F.col(_FAULT).isNull() & F.col(f"{_GIVEN}{i}") & letters.takes_part(ways[i].alphabet)
-        for i in known
-    }
+    layout = Layout(lettering, events.order is not None, attributes)
+    keys = tuple(_key(column, kind) for column, kind in given)
+    slices = None
+    if settings is not None:
+        slices = slices_of(frame.where(takes_part[number]), keys, _TIME, way.longest_us, settings)
     # Watching rows also keeps Spark from moving the filter before the letters are found, where
     # it would find them twice.
-    frame = _counted(frame, takes_part, counts, is_first=number == 0)
+    if number == 0:
+        frame = _counted(frame, letters, list(takes_part.values()), counts)
+    else:
+        frame = frame.observe(Observation(), F.count(F.lit(1)).alias("rows"))
     # Never true, but Spark does not know: where it saw that no row takes part it would not count.
     never = F.spark_partition_id() < 0
     kept = frame.where(takes_part[number] | never)
     kept = kept.select(*letters.columns(), *_others(events, attributes))
-    keys = [_key(F.col(f"{_ATTRIBUTE}{attributes.index(a)}"), events.schema[a][1]) for a in way.key]
-    layout = Layout(lettering, events.order is not None, attributes)
-    return Shuffle(way.sets, kept, tuple(keys), layout)
+    if slices is not None:
+        kept = slices.applied(kept, keys, _TIME)
+        keys, layout = (*keys, F.col(SLICE)), replace(layout, slice_us=slices.length_us)
+    return Shuffle(way.sets, kept, keys, layout)
 
 
-def _given(events: Events, key: tuple[str, ...]) -> Column:
-    given = are_given([events.schema[attribute] for attribute in key])
-    return F.lit(True) if given is None else given
+def _column(attributes: tuple[str, ...], attribute: str) -> Column:
+    return F.col(f"{_ATTRIBUTE}{attributes.index(attribute)}")
 
 
 def _counted(
-    frame: DataFrame, takes_part: dict[int, Column], counts: Counts, *, is_first: bool
+    frame: DataFrame, letters: _Letters, takes_part: list[Column], counts: Counts
 ) -> DataFrame:
-    """The same rows, watched: all counts for the first job, just the number for others."""
+    """The same rows, watched."""
     rows = F.count(F.lit(1)).alias("rows")
-    if not is_first:
-        return frame.observe(Observation(), rows)
-    used = F.count_if(reduce(or_, takes_part.values())).alias("used")
+    used = F.count_if(reduce(or_, takes_part)).alias("used")
     faults = [
-        F.count_if(F.col(_FAULT) == i).alias(f"{_FAULT}{i}") for i in range(len(counts.reasons))
+        F.count_if(letters.is_fault(i)).alias(f"{_FAULT}{i}") for i in range(len(counts.reasons))
     ]
     return frame.observe(counts.observation, rows, used, *faults)
 
@@ -208,12 +233,26 @@ class _Letters:
     lettering: Lettering
     conditions: Mapping[Atom, Column]
 
-    def type_number(self) -> Column:
-        """The number of the type of an event, null for one that no query mentions; or its text."""
+    def named(self) -> dict[str, Column]:
+        """The columns that say what an event is: type and fault in one, and bits.
+
+        A type is its number, null where no query mentions it. A fault is a negative number in its
+        place, or a column of its own where types travel as text.
+        """
+        faults = self.events.faults
+        named = {f"{_BITS}{i}": self.bits(i) for i in range(self._bit_columns)}
         if self.lettering.is_text:
-            return self.events.types
+            return {_FAULT: _first_of(faults, F.lit(None)), _TYPE: self.events.types, **named}
         numbers = {name: F.lit(number) for number, name in enumerate(self.lettering.types)}
-        return _by_type(self.events.types, numbers)
+        return {_TYPE: _first_of(faults, _by_type(self.events.types, numbers)), **named}
+
+    def is_fault(self, number: int) -> Column:
+        """Which rows have a fault, by its number."""
+        return F.col(_FAULT if self.lettering.is_text else _TYPE) == -1 - number
+
+    @property
+    def _bit_columns(self) -> int:
+        return self.lettering.longs if self.lettering.condition_bits else 0
 
     def bits(self, number: int) -> Column:
         """One of the integers, without the number of the type."""
@@ -244,7 +283,8 @@ class _Letters:
                 ]
                 way &= reduce(or_, bits)
             ways.append(way)
-        return reduce(or_, ways)
+        found = reduce(or_, ways)
+        return found & F.col(_FAULT).isNull() if self.lettering.is_text else found
 
     def _is_one_of(self, types: list[str]) -> Column:
         if self.lettering.is_text:
@@ -253,13 +293,23 @@ class _Letters:
 
     def columns(self) -> Iterator[Column | str]:
         """The integers as they travel, and the text of the type where that does."""
-        for i in range(self.lettering.longs):
-            bits = F.col(f"{_BITS}{i}")
-            if i == 0 and not self.lettering.is_text:
-                bits = bits.bitwiseOR(F.col(_TYPE).cast("long"))
-            yield bits.alias(f"{_BITS}{i}")
+        bits = [F.col(f"{_BITS}{i}") for i in range(self._bit_columns)]
+        if self.lettering.longs and not self.lettering.is_text:
+            number = F.col(_TYPE).cast("long")
+            bits[:1] = [bits[0].bitwiseOR(number) if bits else number]
+        for i, each in enumerate(bits):
+            yield each.alias(f"{_BITS}{i}")
         if self.lettering.is_text:
             yield _TYPE
+
+
+def _first_of(faults: Sequence[Fault], otherwise: Column) -> Column:
+    """-1 for the first fault, -2 for the second, and so on; something else where there is none."""
+    found: Column | None = None
+    for number, (is_faulty, _) in enumerate(faults):
+        value = F.lit(-1 - number)
+        found = F.when(is_faulty, value) if found is None else found.when(is_faulty, value)
+    return otherwise if found is None else found.otherwise(otherwise)
 
 
 def _by_type(types: Column, values: Mapping[str, Column]) -> Column:

@@ -326,11 +326,11 @@ def _read_parquets(spark: SparkSession, paths: list[Path], wanted: Wanted) -> It
         some = pa.schema([schema.field(each) for each in wanted.among(schema.names)])
         by_schema.setdefault(some.remove_metadata(), []).append(_spark_path(path))
     for schema, some_paths in by_schema.items():
-        fields = [T.StructField(f.name, _stored(f.type)) for f in schema if _is_stored(f.type)]
+        fields = [T.StructField(f.name, stored_type(f.type)) for f in schema if _is_stored(f.type)]
         frame = spark.read.schema(T.StructType(fields)).parquet(*some_paths)
         places = {field.name: f"p{i}" for i, field in enumerate(fields)}
         columns = {
-            field.name: _restored(F.col(places[field.name]), field.type)
+            field.name: restored(F.col(places[field.name]), field.type)
             if field.name in places
             else F.lit(None)
             for field in schema
@@ -342,7 +342,7 @@ def _is_stored(kind: pa.DataType) -> bool:
     return not pa.types.is_null(kind)
 
 
-def _stored(kind: pa.DataType) -> T.DataType:
+def stored_type(kind: pa.DataType) -> T.DataType:
     """The type in which Spark reads what Arrow has written."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -367,7 +367,7 @@ _UNSIGNED = {
 }
 
 
-def _restored(column: Column, kind: pa.DataType) -> Column:
+def restored(column: Column, kind: pa.DataType) -> Column:
     """Nanoseconds, which Spark does not have, as timestamps."""
     if not (pa.types.is_timestamp(kind) and kind.unit == "ns"):
         return column

@@ -111,8 +111,8 @@ class SparkResults:
     def statistics(self, wait_s: float = _WAIT_S) -> RunStatistics:
         """What the first job over all results did.
 
-        Groups of queries that do not group by all that partitions them are an estimate, as close as
-        one in a hundred.
+        Groups are an estimate, as close as one in a hundred, of queries that do not group by all
+        that partitions them, and where tasks were large.
 
         Args:
             wait_s: How long to wait for numbers that are still on their way.
@@ -132,7 +132,7 @@ class SparkResults:
             done.bursts += int(each.get("bursts", 0))
             done.snapshots += int(each.get("snapshots", 0))
             done.windows_closed += int(each.get("windows", 0))
-            done.groups += int(each.get("groups", 0))
+            done.groups += int(each["about"] if each.get("unsure") else each.get("groups", 0))
         return done
 
     def _observed(self, wait_s: float) -> list[dict[str, Any]]:

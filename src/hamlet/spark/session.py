@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 LEAST_JAVA = 17
 LEAST_SPARK = (4, 3)
-# Settings of a session that is ours alone; none of them changes results.
+# Settings of a session that is ours alone; none of them changes results. Those of spark.sql are
+# left as they are where the user has set them.
 _OURS = {
     "spark.app.name": "hamlet",
     "spark.log.level": "ERROR",
@@ -42,6 +43,8 @@ _OURS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
 }
+# Rows that are read from so many bytes are shuffled to one task.
+_BYTES_OF_TASK = 1 << 24
 # The runtime from pip is made without this module, which Spark's launcher asks for.
 _LEFT_OUT = "--add-modules=jdk.incubator.vector"
 _WRAPPER = """#!/bin/sh
@@ -90,12 +93,48 @@ def start(
     # Workers run the Python that this is, with the same packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder
-    for name, value in (_OURS | dict(settings or {})).items():
+    later = {name for name in _OURS if name.startswith("spark.sql.")}
+    at_once = {name: value for name, value in _OURS.items() if name not in later}
+    for name, value in (at_once | dict(settings or {})).items():
         builder = builder.config(name, value)
     if master is not None:
         builder = builder.master(master)
     with _quiet_java() if quiet else _as_it_is():
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    for name in sorted(later):
+        _set_unless_set(session, name, _OURS[name])
+    return session
+
+
+def _set_unless_set(session: SparkSession, name: str, value: str) -> None:
+    """Change a setting that nobody has chosen when the session was started."""
+    if not session.sparkContext.getConf().contains(name):
+        session.conf.set(name, value)
+
+
+def cut_into_tasks(session: SparkSession, size: int) -> None:
+    """Let shuffles of a session of ours have as many tasks as fit the size of the input.
+
+    Spark begins with 200 and puts small ones together. For little input that is slow; for much,
+    tasks would be few, large and unequal.
+
+    Args:
+        session: The session.
+        size: How many bytes are read.
+    """
+    tasks = tasks_for(size, session.sparkContext.defaultParallelism)
+    _set_unless_set(session, "spark.sql.shuffle.partitions", str(tasks))
+    # Put together again, tasks would be of different sizes, and the largest the last.
+    _set_unless_set(session, "spark.sql.adaptive.coalescePartitions.enabled", "false")
+
+
+def tasks_for(size: int, at_once: int) -> int:
+    """How many tasks there are for so many bytes, where some run at once: whole rounds of them.
+
+    >>> tasks_for(1000, at_once=2), tasks_for(100 << 20, at_once=2), tasks_for(1 << 40, at_once=500)
+    (4, 8, 65536)
+    """
+    return max(2, -(-size // (_BYTES_OF_TASK * at_once))) * at_once
 
 
 def check_version(version: str) -> None:

@@ -5,12 +5,16 @@ take and give Arrow batches. `answered` runs the sets of one shuffle, all of who
 whole in the task. Where a group may have partitions in other tasks, what it gives are partial
 answers; these are shuffled again, and `finished` adds them up.
 
+A task that has few rows encodes and runs them at once. One that has many puts them into files and
+runs them in order of time, as a stream whose windows close one after another: what it has in memory
+are the rows of a stretch of time and what the engine keeps of open windows. See runs.py.
+
 A task also tells what it has done, in rows without a query, which the host takes out again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +27,17 @@ from hamlet.events import EventTable, Statistics
 from hamlet.kernel.encode import encode
 from hamlet.kernel.finish import finish
 from hamlet.kernel.finish.partial import answers_of, merged, partial_of
-from hamlet.kernel.shared import run_batch
+from hamlet.kernel.machine import FAR
+from hamlet.kernel.session import picked
+from hamlet.kernel.shared import Counters, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.results import long_table
 from hamlet.spark.letters import bit_column
+from hamlet.spark.runs import Pool
+from hamlet.state.again import with_single_windows
+from hamlet.state.closed import ClosedSet
+from hamlet.state.one_set import SetState
+from hamlet.state.rows import Rows
 from hamlet.statistics import RunStatistics
 from hamlet.times import microseconds
 
@@ -36,15 +47,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
+    from hamlet.kernel.base import Emission
     from hamlet.kernel.finish import Answer
+    from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.results import Times
     from hamlet.spark.letters import Lettering
+    from hamlet.spark.runs import Runs
 
-# What a task tells of its work, by the name that stands in the column `aggregate`.
-TOLD = ("bursts", "snapshots", "windows", "groups")
+# What a task tells of its work, by the name that stands in the column `aggregate`. Its groups are
+# those of no other task, and each is counted once, unless it is among the `unsure` tasks.
+TOLD = ("bursts", "snapshots", "windows", "groups", "unsure")
+# What it tells where groups are put together later.
+TOLD_PARTIAL = TOLD[:3]
 _ORDER = "\0order"
 _UTC = pa.timestamp("us", "UTC")
+_SLICE = "slice"
+# Rows of a stretch of time that are run together, where a task has more than fit into memory.
+_STRETCH_ROWS = 1 << 20
 _BATCH_ROWS = 50_000
 _BATCH_BYTES = 1 << 25
 
@@ -53,17 +73,28 @@ _BATCH_BYTES = 1 << 25
 class Layout:
     """The columns that a task gets: integers of letters, perhaps the type, time, order, attributes.
 
+    Where there are slices, their numbers are in the last column: see hot.py.
+
     has_order: Whether there is a column that orders events of equal time.
     attributes: Their names, in the order of their columns.
+    slice_us: How long a slice is; 0 where there are none.
     """
 
     lettering: Lettering
     has_order: bool
     attributes: tuple[str, ...]
+    slice_us: int = 0
 
-    def table(self, name: str, batches: list[pa.RecordBatch], times: Times) -> EventTable:
-        """Batches as events that can be encoded."""
-        table = pa.Table.from_batches(batches)
+    def pool(self, most: int) -> Pool:
+        """Where rows are gathered, of which some number is held in memory."""
+        return Pool(most, self._clock, _SLICE if self.slice_us else None)
+
+    def _clock(self, table: pa.Table) -> NDArray[np.int64]:
+        place = self.lettering.longs + self.lettering.is_text
+        return microseconds(table.column(place))[0]
+
+    def table(self, name: str, table: pa.Table, times: Times) -> EventTable:
+        """Rows as events that can be encoded."""
         columns = iter(table.columns)
         longs = [numpy_of(next(columns)) for _ in range(self.lettering.longs)]
         text = next(columns) if self.lettering.is_text else None
@@ -110,6 +141,7 @@ class Job:
     options: How.
     layout: The columns that come in.
     times: Whether events had timestamps or numbers of seconds.
+    rows_in_memory: How many rows a task holds before it puts them into files.
     partial: The columns of partial answers, where groups are put together later.
     """
 
@@ -119,46 +151,104 @@ class Job:
     options: Options
     layout: Layout
     times: Times
+    rows_in_memory: int
     partial: pa.Schema | None = None
 
     def answered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of results, or the partial answers, of the partitions of one task."""
-        # Here is where a task that is too large for memory would be run in stretches of time.
-        some = [batch for batch in batches if batch.num_rows]
-        if not some:
-            return
-        table = self.layout.table(self.name, some, self.times)
-        del some
-        done = RunStatistics()
-        for sharable in self.sets:
-            yield from self._run(sharable, table, done)
-        told = (done.bursts, done.snapshots, done.windows_closed, done.groups)
+        done, is_unsure = RunStatistics(), False
+        with self.layout.pool(self.rows_in_memory) as pool:
+            for batch in batches:
+                pool.add(batch)
+            for number, rows in pool.slices():
+                if isinstance(rows, pa.Table):
+                    is_unsure |= number is not None
+                    yield from self._at_once(rows, number, done)
+                else:
+                    is_unsure = True
+                    yield from self._in_order(rows, number, done)
+        told = (done.bursts, done.snapshots, done.windows_closed, done.groups, int(is_unsure))
         yield from self._told(dict(zip(TOLD, told, strict=True)))
 
+    def _at_once(
+        self, rows: pa.Table, number: int | None, done: RunStatistics
+    ) -> Iterator[pa.RecordBatch]:
+        """Run rows of one slice, or of none, that are all in memory."""
+        table = self.layout.table(self.name, rows, self.times)
+        for sharable in self.sets:
+            yield from self._run(sharable, table, number, done)
+
     def _run(
-        self, sharable: SharableSet, table: EventTable, done: RunStatistics
+        self, sharable: SharableSet, table: EventTable, number: int | None, done: RunStatistics
     ) -> Iterator[pa.RecordBatch]:
         plan, options = self.plan, self.options
         program = compile_set(plan, sharable)
         encoded = encode(table, plan, sharable, program, options.numbers)
         compiled = compile_encoded(plan, program, encoded, options)
         emission, counters = run_batch(compiled, encoded.batch, options.numbers == "float")
+        is_integer = {a: a in encoded.integers for a in encoded.digits}
+        closed = ClosedSet(program, emission, encoded.digits, is_integer, groups_of(encoded))
+        yield from self._closed(closed, number, done, counters)
+
+    def _in_order(
+        self, runs: Runs, number: int | None, done: RunStatistics
+    ) -> Iterator[pa.RecordBatch]:
+        """Run rows of one slice, or of none, stretch by stretch."""
+        states: list[SetState] = []
+        apart = with_single_windows(self.plan)
+        options = replace(self.options, order=_ORDER if self.layout.has_order else None)
+        types = self.layout.lettering.types
+        closed, is_changed = np.full(1, -FAR, np.int64), np.zeros(1, np.bool_)
+        for stretch, until in runs.in_order(min(self.rows_in_memory, _STRETCH_ROWS)):
+            table = self.layout.table(self.name, stretch, self.times)
+            rows = Rows(
+                table.ts,
+                table.types.data.astype(np.int32, copy=False),
+                np.zeros(len(table), np.int32),
+                table.table,
+            )
+            states = states or [
+                SetState(self.plan, each, options, types, table.table.schema, apart)
+                for each in self.sets
+            ]
+            for state in states:
+                counters = Counters()
+                found = state.advance(rows, until, closed, is_changed, counters)
+                if found is not None:
+                    yield from self._closed(found, number, done, counters)
+            closed[0] = until
+
+    def _closed(
+        self, closed: ClosedSet, number: int | None, done: RunStatistics, counters: Counters
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of results, or the partial answer, of windows that have closed."""
+        emission = self._of_slice(closed.emission, closed.program, number)
+        left_out = len(closed.emission.part) - len(emission.part)
         done.bursts += counters.bursts
         done.snapshots += counters.snapshots
-        done.windows_closed += counters.windows
+        done.windows_closed += counters.windows - left_out
         finishing: dict[str, Any] = {
-            "digits": encoded.digits,
-            "is_integer": {a: a in encoded.integers for a in encoded.digits},
-            "groups": groups_of(encoded),
+            "digits": closed.digits,
+            "is_integer": closed.is_integer,
+            "groups": closed.groups,
         }
         if self.partial is not None:
             yield from _batches(
-                partial_of(plan, program, emission, **finishing, schema=self.partial)
+                partial_of(self.plan, closed.program, emission, **finishing, schema=self.partial)
             )
             return
-        for answer in finish(plan, program, emission, **finishing):
+        for answer in finish(self.plan, closed.program, emission, **finishing):
             done.groups += len(pc.unique(answer.rows["group"]))
             yield from self._rows(answer)
+
+    def _of_slice(self, emission: Emission, program: Program, number: int | None) -> Emission:
+        """What was emitted for windows that begin in a slice."""
+        if number is None:
+            return emission
+        slides = [self.plan.queries[each].query.window.slide_us for each in program.queries]
+        of_template = np.array(slides, np.int64)[program.template_query]
+        begin = emission.window * of_template[emission.unit]
+        return picked(emission, begin // self.layout.slice_us == number)
 
     def finished(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of results of partial answers that have all there is of their groups."""
@@ -177,9 +267,11 @@ class Job:
 
     def _told(self, numbers: dict[str, int]) -> Iterator[pa.RecordBatch]:
         """Rows that tell what was done: without a query, or with the query -1."""
+        schema = self.partial
+        if schema is not None:
+            numbers = {name: numbers[name] for name in TOLD_PARTIAL}
         names, values = list(numbers), list(numbers.values())
         known: dict[str, Any] = {"aggregate": names, "value": list(map(float, values))}
-        schema = self.partial
         if schema is None:
             schema = long_table(self.plan.queries[0].query, None, self.times).schema
         else:

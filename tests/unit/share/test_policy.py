@@ -17,8 +17,8 @@ from hamlet.kernel.machine import bundles as machine
 from hamlet.share.coefficients import DEFAULTS, KINDS, Coefficients, CoefficientTable
 from hamlet.share.cost import FOREVER, BundleSize, BurstStatistics, apart_ns, merged_ns, patience
 from hamlet.share.policy import (
-    AT_ONCE,
     POLICIES,
+    UNTIL_SPLIT,
     Rates,
     choose_at_plan_time,
     decide_as_published,
@@ -51,7 +51,7 @@ def test_each_policy_has_the_patience_it_says():
     assert patience_of("dynamic", FIFTY, TABLE) == patience(ROUND, FIFTY) == 2
     assert patience_of("always", FIFTY, TABLE) is None
     assert patience_of("never", FIFTY, TABLE) is None
-    assert patience_of("static", FIFTY, TABLE, rare) == AT_ONCE
+    assert patience_of("static", FIFTY, TABLE, rare) == UNTIL_SPLIT
     assert patience_of("static", FIFTY, TABLE, often) == FOREVER
 
 
@@ -226,7 +226,7 @@ def test_static_merges_where_it_pays_on_average(for_all, for_some, size):
 
     pays = merged_ns(c, size, rates.mean_run) < apart_ns(c, size, rates.mean_run)
 
-    assert patience_of("static", size, rates=rates) == (AT_ONCE if pays else FOREVER)
+    assert patience_of("static", size, rates=rates) == (UNTIL_SPLIT if pays else FOREVER)
 
 
 def test_the_unit_of_rates_does_not_matter():
@@ -234,4 +234,4 @@ def test_the_unit_of_rates_does_not_matter():
 
 
 def test_without_rates_nothing_speaks_against_merging():
-    assert patience_of("static", FIFTY) == AT_ONCE
+    assert patience_of("static", FIFTY) == UNTIL_SPLIT

@@ -133,7 +133,8 @@ def lay_out(maker: Maker) -> Compiled:
         u_quick=ints([]),
         o_quick=ints([]),
     )
-    code = code._replace(u_quick=quick_units(code), o_quick=quick_ops(code))
+    code = code._replace(u_quick=quick_units(code))
+    code = code._replace(o_quick=quick_ops(code))
     lazy_of_atom = [-1] * len(alphabet)
     for number, atom in enumerate(lazy["atoms"]):
         lazy_of_atom[atom] = number

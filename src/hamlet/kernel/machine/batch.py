@@ -14,9 +14,7 @@ from numba import njit
 
 from hamlet.kernel import numbers
 from hamlet.kernel.layout import (
-    C_ACTIVE,
     C_KEPT,
-    C_MERGED,
     C_MOST,
     C_MOST_X,
     C_PART,
@@ -24,26 +22,20 @@ from hamlet.kernel.layout import (
     C_ROOM,
     C_SCRATCH,
     C_SCRATCH_X,
-    C_SHARED,
-    C_SPLIT,
     C_STACK,
     C_TRACE,
     C_TRACE_ROOM,
     C_WANTED,
     C_WINDOWS,
-    HAS_ALWAYS,
     N_UNITS,
     N_Z,
-    S_ACTIVE,
     S_SEEN,
     S_WHERE,
-    U_ALWAYS,
     U_W,
     ZX_P,
 )
 from hamlet.kernel.machine.bundles import TRACED
-from hamlet.kernel.machine.keep import Keep, load, save, size_of_kept
-from hamlet.kernel.machine.lazy import begin
+from hamlet.kernel.machine.keep import Keep, save, size_of_kept
 from hamlet.kernel.machine.memory import (
     FAR,
     Events,
@@ -55,6 +47,7 @@ from hamlet.kernel.machine.memory import (
     compiled,
     inlined,
 )
+from hamlet.kernel.machine.partitions import AT_EVENT, AT_REDONE, end_partition, run_partitions
 from hamlet.kernel.machine.room import (
     ROOM_GUARD_LOGS,
     ROOM_KEPT,
@@ -63,14 +56,14 @@ from hamlet.kernel.machine.room import (
     ROOM_PENDING,
     ROOM_SCRATCH,
     ROOM_SCRATCH_X,
+    ROOM_STACKS,
+    ROOM_STATE,
     ROOM_TRACE,
     longer,
     longer_numbers,
     more_guard_logs,
     more_logs,
 )
-from hamlet.kernel.machine.walk import walk
-from hamlet.kernel.machine.windows import activate
 from hamlet.kernel.numbers import pointer, raw_pointer
 
 # Modules outside this folder whose functions or constants are compiled in
@@ -87,25 +80,6 @@ def _begin_batch(P, S, room):
         S[P[S_SEEN] + u] = -1
     S[C_ROOM] = room
     S[C_SCRATCH], S[C_SCRATCH_X], S[C_PENDING], S[C_KEPT] = 256, 256, 64, 16
-
-
-@compiled
-def _begin_partition(m, ts):
-    """Make active what may hold trends before anything touches it."""
-    P, S = m.P, m.S
-    if P[HAS_ALWAYS] == 1:
-        for u in range(P[N_UNITS]):
-            if P[P[U_ALWAYS] + u] == 1 and S[P[S_WHERE] + u] < 0:
-                activate(m, u, ts)
-
-
-@compiled
-def _end_partition(P, S):
-    """Have no unit active."""
-    for k in range(S[C_ACTIVE]):
-        u = S[P[S_ACTIVE] + k]
-        S[P[S_WHERE] + u] = -1
-        S[P[S_SEEN] + u] = -1
 
 
 @inlined
@@ -128,12 +102,12 @@ def _bundle(memory, spos, sval, trace):
 @compiled
 def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     P, S = raw_pointer(memory.P), raw_pointer(memory.S)
-    spos, sval = memory.spos, memory.sval
+    spos, sval, trace = memory.spos, memory.sval, memory.trace
     log_entries, log_v, log_x = stored.entries, stored.v, stored.x
     guard_entries = stored.guard_entries
-    out_rows, out_v, out_x, out_n = records.rows, records.v, records.x, raw_pointer(records.n)
-    err, trace = raw_pointer(memory.err), memory.trace
-    _begin_batch(P, S, out_rows.shape[0] // 3)
+    parts, units, windows = records.part, records.unit, records.window
+    out_v, out_x, out_n = records.v, records.x, raw_pointer(records.n)
+    _begin_batch(P, S, parts.shape[0])
     scratch_v, scratch_x = numbers.room(memory.v, S[C_SCRATCH]), np.empty(S[C_SCRATCH_X])
     kept_v, kept_x = numbers.room(memory.v, S[C_KEPT]), np.empty(S[C_KEPT])
     pending, gops = np.empty(4 * S[C_PENDING], np.int64), np.empty(5 * S[C_PENDING], np.int64)
@@ -141,93 +115,94 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     stacks = P[P[ZX_P] + P[N_Z]]
     new_ints, new_v, new_x = np.empty(1024, np.int64), numbers.room(memory.v, 1024), np.empty(1024)
     new_ranges = np.empty((ranges.shape[0] if until < FAR else 0, 6), np.int64)
-    n_ints, n_v, n_x, n_kept, redone = 0, 0, 0, 0, 0
-    for r in range(ranges.shape[0]):
-        part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
-        begun = out_n[0]
-        err[0] = 0
-        traced, decided = S[C_TRACE], (S[C_SHARED], S[C_SPLIT], S[C_MERGED])
-        S[C_PART] = part
-        if stacks > 0 and S[C_STACK] < end - i:
-            S[C_STACK] = 2 * (end - i)
+    n_ints, n_v, n_x, n_kept = 0, 0, 0, 0
+    progress = np.zeros(8, np.int64)
+    at = raw_pointer(progress)
+    at[AT_EVENT] = -1
+    short = -1
+    while short != 0:
+        m = _bundle(memory, spos, sval, trace)
+        results = Records(
+            raw_pointer(parts),
+            raw_pointer(units),
+            raw_pointer(windows),
+            pointer(out_v),
+            raw_pointer(out_x),
+            out_n,
+        )
+        short = run_partitions(
+            m,
+            Events(
+                raw_pointer(events.ts),
+                raw_pointer(events.tied),
+                raw_pointer(events.letter),
+                raw_pointer(events.weights),
+                raw_pointer(events.extremes),
+                raw_pointer(events.by_letter),
+            ),
+            Sides(
+                raw_pointer(sides.letter),
+                raw_pointer(sides.letters),
+                raw_pointer(sides.previous),
+                raw_pointer(sides.next),
+                raw_pointer(sides.columns),
+                raw_pointer(sides.arguments),
+            ),
+            Stored(
+                raw_pointer(log_entries),
+                pointer(log_v),
+                raw_pointer(log_x),
+                raw_pointer(guard_entries),
+                pointer(stored.tree_v),
+                raw_pointer(stored.tree_x),
+                raw_pointer(stored.places),
+            ),
+            results,
+            Scratch(
+                pointer(scratch_v),
+                raw_pointer(scratch_x),
+                pointer(kept_v),
+                raw_pointer(kept_x),
+                raw_pointer(pending),
+                raw_pointer(met),
+                raw_pointer(gops),
+            ),
+            (raw_pointer(kept[0]), pointer(kept[1]), raw_pointer(kept[2])),
+            raw_pointer(ranges),
+            ranges.shape[0],
+            raw_pointer(redo),
+            at,
+            until,
+        )
+        if short == ROOM_OUT:
+            n, size = out_n[0], 2 * (S[C_ROOM] + S[C_WINDOWS])
+            parts, units = longer(parts, n, size), longer(units, n, size)
+            windows = longer(windows, n, size)
+            out_v = longer_numbers(out_v, n * S[C_MOST], size * S[C_MOST])
+            out_x = longer(out_x, n * S[C_MOST_X], size * S[C_MOST_X])
+            S[C_ROOM] = size
+        elif short == ROOM_SCRATCH:
+            scratch_v = numbers.room(memory.v, S[C_SCRATCH])
+        elif short == ROOM_SCRATCH_X:
+            scratch_x = np.empty(S[C_SCRATCH_X])
+        elif short == ROOM_PENDING:
+            pending = np.empty(4 * S[C_PENDING], np.int64)
+            gops = np.empty(5 * S[C_PENDING], np.int64)
+        elif short == ROOM_KEPT:
+            kept_v, kept_x = numbers.room(memory.v, S[C_KEPT]), np.empty(S[C_KEPT])
+        elif short == ROOM_LOGS:
+            log_entries, log_v, log_x = more_logs(P, S, log_entries, log_v, log_x)
+        elif short == ROOM_GUARD_LOGS:
+            guard_entries = more_guard_logs(P, S, guard_entries)
+        elif short == ROOM_TRACE:
+            size = 2 * (S[C_TRACE_ROOM] + 2 * P[N_UNITS] + S[C_WANTED])
+            trace = longer(trace, TRACED * S[C_TRACE], TRACED * size)
+            S[C_TRACE_ROOM] = size
+        elif short == ROOM_STACKS:
+            S[C_STACK] = 2 * S[C_WANTED]
             spos = np.empty(stacks * S[C_STACK], np.int64)
             sval = np.empty(stacks * S[C_STACK])
-        m = _bundle(memory, spos, sval, trace)
-        begin(m)
-        if ranges[r, 3] >= 0:
-            ints, v, x = raw_pointer(kept[0]), pointer(kept[1]), raw_pointer(kept[2])
-            load(m, Keep(ints, v, x, ranges[r, 3], ranges[r, 4], ranges[r, 5]))
-        if i < end:
-            _begin_partition(m, events.ts[i])
-        short = -1
-        while short != 0:
-            i, short = walk(
-                m,
-                Events(
-                    raw_pointer(events.ts),
-                    raw_pointer(events.tied),
-                    raw_pointer(events.letter),
-                    raw_pointer(events.weights),
-                    raw_pointer(events.extremes),
-                    raw_pointer(events.by_letter),
-                ),
-                Sides(
-                    raw_pointer(sides.letter),
-                    raw_pointer(sides.letters),
-                    raw_pointer(sides.previous),
-                    raw_pointer(sides.next),
-                    raw_pointer(sides.columns),
-                    raw_pointer(sides.arguments),
-                ),
-                Stored(
-                    raw_pointer(log_entries),
-                    pointer(log_v),
-                    raw_pointer(log_x),
-                    raw_pointer(guard_entries),
-                    pointer(stored.tree_v),
-                    raw_pointer(stored.tree_x),
-                    raw_pointer(stored.places),
-                ),
-                Records(raw_pointer(out_rows), pointer(out_v), raw_pointer(out_x), out_n),
-                Scratch(
-                    pointer(scratch_v),
-                    raw_pointer(scratch_x),
-                    pointer(kept_v),
-                    raw_pointer(kept_x),
-                    raw_pointer(pending),
-                    raw_pointer(met),
-                    raw_pointer(gops),
-                ),
-                part,
-                i,
-                end,
-                until,
-            )
-            if short == ROOM_OUT:
-                n, size = out_n[0], 2 * (S[C_ROOM] + S[C_WINDOWS])
-                out_rows = longer(out_rows, 3 * n, 3 * size)
-                out_v = longer_numbers(out_v, n * S[C_MOST], size * S[C_MOST])
-                out_x = longer(out_x, n * S[C_MOST_X], size * S[C_MOST_X])
-                S[C_ROOM] = size
-            elif short == ROOM_SCRATCH:
-                scratch_v = numbers.room(memory.v, S[C_SCRATCH])
-            elif short == ROOM_SCRATCH_X:
-                scratch_x = np.empty(S[C_SCRATCH_X])
-            elif short == ROOM_PENDING:
-                pending = np.empty(4 * S[C_PENDING], np.int64)
-                gops = np.empty(5 * S[C_PENDING], np.int64)
-            elif short == ROOM_KEPT:
-                kept_v, kept_x = numbers.room(memory.v, S[C_KEPT]), np.empty(S[C_KEPT])
-            elif short == ROOM_LOGS:
-                log_entries, log_v, log_x = more_logs(P, S, log_entries, log_v, log_x)
-            elif short == ROOM_GUARD_LOGS:
-                guard_entries = more_guard_logs(P, S, guard_entries)
-            elif short == ROOM_TRACE:
-                size = 2 * (S[C_TRACE_ROOM] + 2 * P[N_UNITS] + S[C_WANTED])
-                trace = longer(trace, TRACED * S[C_TRACE], TRACED * size)
-                S[C_TRACE_ROOM] = size
-                m = _bundle(memory, spos, sval, trace)
-        if until < FAR and err[0] == 0 and S[C_ACTIVE] > 0:
+        elif short == ROOM_STATE:
             ints, values, extremes = size_of_kept(m)
             if n_ints + ints > new_ints.shape[0]:
                 new_ints = longer(new_ints, n_ints, 2 * (n_ints + ints))
@@ -237,7 +212,7 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
                 new_x = longer(new_x, n_x, 2 * (n_x + extremes))
             to = raw_pointer(new_ints), pointer(new_v), raw_pointer(new_x)
             save(m, Keep(to[0], to[1], to[2], n_ints, n_v, n_x))
-            new_ranges[n_kept, 0] = part
+            new_ranges[n_kept, 0] = S[C_PART]
             new_ranges[n_kept, 3] = n_ints
             new_ranges[n_kept, 4] = n_v
             new_ranges[n_kept, 5] = n_x
@@ -245,15 +220,11 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
             n_ints += ints
             n_v += values
             n_x += extremes
-        _end_partition(P, S)
-        if err[0] != 0:
-            out_n[0] = begun
-            S[C_TRACE] = traced
-            S[C_SHARED], S[C_SPLIT], S[C_MERGED] = decided
-            redo[redone] = part
-            redone += 1
+            end_partition(m, results, raw_pointer(redo), at)
     after = new_ranges[:n_kept], new_ints[:n_ints], new_v[:n_v], new_x[:n_x]
-    return out_rows, out_v, out_x, redone, after, trace[: TRACED * S[C_TRACE]]
+    found = parts, units, windows, out_v, out_x
+    # An array lives until its last use by name, which must be after that of its address.
+    return found, progress[AT_REDONE], after, trace[: TRACED * S[C_TRACE]]
 
 
 def _digest():

@@ -11,6 +11,10 @@ So there is a choice at each event that is for all units of a split bundle, and 
 is at hand: how many such events have come since the last that was for some. Patience is how many
 there have to be. 0: merge whenever possible. FOREVER: never merge.
 
+Where many events for some have come in a row, with none for all in between, they are no longer
+looked at: the bundle *rests* until an event for all comes. So a stream on which queries never agree
+does not pay for the question.
+
 Cost: a merge or a split O(units x rows x windows); a decision a few comparisons.
 """
 
@@ -28,8 +32,12 @@ from hamlet.kernel.layout import (
     C_TRACE,
     C_TRACE_ROOM,
     N_B,
+    N_OPS,
     N_SUMS,
     N_Z,
+    O_QUICK,
+    QO_BUNDLE,
+    QO_UNIT,
     S_ACTIVE,
     S_B_LIVE,
     S_B_MODE,
@@ -37,6 +45,7 @@ from hamlet.kernel.layout import (
     S_B_RUN,
     S_DUE,
     S_HI,
+    S_LATE,
     S_LO,
     S_SEEN,
     S_SLOT,
@@ -58,6 +67,10 @@ from hamlet.kernel.machine.rows import copy_row, row_of
 
 IDLE, MERGED, SPLIT = range(3)
 FOREVER = 1 << 40
+# Events for some in a row, for each op of the code, after which a bundle rests
+_PATIENCE_OF_OPS = 8
+# What S_B_RUN is then; before, as many below zero as events for some have come in a row
+_RESTING = -FOREVER
 # Numbers in a row of a trace: partition, time, bundle, events of the burst before, units, units
 # with state of their own before and after, and what was decided
 TRACED = 8
@@ -114,8 +127,10 @@ def stands_for(P, S, u):
 def for_all(m, b, ts):
     """An event is for all units of a bundle: whether the bundle is merged now."""
     P, S = m.P, m.S
+    if S[P[S_B_RUN] + b] == _RESTING:
+        _wake(P, S, b, ts)
     mode, units = S[P[S_B_MODE] + b], P[P[B_P] + b + 1] - P[P[B_P] + b]
-    run = S[P[S_B_RUN] + b]
+    run = max(S[P[S_B_RUN] + b], 0)
     S[P[S_B_RUN] + b] = run + 1
     before = mode
     if mode == IDLE:
@@ -147,8 +162,33 @@ def _are_equal(P, S, b, units):
 @inlined
 def stay_split(P, S, b, ts):
     """Note the last event that was for some units of a split bundle."""
+    run = min(S[P[S_B_RUN] + b], 0) - 1
+    S[P[S_B_RUN] + b] = run
+    S[P[S_B_PARTIAL] + b] = ts
+    if run < -_PATIENCE_OF_OPS * P[N_OPS] and S[C_TRACE_ROOM] == 0:
+        _rest(P, S, b)
+
+
+@compiled
+def _rest(P, S, b):
+    """Have events for some units of a bundle no longer looked at."""
+    S[P[S_B_RUN] + b] = _RESTING
+    for op in range(P[N_OPS]):
+        quick = P[O_QUICK] + 8 * op
+        if P[quick + QO_BUNDLE] == b:
+            P[quick + QO_BUNDLE] = -1
+
+
+@compiled
+def _wake(P, S, b, ts):
+    """Look at them again; those that were not may have come until now."""
     S[P[S_B_RUN] + b] = 0
     S[P[S_B_PARTIAL] + b] = ts
+    S[P[S_B_MODE] + b] = SPLIT if S[P[S_B_LIVE] + b] > 0 else IDLE
+    for op in range(P[N_OPS]):
+        quick = P[O_QUICK] + 8 * op
+        if P[P[U_BUNDLE] + P[quick + QO_UNIT]] == b:
+            P[quick + QO_BUNDLE] = b
 
 
 @compiled
@@ -182,6 +222,7 @@ def split(m, b):
         S[P[S_SLOT] + u], S[P[S_SEEN] + u] = S[P[S_SLOT] + one], -1
         S[P[S_STAMP_N] + u] = S[P[S_STAMP_N] + one]
         S[P[S_STAMP_EVENTS] + u] = S[P[S_STAMP_EVENTS] + one]
+        S[P[S_LATE] + u] = S[P[S_LATE] + one]
         for e in range(2):
             m.zf[2 * (P[N_Z] + u) + e] = m.zf[2 * (P[N_Z] + one) + e]
         for e in range(2 * P[P[U_NC] + u]):

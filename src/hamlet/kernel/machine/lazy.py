@@ -36,6 +36,7 @@ from hamlet.kernel.layout import (
     Q_OTHER,
     Q_OWN,
     Q_W,
+    S_LATE,
     S_STACK_LEN,
     S_STAMP_EVENTS,
     S_STAMP_N,
@@ -57,7 +58,8 @@ from hamlet.kernel.layout import (
     ZX_P,
 )
 from hamlet.kernel.machine.bundles import begin_bundles
-from hamlet.kernel.machine.memory import compiled, entries, shape
+from hamlet.kernel.machine.counts import growth
+from hamlet.kernel.machine.memory import compiled, entries, inlined, shape
 
 _POWERS = 2.0 ** np.arange(201)
 
@@ -85,12 +87,20 @@ def begin(m):
 @compiled
 def stamp(m, u):
     """Remember that a unit is up to date with its accumulator."""
-    P, S, zf, zs = m.P, m.S, m.zf, m.zs
+    P, S = m.P, m.S
     z = P[P[U_LAZY] + u]
     if z < 0:
         return
-    S[P[S_STAMP_N] + u] = S[P[S_Z_N] + z]
     S[P[S_STAMP_EVENTS] + u] = S[P[S_Z_EVENTS] + z]
+    S[P[S_LATE] + u] = 0
+    _stamp_numbers(m, u, z)
+
+
+@inlined
+def _stamp_numbers(m, u, z):
+    """Remember that the numbers of a unit, not its extremes, are up to date."""
+    P, S, zf, zs = m.P, m.S, m.zf, m.zs
+    S[P[S_STAMP_N] + u] = S[P[S_Z_N] + z]
     own = P[N_Z] + u
     zf[2 * own] = zf[2 * z]
     zf[2 * own + 1] = zf[2 * z + 1]
@@ -107,20 +117,52 @@ def stamp(m, u):
 @compiled
 def sync(m, u):
     """Apply to a unit the run of lazy events since it was last up to date."""
-    if _catch_up(m, u, 0, m.P[m.P[U_W] + u]):
+    if _catch_up(m, u, 0, m.P[m.P[U_W] + u], False):
         m.S[C_SNAPSHOTS] += 1
         stamp(m, u)
 
 
 @compiled
-def sync_window(m, u, slot):
-    """Apply it to one window that is about to be closed and emptied; the unit stays as it is."""
-    _catch_up(m, u, slot, 1)
+def sync_numbers(m, u):
+    """The same, but extremes may be left for later: where trends go on in every open window.
+
+    There all later events of the loop count for extremes, whatever else happens to the numbers. A
+    window that opens, or anything that touches extremes, needs them up to date first.
+    """
+    P, S = m.P, m.S
+    is_quick = P[P[U_NC] + u] == 1 or numbers.is_float(m.v)
+    if not is_quick or not _has_trends(m, u):
+        sync(m, u)
+    elif _catch_up(m, u, 0, P[P[U_W] + u], True):
+        S[C_SNAPSHOTS] += 1
+        S[P[S_LATE] + u] = 1
+        _stamp_numbers(m, u, P[P[U_LAZY] + u])
+
+
+@inlined
+def _has_trends(m, u):
+    """Whether the loop of a unit, as far as it is known, has trends to go on with in each window.
+
+    Slots of windows that are not open have none; a unit all whose windows are open is common.
+    """
+    P = m.P
+    quick, nc = P[U_QUICK] + 8 * u, P[P[U_NC] + u]
+    own, other = P[quick + Q_OWN], P[quick + Q_OTHER]
+    for at in range(0, P[quick + Q_W] * nc, nc):
+        if numbers.is_zero(m.v, own + at) and numbers.is_zero(m.v, other + at):
+            return False
+    return True
 
 
 @compiled
-def _catch_up(m, u, first, windows):
-    """Apply a run to some windows of a unit; whether there is any.
+def sync_window(m, u, slot):
+    """Apply it to one window that is about to be closed and emptied; the unit stays as it is."""
+    _catch_up(m, u, slot, 1, False)
+
+
+@compiled
+def _catch_up(m, u, first, windows, is_later):
+    """Apply a run to some windows of a unit, extremes perhaps later; whether there is anything.
 
     n steps of m events each multiply U by A = product of (1 + m). So the run adds to every row of
     the state (A - 1) U, and to a sum with weights also A times the sum of weights / (1 + m), times
@@ -129,27 +171,21 @@ def _catch_up(m, u, first, windows):
     That doubles have grown too large is sure to be seen when a window closes; looking at one of
     them here only saves work that would be in vain.
     """
-    P, S, v, zf, zs = m.P, m.S, m.v, m.zf, m.zs
+    P, S, v, zs = m.P, m.S, m.v, m.zs
     z = P[P[U_LAZY] + u]
     if z < 0:
         return False
     n = S[P[S_Z_N] + z] - S[P[S_STAMP_N] + u]
-    if n == 0:
+    if n == 0 and S[P[S_LATE] + u] == 0:
         return False
-    own = P[N_Z] + u
-    am = zf[2 * z] / zf[2 * own]
-    ae = zf[2 * z + 1] - zf[2 * own + 1]
-    if am < 1.0 and ae > 0.0:
-        am *= numbers.BASE
-        ae -= 1.0
-    am = numbers.factor(v, am, ae)
+    am, ae = growth(m, u, z)
     quick = P[U_QUICK] + 8 * u
     own, other = P[quick + Q_OWN], P[quick + Q_OTHER]
     nc, nx = P[P[U_NC] + u], P[P[U_NX] + u]
     if own >= 0 and (nc == 1 or numbers.is_float(v)):
         own += first * nc
         other = -1 if other < 0 else other + first * nc
-        if nx > 0:
+        if nx > 0 and not is_later:
             _extend_loop(m, u, own, other, first, windows)
         if nc > 1:
             _grow_sums(m, u, own, other, windows, am, ae)
@@ -224,12 +260,12 @@ def _extend_loop(m, u, own, other, first, windows):
             least = _least_since(m, stack, m.S[P[S_STAMP_EVENTS] + u])
         for window in range(windows):
             k = window * nx + e
-            has_trends = not numbers.is_zero(v, own + window * nc)
-            value = min(least, x[own_x + k])
-            if other_x >= 0:
-                has_trends = has_trends or not numbers.is_zero(v, other + window * nc)
-                value = min(value, x[other_x + k])
-            if has_trends:
+            value = least if other_x < 0 else min(least, x[other_x + k])
+            if value >= x[own_x + k]:
+                continue  # nearly always, after a while
+            if not numbers.is_zero(v, own + window * nc) or (
+                other_x >= 0 and not numbers.is_zero(v, other + window * nc)
+            ):
                 x[own_x + k] = value
 
 
@@ -310,6 +346,24 @@ def _multiply(zf, z, factor):
     zf[2 * z] = mantissa
 
 
+@inlined
+def _least(extremes, first, end, sign):
+    """The least value in a range, in two halves that do not wait for each other.
+
+    Never NaN, which stands for null.
+    """
+    least, other = np.inf, np.inf
+    half = (end - first) // 2
+    for i in range(first, first + half):
+        value, further = sign * extremes[i], sign * extremes[i + half]
+        least = value if value < least else least
+        other = further if further < other else other
+    if first + 2 * half < end:
+        value = sign * extremes[end - 1]
+        least = value if value < least else least
+    return min(least, other)
+
+
 @compiled
 def take_run(m, events, first, end):
     """Take a run of events of one letter and different times into the accumulators.
@@ -330,10 +384,7 @@ def take_run(m, events, first, end):
         for s in entries(P, ZX_P, z):
             attribute = P[P[ZX_ATTRIBUTE] + s]
             row = (attribute >> 1) * S[C_EVENTS]
-            least, sign = np.inf, -1.0 if attribute & 1 else 1.0
-            for i in range(row + first, row + end):
-                value = sign * events.extremes[i]
-                least = value if value < least else least  # never NaN, which stands for null
+            least = _least(events.extremes, row + first, row + end, -1.0 if attribute & 1 else 1.0)
             if least < np.inf:
                 _push(m, s, S[P[S_Z_EVENTS] + z], least)
         S[P[S_Z_N] + z] += n

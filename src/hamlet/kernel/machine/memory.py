@@ -89,7 +89,9 @@ class Stored(NamedTuple):
 class Records(NamedTuple):
     """Results of windows."""
 
-    rows: Any  # partition, unit, window
+    part: Any  # of each its partition, unit and window
+    unit: Any
+    window: Any
     v: Any
     x: Any
     n: Any  # n[0] is their number

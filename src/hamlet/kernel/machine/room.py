@@ -29,7 +29,9 @@ from hamlet.kernel.layout import (
 from hamlet.kernel.machine.memory import compiled, shape
 
 ROOM_OUT, ROOM_SCRATCH, ROOM_SCRATCH_X, ROOM_PENDING, ROOM_KEPT = range(1, 6)
-ROOM_LOGS, ROOM_GUARD_LOGS, ROOM_TRACE = range(6, 9)
+ROOM_LOGS, ROOM_GUARD_LOGS, ROOM_TRACE, ROOM_STACKS = range(6, 10)
+# Of the state of a partition that is kept for the next batch
+ROOM_STATE = 10
 
 
 @compiled

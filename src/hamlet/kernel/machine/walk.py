@@ -11,6 +11,8 @@ go the long way.
 
 from __future__ import annotations
 
+import numpy as np
+
 from hamlet.kernel import numbers
 from hamlet.kernel.layout import (
     B_P,
@@ -45,6 +47,7 @@ from hamlet.kernel.layout import (
     QO_BUNDLE,
     QO_FROM,
     QO_NC,
+    QO_SYNC,
     QO_TO,
     QO_UNIT,
     QO_W,
@@ -56,12 +59,23 @@ from hamlet.kernel.layout import (
     S_SEEN,
     S_TOUCHED,
     S_WHERE,
+    SYNC_COUNTS,
+    SYNC_LATER,
     U_LAZY,
     U_LOP,
 )
 from hamlet.kernel.machine.bundles import SPLIT, for_all, for_some, stay_split
+from hamlet.kernel.machine.counts import sync_counts
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
-from hamlet.kernel.machine.lazy import has_lazy, multiplicity, stamp, sync, take_run, take_step
+from hamlet.kernel.machine.lazy import (
+    has_lazy,
+    multiplicity,
+    stamp,
+    sync,
+    sync_numbers,
+    take_run,
+    take_step,
+)
 from hamlet.kernel.machine.memory import FAR, compiled, entries, inlined, shape
 from hamlet.kernel.machine.room import ROOM_OUT, ROOM_TRACE, short_of
 from hamlet.kernel.machine.rows import Row
@@ -71,6 +85,8 @@ from hamlet.kernel.machine.windows import activate, close_all, next_due, roll_al
 
 # Events that are looked at together where a run may be long
 _BLOCK = 8
+# For each set of them, as bits, how many belong to it before the first that does not
+_UNBROKEN = np.array([(~bits & (bits + 1)).bit_length() - 1 for bits in range(1 << _BLOCK)])
 
 
 @compiled
@@ -88,8 +104,7 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
         if ts >= due:
             if records.n[0] + S[C_WINDOWS] > S[C_ROOM]:
                 return i, ROOM_OUT
-            roll_all(m, sides, stored, records, part, ts)
-            due = next_due(P, S)
+            due = roll_all(m, sides, stored, records, part, ts)
         letter = events.letter[i]
         alone = i + 1 >= end or events.tied[i + 1] == 0
         if alone and L[L[L_LAZY] + letter] == 1:
@@ -140,6 +155,13 @@ def _end_of_run(events, i, end, due):
         if other != 0 or events.tied[j] != 0:
             break
         j += _BLOCK
+    if j + _BLOCK < end:
+        found = 0
+        for k in range(_BLOCK):
+            is_alone = (events.tied[j + k] | events.tied[j + k + 1]) == 0
+            goes_on = is_alone & (events.letter[j + k] == letter) & (events.ts[j + k] < due)
+            found |= goes_on << k
+        return j + _UNBROKEN[found]
     while (
         j < end
         and events.letter[j] == letter
@@ -186,6 +208,10 @@ def _add_op(m, events, op, i, ts):
     if S[P[S_WHERE] + u] < 0:
         activate(m, u, ts)
         due = S[P[S_DUE] + u]
+    elif P[quick + QO_SYNC] == SYNC_COUNTS:
+        sync_counts(m, u)
+    elif P[quick + QO_SYNC] == SYNC_LATER:
+        sync_numbers(m, u)
     else:
         sync(m, u)
     source, to = P[quick + QO_FROM], P[quick + QO_TO]

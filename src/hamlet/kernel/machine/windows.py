@@ -13,6 +13,7 @@ import numpy as np
 
 from hamlet.kernel import numbers
 from hamlet.kernel.layout import (
+    ALIKE,
     B_P,
     B_UNIT,
     C_ACTIVE,
@@ -32,9 +33,11 @@ from hamlet.kernel.layout import (
     S_ACTIVE,
     S_DUE,
     S_HI,
+    S_LATE,
     S_LO,
     S_LOG_HEAD,
     S_LOG_LEN,
+    S_SEEN,
     S_SLOT,
     S_TOUCHED,
     S_WHERE,
@@ -53,6 +56,7 @@ from hamlet.kernel.layout import (
 )
 from hamlet.kernel.machine.bundles import come_in, split_all, stands_for, take_out
 from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
+from hamlet.kernel.machine.counts import catch_up_counts, stamp_counts, sync_counts
 from hamlet.kernel.machine.guards import begin_guards
 from hamlet.kernel.machine.lazy import stamp, sync, sync_window
 from hamlet.kernel.machine.memory import FAR, compiled, entries, inlined, shape
@@ -101,14 +105,19 @@ def activate(m, u, ts):
     _set_open(P, S, u, lo, hi, slot)
     S[P[S_TOUCHED] + u] = lo - 1
     begin_guards(P, S, u)
-    for k in entries(P, U_LOG_P, u):
-        S[P[S_LOG_HEAD] + P[P[U_LOG] + k]] = 0
-        S[P[S_LOG_LEN] + P[P[U_LOG] + k]] = 0
-    begin_trees(P, S, u, ts)
+    if start >= 0:
+        stamp_counts(m, u)
+    else:
+        for k in entries(P, U_LOG_P, u):
+            S[P[S_LOG_HEAD] + P[P[U_LOG] + k]] = 0
+            S[P[S_LOG_LEN] + P[P[U_LOG] + k]] = 0
+        begin_trees(P, S, u, ts)
+        stamp(m, u)
     S[P[S_WHERE] + u] = S[C_ACTIVE]
     S[P[S_ACTIVE] + S[C_ACTIVE]] = u
+    # What it has from before may be the number of a step of another partition.
+    S[P[S_SEEN] + u] = -1
     S[C_ACTIVE] += 1
-    stamp(m, u)
     come_in(P, S, u)
 
 
@@ -153,18 +162,26 @@ def _fill_slot(m, u, slot, is_open):
             numbers.set_one(m.v, window.at)
 
 
-@compiled
-def roll(m, sides, stored, records, part, u, ts):
-    """Close the windows of a unit that have ended by `ts` and open those that have begun."""
-    P, S = m.P, m.S
-    quick = P[U_QUICK] + 8 * u
-    w, slide, within = P[quick + Q_W], P[P[U_SLIDE] + u], P[P[U_WITHIN] + u]
+@inlined
+def _windows_by(P, S, u, ts):
+    """The first and the last window of an active unit that are open at a time to come."""
+    slide, within = P[P[U_SLIDE] + u], P[P[U_WITHIN] + u]
     lo, hi = S[P[S_LO] + u], S[P[S_HI] + u]
     if ts - S[P[S_DUE] + u] < slide:  # at most one window closes and one opens
         lo += lo * slide + within <= ts
         hi += (hi + 1) * slide <= ts
     else:
         lo, hi = (ts - within) // slide + 1, ts // slide
+    return lo, hi
+
+
+@compiled
+def roll(m, sides, stored, records, part, u, ts):
+    """Close the windows of a unit that have ended by `ts` and open those that have begun."""
+    P, S = m.P, m.S
+    quick = P[U_QUICK] + 8 * u
+    w = P[quick + Q_W]
+    lo, hi = _windows_by(P, S, u, ts)
     ended = range(S[P[S_LO] + u], min(S[P[S_HI] + u], lo - 1) + 1)
     opened = range(max(S[P[S_HI] + u] + 1, lo), hi + 1)
     first = S[P[S_LO] + u]
@@ -172,14 +189,15 @@ def roll(m, sides, stored, records, part, u, ts):
     if P[quick + Q_END] >= 0:
         for window in ended:
             at = _slot(slot, window - first, w)
-            sync_window(m, u, at)
+            catch_up_counts(m, u, at, 1)
             _close_quickly(m, records, part, u, window, P[quick + Q_END] + at)
             _empty_quickly(m, quick, at)
         for window in opened:
             numbers.set_one(m.v, P[quick + Q_START] + _slot(slot, window - first, w))
     else:
-        if P[P[U_ALWAYS] + u] == 1:
-            # A run that begins trends has to be applied before windows open.
+        if P[P[U_ALWAYS] + u] == 1 or (S[P[S_LATE] + u] == 1 and len(opened) > 0):
+            # A run that begins trends has to be applied before windows open, and so has what it
+            # does to extremes: there are no trends to go on with in a window that opens.
             sync(m, u)
         else:
             for window in ended:
@@ -217,8 +235,8 @@ def _close_quickly(m, records, part, u, window, at):
 @inlined
 def _note(records, part, u, window):
     """Note whose record is the next, and that there is one more."""
-    record = 3 * records.n[0]
-    records.rows[record], records.rows[record + 1], records.rows[record + 2] = part, u, window
+    record = records.n[0]
+    records.part[record], records.unit[record], records.window[record] = part, u, window
     records.n[0] += 1
 
 
@@ -245,8 +263,10 @@ def _empty_quickly(m, quick, slot):
 
 @compiled
 def roll_all(m, sides, stored, records, part, ts):
-    """Close and open the windows of all active units by a time."""
+    """Close and open the windows of all active units by a time; when one is due next."""
     P, S = m.P, m.S
+    if P[ALIKE] == 1:
+        return _roll_alike(m, records, part, ts)
     k = 0
     while k < S[C_ACTIVE]:
         u = S[P[S_ACTIVE] + k]
@@ -255,6 +275,41 @@ def roll_all(m, sides, stored, records, part, ts):
         # If it is no longer active, another unit has taken its place in the list.
         if S[P[S_WHERE] + u] >= 0:
             k += 1
+    return next_due(P, S)
+
+
+@compiled
+def _roll_alike(m, records, part, ts):
+    """Close and open the windows of all active units, whose windows are the same; when next."""
+    P, S = m.P, m.S
+    if S[C_ACTIVE] == 0:
+        return FAR
+    u = S[P[S_ACTIVE]]
+    if ts < S[P[S_DUE] + u]:
+        return S[P[S_DUE] + u]
+    w, first, last, slot = P[P[U_W] + u], S[P[S_LO] + u], S[P[S_HI] + u], S[P[S_SLOT] + u]
+    lo, hi = _windows_by(P, S, u, ts)
+    ended, opened = range(first, min(last, lo - 1) + 1), range(max(last + 1, lo), hi + 1)
+    due = min(lo * P[P[U_SLIDE] + u] + P[P[U_WITHIN] + u], (hi + 1) * P[P[U_SLIDE] + u])
+    new_slot = _slot(slot, lo - first, w)
+    k, active, s_lo, s_hi = 0, P[S_ACTIVE], P[S_LO], P[S_HI]
+    s_due, s_slot, touched = P[S_DUE], P[S_SLOT], P[S_TOUCHED]
+    while k < S[C_ACTIVE]:
+        u = S[active + k]
+        quick = P[U_QUICK] + 8 * u
+        for window in ended:
+            at = _slot(slot, window - first, w)
+            catch_up_counts(m, u, at, 1)
+            _close_quickly(m, records, part, u, window, P[quick + Q_END] + at)
+            _empty_quickly(m, quick, at)
+        for window in opened:
+            numbers.set_one(m.v, P[quick + Q_START] + _slot(slot, window - first, w))
+        S[s_lo + u], S[s_hi + u], S[s_due + u], S[s_slot + u] = lo, hi, due, new_slot
+        if S[touched + u] < lo:
+            take_out(P, S, u)  # another unit has taken its place in the list
+        else:
+            k += 1
+    return due if S[C_ACTIVE] > 0 else FAR
 
 
 @compiled
@@ -278,13 +333,14 @@ def close_all(m, sides, stored, records, part):
     P, S = m.P, m.S
     for k in range(S[C_ACTIVE]):
         u = S[P[S_ACTIVE] + k]
-        sync(m, u)
         quick = P[U_QUICK] + 8 * u
         if P[quick + Q_END] >= 0:
+            sync_counts(m, u)
             for window in range(S[P[S_LO] + u], S[P[S_HI] + u] + 1):
                 slot = _slot(S[P[S_SLOT] + u], window - S[P[S_LO] + u], P[quick + Q_W])
                 _close_quickly(m, records, part, u, window, P[quick + Q_END] + slot)
             continue
+        sync(m, u)
         for window in range(S[P[S_LO] + u], S[P[S_HI] + u] + 1):
             _close(m, sides, stored, records, part, u, window)
 

@@ -1,0 +1,110 @@
+"""`hamlet bench paper`: the experiments of the paper, as tables, figures and pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hamlet.commands import write_whole
+from hamlet.errors import ReadError, WriteError, reason_of
+
+REPORT = "paper.json"
+
+
+@click.command(
+    "paper",
+    epilog="Exit status: 0 fine, 2 it cannot run. An experiment that was stopped goes on where it "
+    "was when it is begun again with the same --out.",
+)
+@click.option("--quick/--full", default=True, help="5 minutes, or about an hour.  [default: quick]")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Measure only this (may be repeated); --only list shows the names.",
+)
+@click.option("--out", metavar="DIR", help="Write paper.json and pictures to this folder too.")
+@click.option("--again", is_flag=True, help="Measure everything again, whatever --out has.")
+def paper_command(quick: bool, only: tuple[str, ...], out: str | None, again: bool) -> int:
+    """Measure Hamlet against GRETA, SHARON and MCEP, and dynamic against static sharing.
+
+    Answers are compared before anything is timed.
+    """
+    from hamlet.bench import paper
+    from hamlet.console import shown_progress
+
+    if only == ("list",):
+        click.echo("\n".join(paper.names()))
+        return 0
+    folder = None if out is None else made_folder(out)
+    known = None if folder is None or again else _known(folder / REPORT)
+
+    def keep(report: dict[str, Any]) -> None:
+        if folder is not None:
+            write_report(folder / REPORT, report)
+
+    with shown_progress() as progress:
+        report = paper.measure(
+            only,
+            scale=paper.QUICK if quick else paper.FULL,
+            known=known,
+            keep=keep,
+            tell=progress,
+        )
+    click.echo(paper.as_text(report), nl=False)
+    if folder is not None:
+        keep(report)
+        click.echo(f"wrote {folder / REPORT}", err=True)
+        _draw(folder, report)
+    return 0
+
+
+def made_folder(out: str) -> Path:
+    """The folder, made before anything is measured."""
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(out, reason_of(error)) from error
+    return folder
+
+
+def write_report(path: Path, report: dict[str, Any]) -> None:
+    """Write figures so that the file appears whole or not at all."""
+    write_whole(path, json.dumps(report, indent=1) + "\n")
+
+
+def _known(path: Path) -> dict[str, Any] | None:
+    """The figures that are there already."""
+    if not path.exists():
+        return None
+    return read_report(path)
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """Figures from a file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReadError(str(path), reason_of(error)) from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ReadError(str(path), "it is not a file of figures") from error
+    if not isinstance(found, dict) or not isinstance(found.get("points"), list):
+        raise ReadError(str(path), "it has no figures of an experiment")
+    return found
+
+
+def _draw(folder: Path, report: dict[str, Any]) -> None:
+    try:
+        from hamlet.bench.paper_plot import draw
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "matplotlib":
+            raise
+        message = "no pictures: they need matplotlib, from pip install 'hamlet-trends[bench]'"
+        click.echo(message, err=True)
+        return
+    for path in draw(report, folder):
+        click.echo(f"wrote {path}", err=True)

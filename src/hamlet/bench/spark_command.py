@@ -1,0 +1,45 @@
+"""`hamlet bench spark`: batches and streams, against the least that any Python on Spark costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from hamlet.commands import spark_module, write_whole
+
+
+@click.command(
+    "spark",
+    epilog="Exit status: 0 every floor is kept (or --quick), 1 one is not, 2 it cannot run.",
+)
+@click.option("--events", type=int, default=10_000_000, show_default=True, help="Of a batch.")
+@click.option("--only", type=click.Choice(["batch", "stream"]), help="Measure only this.")
+@click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
+@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
+@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+def spark_command(
+    events: int, only: str | None, master: str | None, quick: bool, out: str | None
+) -> int:
+    """Measure workloads on Spark against a bare task of Python over the same rows.
+
+    Answers are compared with those of one machine before anything is timed.
+    """
+    reports = {}
+    if only != "stream":
+        batch = spark_module("hamlet.bench.spark")
+        reports["batch"] = batch.measure(events, master=master, quick=quick, tell=_tell)
+        click.echo(batch.as_text(reports["batch"]), nl=False)
+    if only != "batch":
+        stream = spark_module("hamlet.spark.stream_bench")
+        reports["stream"] = stream.measure_streaming(quick, _tell, master=master)
+        click.echo(stream.as_text(reports["stream"]), nl=False)
+    if out is not None:
+        write_whole(Path(out), json.dumps(reports, indent=2) + "\n")
+        click.echo(f"wrote {out}", err=True)
+    return 0 if all(report["kept"] for report in reports.values()) else 1
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,38 @@
+"""What commands of several modules have in common."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hamlet.errors import PlanError, WriteError, reason_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it appears whole or not at all."""
+    if path.is_dir():
+        raise WriteError(str(path), "is a directory")
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise WriteError(str(path), reason_of(error)) from error
+
+
+def spark_module(name: str, instead: str = "") -> Any:
+    """A module that needs Spark, which may not be installed; what to do without it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
+            raise
+        remedy = f"Run pip install 'hamlet-trends[spark]'{instead}."
+        raise PlanError("package", "pyspark", remedy) from error

@@ -1,0 +1,221 @@
+"""The parts of a report that do not change: sentences, tiles and tables, as HTML.
+
+Whatever is the user's own goes through `escape` here.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING
+
+from hamlet.explain import summary
+from hamlet.report.findings import many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hamlet.report.findings import Findings, Found
+    from hamlet.report.saved import Run
+
+_STAGES = {
+    "start": "start Spark",
+    "read": "read events",
+    "plan": "make the plan",
+    "encode": "events to arrays",
+    "run": "run the queries",
+    "finish": "numbers to rows",
+    "results": "put results together",
+}
+
+
+def conclusion_html(findings: Findings) -> str:
+    """What came out, what was found most, and what sharing saved."""
+    empty = [one.name for one in findings.found if not one.rows]
+    lines = [
+        f'<p class="lead">{escape(findings.first)}</p>',
+        f"<p>{_most_html(findings.most, findings.rows)}</p>",
+    ]
+    if empty and findings.rows:
+        names = ", ".join(f"<b>{escape(name)}</b>" for name in empty[:5])
+        more = f" and {len(empty) - 5} more" if len(empty) > 5 else ""
+        lines.append(f"<p>Nothing was found by {names}{more}.</p>")
+    items = "".join(f"<li>{escape(each)}</li>" for each in findings.saved)
+    lines.append(f'<h3>What sharing saved</h3>\n<ul class="saved">{items}</ul>')
+    return "\n".join(lines)
+
+
+def _most_html(most: Found | None, rows: int) -> str:
+    if not rows:
+        return "No trend was found."
+    if most is None or most.most is None:
+        return "No query counts its trends."
+    _, window, group, _, value = most.most
+    where = "" if group == "{}" else f" of <b>{escape(group_name(group))}</b>"
+    return (
+        f"<b>{escape(most.name)}</b> found most: {escape(grouped(value))} trends in the window "
+        f"<b>{escape(window)}</b>{where}."
+    )
+
+
+def group_name(group: str) -> str:
+    """A group as a person reads it; values stay as they are.
+
+    >>> group_name('{"district": 3, "kind": "Pool"}')
+    'district 3, kind "Pool"'
+    """
+    return re.sub(r'(^|, )"((?:[^"\\]|\\.)*)": ', r"\1\2 ", group[1:-1])
+
+
+def grouped(number: str) -> str:
+    """Digits in groups of three; what is not all digits stays as it is.
+
+    >>> grouped("1234567"), grouped("1.5e+30")
+    ('1,234,567', '1.5e+30')
+    """
+    return f"{int(number):,}" if number.isdigit() else number
+
+
+def tiles_html(findings: Findings) -> str:
+    """The counts of a run at a glance."""
+    statistics, found = findings.run.statistics, findings.found
+    tiles = [
+        (f"{len(found):,}", "queries", ""),
+        (f"{statistics.events_in:,}", "events", f"{statistics.events_used:,} took part"),
+        (f"{findings.windows:,}", "windows", "with a result, of all queries"),
+        (f"{max((one.groups for one in found), default=0):,}", "groups", "most of one query"),
+        (f"{statistics.bursts:,}", "bursts", "stretches of events run at once"),
+        (f"{statistics.snapshots:,}", "snapshots", "values kept apart for a query"),
+    ]
+    return "\n".join(
+        f'<div class="tile"><dt>{name}</dt><dd><b>{number}</b> <span>{note}</span></dd></div>'
+        for number, name, note in tiles
+    )
+
+
+def runs_html(findings: Findings) -> str:
+    """Runs side by side, if there is more than one."""
+    if not findings.others:
+        return ""
+    rows = [_run_row(findings.run, "this report")]
+    for one in findings.others:
+        same = f"other in {many(one.differing, 'row')}" if one.differing else "the same"
+        rows.append(_run_row(one.run, same))
+    heads = ("engine", "sharing", "results", "seconds", "to run the queries", "bursts", "snapshots")
+    return (
+        "<h3>Runs side by side</h3>\n"
+        + _table(heads, rows, numeric=4)
+        + '<p class="note">Each was measured once. Seconds are wall time, with everything that a '
+        "run does; starting Spark is part of them.</p>"
+    )
+
+
+def _run_row(run: Run, results: str) -> tuple[str, ...]:
+    statistics = run.statistics
+    return (
+        run.engine,
+        run.options.get("sharing") or "dynamic",
+        results,
+        f"{sum(statistics.seconds.values()):.2f}",
+        f"{statistics.seconds.get('run', 0.0):.2f}",
+        f"{statistics.bursts:,}",
+        f"{statistics.snapshots:,}",
+    )
+
+
+def seconds_html(run: Run) -> str:
+    """Where time went: a bar for each stage."""
+    seconds = run.statistics.seconds
+    whole = sum(seconds.values())
+    if not whole:
+        return "<p>Times were not measured.</p>"
+    rows = "".join(
+        f'<tr><th scope="row">{escape(_STAGES.get(stage, stage))}</th>'
+        f'<td class="number">{took:.3f} s</td><td class="number">{took / whole:.0%}</td>'
+        f'<td class="bar"><i style="width:{100 * took / max(seconds.values()):.1f}%"></i></td></tr>'
+        for stage, took in seconds.items()
+    )
+    head = (
+        f'<tr><th scope="col">stage</th><th scope="col"{_NUMBER}>seconds</th>'
+        f'<th scope="col"{_NUMBER}>part</th><td></td></tr>'
+    )
+    whole_row = (
+        f'<tr class="whole"><th scope="row">together</th><td class="number">{whole:.3f} s</td>'
+        "<td></td><td></td></tr>"
+    )
+    return (
+        f'<div class="scroll"><table class="stages"><thead>{head}</thead>'
+        f"<tbody>{rows}{whole_row}</tbody></table></div>"
+    )
+
+
+def faults_html(run: Run) -> str:
+    """Rows that could not be read, by reason, and rows that came too late."""
+    statistics = run.statistics
+    unused = statistics.events_in - statistics.events_used - statistics.events_malformed
+    rows = [
+        *((reason, f"{count:,}") for reason, count in statistics.malformed.items()),
+        ("came after their windows had closed", f"{statistics.late:,}"),
+        ("read, and no query asks for them", f"{max(0, unused - statistics.late):,}"),
+        ("took part in a query", f"{statistics.events_used:,}"),
+    ]
+    malformed = statistics.events_malformed
+    first = (
+        "Every row could be read."
+        if not malformed
+        else f"{many(malformed, 'row')} could not be read, and were left out."
+    )
+    return f"<p>{first}</p>" + _table(("rows", "how many"), rows, numeric=1)
+
+
+def reproduce_html(run: Run) -> str:
+    """The command, the options and the machine."""
+    shown = {
+        "workload": f"{run.workload.name}: {summary(run.workload.plan)}",
+        "events": run.events,
+        "engine": run.engine,
+        **{name: value for name, value in run.options.items() if value is not None},
+        "begun": run.begun,
+        **run.circumstances,
+    }
+    facts = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"
+        for name, value in shown.items()
+        if value
+    )
+    command = run.command or _in_python(run)
+    return (
+        f'<pre class="code" tabindex="0"><code>{escape(command)}</code></pre>\n'
+        f'<dl class="facts">{facts}</dl>\n'
+        f"<details><summary>The workload</summary>"
+        f'<pre class="code" tabindex="0"><code>{escape(run.workload.text)}</code></pre></details>'
+    )
+
+
+def _in_python(run: Run) -> str:
+    given = "".join(f", {k}={v!r}" for k, v in run.options.items() if v is not None)
+    return f'Workload.load("workload.hql").run(events{given})  # events: {run.events or "a table"}'
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: int) -> str:
+    """A table whose last columns are numbers."""
+    words = len(heads) - numeric
+    head = "".join(
+        f'<th scope="col"{"" if i < words else _NUMBER}>{escape(each)}</th>'
+        for i, each in enumerate(heads)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{'' if i < words else _NUMBER}>{escape(each)}</td>" for i, each in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+_NUMBER = ' class="number"'

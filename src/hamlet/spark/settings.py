@@ -1,0 +1,58 @@
+"""Settings of a session that are Hamlet's own; none of them changes results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hamlet.errors import PlanError, listed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SLICES = "spark.hamlet.slices"
+SLICE_ROWS = "spark.hamlet.sliceRows"
+ROWS_IN_MEMORY = "spark.hamlet.rowsInMemory"
+_WAYS = ("auto", "on", "off")
+_SLICE_ROWS, _ROWS_IN_MEMORY = 1_000_000, 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How work is cut up.
+
+    slices: Whether groups that are too large for one task are looked for, and cut into slices of
+        time: "on", "off", or "auto" where the input is large.
+    slice_rows: A group with fewer rows is never cut.
+    rows_in_memory: A task with more rows puts them into files and runs them in order of time.
+    parallelism: How many tasks run at once.
+    """
+
+    slices: str = "auto"
+    slice_rows: int = _SLICE_ROWS
+    rows_in_memory: int = _ROWS_IN_MEMORY
+    parallelism: int = 1
+
+    @staticmethod
+    def of(session: SparkSession) -> Settings:
+        """What a session says.
+
+        Raises:
+            PlanError: A setting is not what it can be.
+        """
+        slices = session.conf.get(SLICES, _WAYS[0]) or ""
+        if slices not in _WAYS:
+            raise PlanError(SLICES, slices, f"It is one of {listed(_WAYS)}.")
+        return Settings(
+            slices,
+            _rows(session, SLICE_ROWS, _SLICE_ROWS),
+            _rows(session, ROWS_IN_MEMORY, _ROWS_IN_MEMORY),
+            session.sparkContext.defaultParallelism,
+        )
+
+
+def _rows(session: SparkSession, name: str, default: int) -> int:
+    text = session.conf.get(name, str(default)) or ""
+    if not text.isdecimal() or int(text) < 1:
+        raise PlanError(name, text, "It is a number of rows, at least 1.")
+    return int(text)

@@ -1,0 +1,236 @@
+"""Sources of a stream: folders of CSV, JSON lines or Parquet, and topics of Kafka.
+
+Spark reads text files and topics as texts. What columns are is known before (`stream_form.py`), and
+a value that is something else is a fault of its row.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from hamlet.needs import needs_of
+from hamlet.reading.csv_file import WRONG_FIELDS
+from hamlet.reading.found import NOT_A_TIME, Wanted
+from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
+from hamlet.spark import texts
+from hamlet.spark.reading import restored
+from hamlet.spark.stream_form import NANO, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from hamlet.engine import Options
+    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.spark.events import Fault
+    from hamlet.spark.stream_form import Form
+
+_BAD = "\0bad"
+_NO_TEXT = "\0null"
+_ENDINGS = {"csv": ".csv", "json": ".{jsonl,ndjson,json}", "parquet": ".parquet"}
+_CALLED = {"boolean": "a truth value", "string": "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSource:
+    """Events that come in.
+
+    frame: Their columns, and last the number of what is wrong with a row, if anything is.
+    reasons: What can be wrong.
+    """
+
+    name: str
+    frame: DataFrame
+    reasons: tuple[str, ...]
+
+
+def read_stream(
+    spark: SparkSession,
+    source: str,
+    form: Form,
+    plan: WorkloadPlan,
+    options: Options,
+    limits: Mapping[str, str],
+) -> StreamSource:
+    """A source as a stream.
+
+    Args:
+        spark: The session.
+        source: A folder, or a topic.
+        form: What its rows are.
+        plan: The workload.
+        options: Which columns have the type, the time and the order.
+        limits: How much is read at a time, as options of Spark.
+    """
+    wanted = Wanted(options.type, options.time, options.order, needs_of(plan))
+    topic = Topic.of(source)
+    if topic is not None:
+        frame = _topic_lines(spark, topic, limits)
+        return _typed(source, frame, form, _json_columns(form, wanted))
+    reader = spark.readStream.options(**limits)
+    reader = reader.option("pathGlobFilter", f"*{_ENDINGS[form.format]}{{,.gz}}")
+    reader = reader.option("recursiveFileLookup", "true")
+    if form.format == "parquet":
+        frame, typed = _parquet_rows(reader, source, form, wanted)
+        return _typed(source, frame, form, typed)
+    if form.format == "csv":
+        frame = _csv_rows(reader, source, form)
+        return _typed(source, frame, form, _csv_columns(form, wanted))
+    lines = reader.schema("value string").text(source).where(F.trim("value") != "")
+    return _typed(source, _parsed(lines), form, _json_columns(form, wanted))
+
+
+def _typed(
+    source: str,
+    frame: DataFrame,
+    form: Form,
+    typed: Iterator[tuple[str, Column | None, Fault | None]],
+) -> StreamSource:
+    """The columns of a source that are wanted, with their types, and what is wrong with rows."""
+    columns: dict[str, Column] = {}
+    faults: list[Fault] = []
+    for name, column, fault in typed:
+        if column is not None:
+            columns[name] = column
+        faults += [] if fault is None else [fault]
+    reasons = tuple(dict.fromkeys(reason for _, reason in faults))
+    first = F.lit(None).cast("int")
+    for is_faulty, reason in reversed(faults):
+        first = F.when(is_faulty, F.lit(reasons.index(reason))).otherwise(first)
+    found = [columns.get(name, F.lit(None)) for name in form.columns]
+    name = Path(source).name or source
+    if not reasons:
+        return StreamSource(name, frame.select(*found).toDF(*form.columns), ())
+    return StreamSource(name, frame.select(*found, first).toDF(*form.columns, "fault"), reasons)
+
+
+# CSV
+
+
+def _csv_rows(reader: Any, source: str, form: Form) -> DataFrame:
+    """All columns as texts, by place; a file whose header is another is an error."""
+    fields = [T.StructField(name, T.StringType()) for name in form.columns]
+    reader = reader.schema(T.StructType([*fields, T.StructField(_BAD, T.StringType())]))
+    reader = reader.option("columnPruning", "false").option("columnNameOfCorruptRecord", _BAD)
+    rows: DataFrame = reader.csv(
+        source,
+        header=True,
+        enforceSchema=False,
+        mode="PERMISSIVE",
+        quote='"',
+        escape='"',
+        nullValue=_NO_TEXT,
+    )
+    return rows.toDF(*(f"c{i}" for i in range(len(fields))), _BAD)
+
+
+def _csv_columns(form: Form, wanted: Wanted) -> Iterator[tuple[str, Column | None, Fault | None]]:
+    bad = F.col(f"`{_BAD}`").isNotNull()
+    yield "", None, (bad | F.col("c0").eqNullSafe(_NO_TEXT), WRONG_FIELDS)
+    for place, name in enumerate(form.columns):
+        if name not in wanted.columns:
+            continue
+        text, kind = F.col(f"c{place}"), form.columns[name]
+        value, is_given = _of_text(text, kind)
+        yield name, value, (is_given & value.isNull(), _reason(name, kind, wanted))
+
+
+def _of_text(text: Column, kind: str) -> tuple[Column, Column]:
+    """Texts as values of a type, and where there is anything to read."""
+    if kind == "string":
+        return text, F.lit(False)
+    if kind == "boolean":
+        read = texts.booleans(text)
+        return read.values, read.faulty
+    if kind in ("timestamp", "timestamp_ntz", "date"):
+        moment = F.timestamp_micros(texts.iso_times(text).values)
+        words = texts.trimmed(text)
+        return moment, words.isNotNull() & (words != "")
+    known = texts.known_number(text)
+    return F.when(known.rlike(texts.NUMBER), known).try_cast(kind), known.isNotNull()
+
+
+def _reason(name: str, kind: str, wanted: Wanted) -> str:
+    if name == wanted.time:
+        return NOT_A_TIME
+    is_time = kind in ("timestamp", "timestamp_ntz", "date")
+    return f"{name} is not " + ("a time" if is_time else _CALLED.get(kind, "a number"))
+
+
+# JSON
+
+
+def _topic_lines(spark: SparkSession, topic: Topic, limits: Mapping[str, str]) -> DataFrame:
+    reader = spark.readStream.format("kafka").options(**limits)
+    reader = reader.option("kafka.bootstrap.servers", topic.servers).option("subscribe", topic.name)
+    lines = reader.option("startingOffsets", "earliest").load()
+    return _parsed(lines.select(F.col("value").cast("string").alias("value")))
+
+
+def _parsed(lines: DataFrame) -> DataFrame:
+    row = F.try_parse_json("value").alias("row")
+    return lines.select(F.col("value"), row)
+
+
+def _json_columns(form: Form, wanted: Wanted) -> Iterator[tuple[str, Column | None, Fault | None]]:
+    row = F.col("row")
+    yield "", None, (row.isNull(), NOT_JSON)
+    is_object = F.coalesce(F.schema_of_variant(row).startswith("OBJECT"), F.lit(False))
+    yield "", None, (~is_object, NOT_AN_OBJECT)
+    for name, kind in form.columns.items():
+        if name not in wanted.columns:
+            continue
+        value = F.try_variant_get(row, "$[" + json.dumps(name, ensure_ascii=False) + "]", "variant")
+        read, is_given = _of_value(value, kind)
+        yield name, read, (is_given & read.isNull(), _reason(name, kind, wanted))
+
+
+def _of_value(value: Column, kind: str) -> tuple[Column, Column]:
+    """Values of JSON as values of a type, and where there is one."""
+    shape = F.schema_of_variant(value)
+    is_given = value.isNotNull() & (shape != "VOID")
+    if kind in ("timestamp", "timestamp_ntz", "date"):
+        text = F.when(shape == "STRING", F.try_variant_get(value, "$", "string"))
+        return F.timestamp_micros(texts.iso_times(text).values), is_given
+    fits = shape.rlike(r"\A(BIGINT|DOUBLE|FLOAT|DECIMAL)")
+    if kind in ("string", "boolean"):
+        fits = shape == F.lit(kind.upper())
+    return F.when(fits, F.try_variant_get(value, "$", kind)), is_given
+
+
+# Parquet
+
+
+def _parquet_rows(
+    reader: Any, source: str, form: Form, wanted: Wanted
+) -> tuple[DataFrame, Iterator[tuple[str, Column | None, Fault | None]]]:
+    """Parquet files, which have types of their own; texts may still be no times."""
+    names = [name for name in form.columns if name in wanted.columns and form.columns[name]]
+    kinds = ["bigint" if form.columns[name] == NANO else form.columns[name] for name in names]
+    ddl = ", ".join(f"{_quoted(n)} {kind}" for n, kind in zip(names, kinds, strict=True))
+    frame = reader.schema(ddl).parquet(source).toDF(*(f"p{i}" for i in range(len(names))))
+
+    def typed() -> Iterator[tuple[str, Column | None, Fault | None]]:
+        for place, name in enumerate(names):
+            column = F.col(f"p{place}")
+            if form.columns[name] == NANO:
+                yield name, restored(column, pa.timestamp("ns")), None
+            elif name == wanted.time and form.columns[name] == "string":
+                value, is_given = _of_text(column, "timestamp")
+                yield name, value, (is_given & value.isNull(), NOT_A_TIME)
+            else:
+                yield name, column, None
+
+    return frame, typed()
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

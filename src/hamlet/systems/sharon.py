@@ -1,0 +1,281 @@
+"""SHARON: sequences of fixed lengths, aggregated online, with common parts computed once.
+
+A count is kept for each prefix of each sequence, and an event adds the count of the prefix before
+to that of the prefix that it ends: no match is built. There is no Kleene closure, so E+ is
+flattened, as in the paper: to E, (E, E), (E, E, E) and so on, up to the length of the longest match
+that the events allow. Sequences of one query or of several that begin alike have those prefixes in
+common. (O. Poppe and others, "SHARON: Shared Online Event Sequence Aggregation", 2018. It shares
+sub-sequences in the middle as well, by keeping counts for each event that begins one. That pays
+where there are more queries than such events in a window, and is not done here.)
+
+Name here        in that paper
+prefix           a prefix pattern with its aggregate
+flattened        a Kleene query as a workload of sequence queries
+feed             the part of a count that a negated event has not cancelled
+
+Cost: O(length of the longest match) for each event, query and window, in time and in memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from hamlet.kernel import numbers
+from hamlet.kernel.numbers import raw_pointer
+from hamlet.systems.caching import compiled, digest
+from hamlet.systems.flatten import Family, flattened
+from hamlet.systems.records import Found, alive, longer, longer_numbers
+from hamlet.systems.tables import ONE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hamlet.systems.tables import Events, Tables
+
+
+def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> list[Family]:
+    """The sequences of all queries of a set, those with the same windows and aggregates together.
+
+    Raises:
+        SystemCannot: A query has an edge predicate, or a NOT of several events.
+        SystemLimit: There are too many sequences.
+    """
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for unit in tables.units:
+        graph = unit.graph
+        key = (graph.within, graph.slide, graph.weights.shape[1], graph.signs.tobytes())
+        groups.setdefault(key, []).append(unit)
+    return [
+        flattened(tables, units, steps_at_most(units[0].graph, events, ranges))
+        for units in groups.values()
+    ]
+
+
+def run_sharon(
+    families: list[Family], events: Events, ranges: NDArray[np.int64], zero: NDArray[Any]
+) -> list[Found]:
+    """All windows of all families; the arguments are those of `run_greta`."""
+    return [
+        Found(
+            family.templates,
+            1 + family.sequences.weights.shape[1],
+            *run(family.sequences, events, ranges, zero),
+        )
+        for family in families
+    ]
+
+
+@njit(cache=True, nogil=True)
+def _steps_at_most(within, slide, ts, step, letter, letters, ranges):
+    """For each atom the most different times at which its events come in one window, and of all."""
+    atoms = letters.shape[1]
+    most, now = np.zeros(atoms + 1, np.int64), np.empty(atoms + 1, np.int64)
+    before = np.empty(atoms + 1, np.int64)
+    for r in range(ranges.shape[0]):
+        first, end = ranges[r, 1], ranges[r, 2]
+        low = first
+        window = (ts[first] - within) // slide + 1
+        while low < end:
+            while low < end and ts[low] < window * slide:
+                low += 1
+            if low == end:
+                break
+            window = max(window, (ts[low] - within) // slide + 1)
+            now[:], before[:] = 0, -1
+            i = low
+            while i < end and ts[i] < window * slide + within:
+                for a in range(atoms + 1):
+                    if (a == atoms or letters[letter[i], a]) and before[a] != step[i]:
+                        now[a] += 1
+                        before[a] = step[i]
+                i += 1
+            most = np.maximum(most, now)
+            window += 1
+    return most
+
+
+def steps_at_most(graph: Any, events: Events, ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each atom the length of the longest match that windows of a graph have events for.
+
+    The last entry is for all atoms together.
+    """
+    most: NDArray[np.int64] = _steps_at_most(
+        graph.within, graph.slide, events.ts, events.step, events.letter, events.letters, ranges
+    )
+    return most
+
+
+@compiled
+def _add_all(v, to, source, size, x, size_x, err):
+    """Add one record of numbers and extremes to another, both by their number."""
+    for c in range(size):
+        numbers.add(v, to * size + c, v, source * size + c, err)
+    for k in range(size_x):
+        x[to * size_x + k] = min(x[to * size_x + k], x[source * size_x + k])
+
+
+@compiled
+def _empty(v, at, size, x, size_x):
+    for c in range(size):
+        numbers.set_zero(v, at * size + c)
+    for k in range(size_x):
+        x[at * size_x + k] = np.inf
+
+
+@compiled
+def _run(q, events, ranges, zero):
+    """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
+    ts, slide, within = events.ts, q.slide, q.within
+    windows = (within + slide - 1) // slide
+    nc, nx = 1 + q.weights.shape[1], q.extremes.shape[1]
+    prefixes, feeds, units = q.parent.shape[0], q.feed_unit.shape[0], q.units
+    deepest = q.depth[prefixes - 1]
+    # Of each window: prefixes (0 is the empty one), feeds, what is added to feeds, units
+    pending, totals = prefixes + feeds, prefixes + 2 * feeds
+    width = totals + units
+    record = windows * width  # where one record is put together
+    v_array = numbers.room(zero, (record + 1) * nc)
+    x = np.empty((record + 1) * nx)
+    v = numbers.pointer(v_array)
+    reached = np.empty(windows, np.int64)  # the longest prefix with a match, -1: window not begun
+    is_hit = np.empty(q.hits.shape[0], np.bool_)
+    err_array = np.zeros(1, np.int64)
+    err = raw_pointer(err_array)
+    capacity, n = 256, 0
+    records, out_x = np.empty((capacity, 3), np.int64), np.empty(capacity * nx)
+    out_v = numbers.room(zero, capacity * nc)
+    redo, redone = np.empty(ranges.shape[0], np.int32), 0
+    for r in range(ranges.shape[0]):
+        part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
+        err[0] = 0
+        reached[:] = -1
+        low = (ts[first] - within) // slide + 1
+        i = first
+        while i <= end and err[0] == 0:
+            until = (ts[i] - within) // slide + 1 if i < end else ts[end - 1] // slide + 1
+            if i > first:
+                for w in range(low, min(until, ts[i - 1] // slide + 1)):
+                    slot = w % windows
+                    here = slot * width
+                    if reached[slot] < 0:
+                        continue
+                    reached[slot] = -1
+                    for f in range(feeds):
+                        if q.feed_unit[f] >= 0:
+                            _add_all(
+                                v,
+                                here + totals + q.feed_unit[f],
+                                here + prefixes + f,
+                                nc,
+                                x,
+                                nx,
+                                err,
+                            )
+                    if n + units > capacity:
+                        capacity = 2 * (n + units)
+                        records = longer(records, capacity)
+                        out_x = longer(out_x, capacity * nx)
+                        out_v = longer_numbers(out_v, n * nc, capacity * nc)
+                    out = numbers.pointer(out_v)
+                    for u in range(units):
+                        at = here + totals + u
+                        if numbers.is_zero(v, at * nc):
+                            continue
+                        records[n, 0], records[n, 1], records[n, 2] = part, u, w
+                        for c in range(nc):
+                            numbers.copy(out, n * nc + c, v, at * nc + c)
+                            if not numbers.is_safe(v, at * nc + c):
+                                err[0] = 1
+                        for k in range(nx):
+                            out_x[n * nx + k] = x[at * nx + k] * q.signs[k]
+                        n += 1
+            if i == end:
+                break
+            low = until
+            after = i
+            while after < end and events.step[after] == events.step[i]:
+                after += 1
+            for w in range(low, ts[i] // slide + 1):
+                slot = w % windows
+                here = slot * width
+                if reached[slot] < 0:
+                    # A window begins with the empty prefix, also where a feed is to follow it.
+                    for at in range(here, here + width):
+                        _empty(v, at, nc, x, nx)
+                    numbers.set_one(v, here * nc)
+                    for f in range(feeds):
+                        if q.feed_source[f] == 0:
+                            numbers.set_one(v, (here + prefixes + f) * nc)
+                    reached[slot] = 0
+                # Longer prefixes first: what is read of a shorter one is from before this step.
+                for depth in range(min(reached[slot] + 1, deepest), 0, -1):
+                    for e in range(i, after):
+                        group = events.letter[e] * (deepest + 1) + depth
+                        for k in range(q.by_letter_p[group], q.by_letter_p[group + 1]):
+                            prefix = q.by_letter[k]
+                            feed = q.feed[prefix]
+                            source = here + (prefixes + feed if feed >= 0 else q.parent[prefix])
+                            if numbers.is_zero(v, source * nc):
+                                continue
+                            numbers.copy(v, record * nc, v, source * nc)
+                            for c in range(1, nc):
+                                numbers.copy(v, record * nc + c, v, source * nc + c)
+                                weight = q.weights[prefix, c - 1]
+                                if weight >= 0:
+                                    numbers.add_times(
+                                        v,
+                                        record * nc + c,
+                                        v,
+                                        source * nc,
+                                        events.weights[weight, e],
+                                        err,
+                                    )
+                                elif weight == ONE:
+                                    numbers.add(v, record * nc + c, v, source * nc, err)
+                            for k2 in range(nx):
+                                best = x[source * nx + k2]
+                                attribute = q.extremes[prefix, k2]
+                                if attribute >= 0:
+                                    own = events.extremes[attribute, e]
+                                    if own == own:
+                                        best = min(best, own * q.signs[k2])
+                                x[record * nx + k2] = best
+                            _add_all(v, here + prefix, record, nc, x, nx, err)
+                            for m in range(q.end_p[prefix], q.end_p[prefix + 1]):
+                                _add_all(v, here + totals + q.end[m], record, nc, x, nx, err)
+                            for m in range(q.feeding_p[prefix], q.feeding_p[prefix + 1]):
+                                _add_all(v, here + pending + q.feeding[m], record, nc, x, nx, err)
+                            reached[slot] = max(reached[slot], depth)
+                if feeds > 0:
+                    for g in range(is_hit.shape[0]):
+                        is_hit[g] = False
+                        for e in range(i, after):
+                            if q.hits[g, events.letter[e]]:
+                                is_hit[g] = True
+                    for f in range(feeds):
+                        if is_hit[q.feed_guards[f]]:
+                            _empty(v, here + prefixes + f, nc, x, nx)
+                        _add_all(v, here + prefixes + f, here + pending + f, nc, x, nx, err)
+                        _empty(v, here + pending + f, nc, x, nx)
+            i = after
+        if err[0] != 0:
+            n = begun
+            redo[redone] = part
+            redone += 1
+    alive(v_array, v_array, v_array, err_array)
+    return records[:n], out_v[: n * nc], out_x[: n * nx].copy().reshape((n, nx)), redo[:redone]
+
+
+def _kept_on_disk(sources):
+    @njit(cache=True, nogil=True)
+    def run(sequences, events, ranges, zero):
+        _ = sources
+        return _run(sequences, events, ranges, zero)
+
+    return run
+
+
+run = _kept_on_disk(digest("sharon.py", "records.py"))

@@ -1,0 +1,188 @@
+"""A host for the buckets of a stream, in this process: what Spark does for them, in plain Python.
+
+Rows arrive shuffled within what they may be late, and are cut into batches at random; the watermark
+is that of the batches before, in milliseconds; timers fire after the rows of a batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hamlet.engine import Options
+from hamlet.events import EventTable
+from hamlet.needs import needs_of
+from hamlet.reading.untyped import column_of_values
+from hamlet.spark.stream_bucket import TOLD, step
+from hamlet.spark.stream_job import LANES_OF_LONG, job_of
+from hamlet.workload import Workload
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hamlet.spark.stream_job import Lane
+    from hamlet.spark.stream_settings import StreamSettings
+
+
+class Store:
+    """The state of one bucket, which counts what is done to it."""
+
+    def __init__(self) -> None:
+        self.data: bytes | None = None
+        self.pages: dict[int, bytes] = {}
+        self.timer: int | None = None
+        self.read: list[int] = []
+        self.written: list[int] = []
+
+    def core(self) -> bytes | None:
+        return self.data
+
+    def put_core(self, data: bytes) -> None:
+        self.data = data
+
+    def page(self, page: int) -> bytes | None:
+        self.read.append(page)
+        return self.pages.get(page)
+
+    def put_page(self, page: int, data: bytes) -> None:
+        self.written.append(page)
+        self.pages[page] = data
+
+    def remove_page(self, page: int) -> None:
+        self.written.append(page)
+        del self.pages[page]
+
+    def set_timer(self, old_ms: int | None, new_ms: int | None) -> None:
+        assert old_ms == self.timer
+        self.timer = new_ms
+
+
+class Host:
+    """All buckets of a workload."""
+
+    def __init__(
+        self,
+        text: str,
+        events: Sequence[Mapping[str, Any]] | pa.Table,
+        settings: StreamSettings,
+        **options: Any,
+    ) -> None:
+        self.workload = Workload.parse(text)
+        self.options = Options(**options)
+        self.settings = settings
+        table = events if isinstance(events, pa.Table) else _table(events)
+        found = EventTable.of(table, self.workload.plan, order=self.options.order)
+        self.table, self.ts = found.table, found.ts
+        self.types = found.table["type"].to_pylist()
+        order = None if self.options.order is None else self.table.schema.field(self.options.order)
+        names = [name for name in self.table.schema.names if name not in ("type", "time")]
+        kinds = [(n, _kind(self.table.schema.field(n).type)) for n in names]
+        self.job = job_of(
+            self.workload.plan,
+            pa.schema([each for each in kinds if each[0] in self._asked()]),
+            self.options,
+            settings,
+            order=None if order is None else order.type,
+            times="seconds" if found.time_is_number else "timestamps",
+        )
+        self.stores = [Store() for _ in self.job.buckets]
+        self.newest: int | None = None
+        self.rows: list[dict[str, Any]] = []
+        self.told = dict.fromkeys(TOLD, 0)
+
+    def _asked(self) -> set[str]:
+        return set(needs_of(self.workload.plan).attributes)
+
+    @property
+    def watermark_us(self) -> int | None:
+        if self.newest is None:
+            return None
+        found = (self.newest // 1000 - -(-self.settings.lateness_us // 1000)) * 1000
+        return found if found > 0 else None
+
+    def batch(self, rows: Sequence[int], *, is_end: bool = False) -> None:
+        """One batch of rows, by their numbers."""
+        data: dict[int, list[bytes]] = {}
+        for packed in self.job.packed(self._columns(rows).to_batches(max_chunksize=3)):
+            for bucket, each in zip(
+                *(column.to_pylist() for column in packed.columns), strict=True
+            ):
+                data.setdefault(bucket, []).append(each)
+        watermark = self.watermark_us
+        for bucket, store in zip(self.job.buckets, self.stores, strict=True):
+            if bucket in data or is_end:
+                self._step(bucket, store, data.get(bucket, []), watermark, is_end=is_end)
+            if (
+                store.timer is not None
+                and watermark is not None
+                and store.timer * 1000 <= watermark
+            ):
+                store.timer = None
+                self._step(bucket, store, [], watermark, is_fired=True)
+        if len(rows):
+            latest = max(int(self.ts[row]) for row in rows)
+            self.newest = latest if self.newest is None else max(self.newest, latest)
+
+    def _step(
+        self, bucket: int, store: Store, data: list[bytes], watermark: int | None, **how: bool
+    ) -> None:
+        found = list(step(self.job, bucket, store, data, watermark, **how))
+        batch = pa.record_batch([pa.array(found, pa.binary())], ["data"])
+        for row in pa.Table.from_batches(self.job.unpacked([batch])).to_pylist():
+            if row["query"] is None:
+                self.told[row["aggregate"]] += int(row["value"])
+            else:
+                self.rows.append(row)
+
+    def _columns(self, rows: Sequence[int]) -> pa.Table:
+        """Rows as Spark gives them to the task that packs them."""
+        kept = [row for row in rows if any(self._takes_part(row, lane) for lane in self.job.lanes)]
+        longs = [np.zeros(len(kept), np.int64) for _ in range(self.job.lane_longs)]
+        for number, lane in enumerate(self.job.lanes):
+            if longs:
+                at, bit = divmod(number, LANES_OF_LONG)
+                longs[at] |= np.array([self._takes_part(r, lane) << bit for r in kept], np.int64)
+        names = pa.array([self.types[row] for row in kept], pa.string())
+        number = {name: code for code, name in enumerate(self.job.types)}
+        codes = names if self.job.has_names else pa.array([number[n] for n in names.to_pylist()])
+        part = self.table.take(pa.array(kept, pa.int64()))
+        order = [] if self.options.order is None else [part[self.options.order]]
+        time = pa.array(self.ts[np.array(kept, np.int64)], pa.timestamp("us"))
+        attributes = [part[n] for n in self.job.schema.names if n in part.schema.names]
+        columns = [*map(pa.array, longs), codes, time, *order, *attributes]
+        return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
+
+    def _takes_part(self, row: int, lane: Lane) -> bool:
+        given = [self.table[key][row].as_py() for key in lane.keys]
+        return self.types[row] in lane.types and all(v is not None and v == v for v in given)
+
+    def run(self, chance: random.Random) -> list[dict[str, Any]]:
+        """All rows, shuffled and cut at random, and the end."""
+        for rows in batches(self.ts, self.settings.lateness_us, chance):
+            self.batch(rows)
+        self.batch([], is_end=True)
+        assert all(store.timer is None and not store.pages for store in self.stores)
+        return self.rows
+
+
+def batches(ts: Any, lateness_us: int, chance: random.Random) -> Iterator[list[int]]:
+    """Numbers of rows, out of order within what they may be late, cut at random."""
+    arrival = sorted(range(len(ts)), key=lambda row: int(ts[row]) + chance.randint(0, lateness_us))
+    while arrival:
+        size = chance.choice([1, 2, 3, 5, 8, len(arrival)])
+        some, arrival = arrival[:size], arrival[size:]
+        chance.shuffle(some)
+        yield some
+
+
+def _table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
+    names = dict.fromkeys(name for event in events for name in event)
+    columns = {n: column_of_values([e.get(n) for e in events], None)[0] for n in names}
+    return pa.table({"type": pa.array([], pa.string()), "time": pa.array([], pa.int64())} | columns)
+
+
+def _kind(kind: pa.DataType) -> pa.DataType:
+    return pa.string() if pa.types.is_null(kind) or pa.types.is_large_string(kind) else kind

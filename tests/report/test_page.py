@@ -1,0 +1,379 @@
+"""The page of a report: its numbers, its limits, and names that would like to be markup.
+
+Would catch a number that changes on its way into the page, rows that are lost without a word, a
+group or a query whose name ends a script, a page that loads something, and sentences that say
+other than the run does.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hamlet import PlanError, Workload
+from hamlet.kernel.finish import Answer
+from hamlet.report import decisions as decisions_module
+from hamlet.report.columns import packed, parts_of
+from hamlet.report.decisions import decisions
+from hamlet.report.findings import Findings
+from hamlet.report.saved import Run
+from hamlet.report.text import report_text
+from hamlet.results import Results
+from hamlet.share.trace import DECIDED
+from hamlet.statistics import RunStatistics
+
+HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"
+
+
+def seconds_of(time: Any) -> float:
+    return time if isinstance(time, float) else time.timestamp()
+
+
+def rows_of(table: Any) -> dict[tuple[str, float, str, str], Any]:
+    columns = (table[name].to_pylist() for name in ("query", "window_start", "group", "aggregate"))
+    keys = ((q, seconds_of(w), g, a) for q, w, g, a in zip(*columns, strict=True))
+    return dict(zip(keys, table["value"].to_pylist(), strict=True))
+
+
+def made(cells: list[tuple[Any, ...]], starts: list[int] | None = None) -> Run:
+    """A run of one query with these cells (value, log10, exact), a window each."""
+    workload = Workload.parse("q: RETURN SUM(T.x) AS total PATTERN T+ WITHIN 10 s SLIDE 5 s")
+    starts = starts or list(range(0, 5 * len(cells), 5))
+    value, log10, exact = zip(*cells, strict=True)
+    rows = pa.table(
+        {
+            "window_start": pa.array([5_000_000 * (s // 5) for s in starts], pa.int64()),
+            "group": pa.array(["{}"] * len(cells), pa.large_string()),
+            "value.0": pa.array(value, pa.float64()),
+            "log10.0": pa.array(log10, pa.float64()),
+            "exact.0": pa.array(exact, pa.large_string()),
+        }
+    )
+    results = Results(workload.queries, [Answer(0, rows)], times="seconds")
+    return Run.of(results, workload)
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("as_timestamps", [False, True])
+def test_the_numbers_of_the_page_are_those_of_the_results(workload, events, page_of, as_timestamps):
+    if as_timestamps:
+        events = [{**one, "time": datetime.fromtimestamp(one["time"], UTC)} for one in events]
+    results = workload.run(events)
+
+    page = page_of(Run.of(results))
+
+    assert len(results) > 100
+    assert page.rows() == rows_of(results.table)
+    assert page.data["run"]["times"] == ("utc" if as_timestamps else "seconds")
+
+
+def test_numbers_of_every_size_keep_what_they_have(page_of):
+    digits, long = "123456789012345678901", "9" * 400
+    cells = [
+        (7.0, math.log10(7), "7"),
+        (-2.5, math.log10(2.5), None),
+        (None, None, None),
+        (0.1, -1.0, None),
+        (999_999_999_999_999.0, 15.0, "999999999999999"),
+        (float(digits), 20.09, digits),
+        (1.5e300, 300.2, None),
+        (math.inf, 400.0, long),
+        (math.inf, 30102.9995664, None),
+    ]
+
+    values = list(page_of(made(cells)).rows().values())
+
+    assert values[:5] == [7, -2.5, None, 0.1, 999_999_999_999_999]
+    assert values[5] == digits
+    assert values[6] == 1.5e300
+    assert values[7] == "1.00e+400"
+    assert values[8] == "9.99e+30102"
+
+
+def test_windows_without_a_result_stay_empty(page_of):
+    one = (1.0, 0.0, "1")
+
+    page = page_of(made([one] * 5, [0, 5, 20, 25, -40]))
+
+    assert sorted(start for _, start, _, _ in page.rows()) == [-40, 0, 5, 20, 25]
+    assert page.data["q0"]["first"] == [-8, 0, 4]
+    assert page.data["q0"]["length"] == [1, 2, 2]
+
+
+def test_a_run_without_any_result_says_so(workload, page_of):
+    run = Run.of(workload.run([{"time": 1, "type": "T", "g": "u", "v": 1}]))
+
+    page = page_of(run)
+
+    assert "No trend was found." in page.text
+    assert page.rows() == {}
+    assert "nothing" in report_text(Findings.of(run))
+
+
+# Limits
+
+
+def test_what_does_not_fit_is_left_out_and_counted(run):
+    (part, *_) = parts_of(run.table, run.workload.queries)
+    all_rows = len(part.start_us)
+    rows = {group: int((part.group == i).sum()) for i, group in enumerate(part.groups)}
+    largest = max(rows, key=lambda group: rows[group])
+
+    found = packed(part, 2 * rows[largest])
+
+    assert rows['{"g": "u"}'] > rows['{"g": "w"}']
+    assert found["groups"] == [largest]
+    assert found["rows"] == [rows[largest]]
+    assert found["left_out"] == [1, 0]
+    assert packed(part, 2 * all_rows)["left_out"] == [0, 0]
+    assert packed(part, 10)["left_out"] == [1, rows[largest] - 5]
+    assert len(packed(part, 10)["values"][0]) == 5
+
+
+def test_the_first_windows_are_kept_of_a_group_that_is_too_long(run):
+    (part, *_) = parts_of(run.table, run.workload.queries)
+
+    whole, cut = packed(part, 10**6), packed(part, 10)
+
+    assert cut["values"][0] == whole["values"][0][:5]
+
+
+def test_room_that_small_queries_leave_goes_to_large_ones(run, page_of):
+    table = run.table
+    of_low = table.filter(pa.array([name == "low" for name in table["query"].to_pylist()]))
+
+    page = page_of(run, most_values=table.num_rows)
+    less = page_of(run, most_values=of_low.num_rows)
+
+    assert page.rows() == rows_of(table)
+    assert 0 < len(less.rows()) <= of_low.num_rows
+    assert any(any(less.data[f"q{i}"]["left_out"]) for i in range(3))
+    assert less.data["run"]["queries"][0]["rows"] == page.data["run"]["queries"][0]["rows"]
+
+
+def test_results_of_another_workload_are_refused(run):
+    other = Workload.parse("other: RETURN COUNT(*) PATTERN T+ WITHIN 8 s")
+
+    with pytest.raises(Exception, match="not those of this workload"):
+        Findings.of(replace(run, workload=other))
+
+
+# Names
+
+
+def test_names_are_never_markup(page_of):
+    asked = f"RETURN COUNT(*) AS `{HOSTILE}` PATTERN T+ GROUPBY g WITHIN 5 s"
+    text = f"`{HOSTILE}`: {asked} -- {HOSTILE}\n"
+    workload = Workload.parse(text, name=HOSTILE)
+    results = workload.run([{"time": 1, "type": "T", "g": HOSTILE}])
+
+    page = page_of(replace(Run.of(results), events=HOSTILE, command=HOSTILE))
+
+    tags = [tag for tag, _ in page.tags]
+    assert tags.count("script") == 3
+    assert "img" not in tags
+    assert not [a for _, given in page.tags for a in given if a.startswith("on")]
+    (query,) = page.data["run"]["queries"]
+    assert query["name"] == query["returns"][0] == HOSTILE
+    assert HOSTILE in page.data["q0"]["groups"][0]
+    assert page.text.count(HOSTILE) >= 4
+
+
+def test_the_page_may_run_its_own_script_only_and_loads_nothing(run, page_of):
+    page = page_of(run)
+
+    (script,) = page.scripts
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page.policy
+    assert page.policy.startswith("default-src 'none'")
+    for tag, given in page.tags:
+        assert "src" not in given, tag
+        assert (given.get("href") or "#").startswith("#"), tag
+    assert tags_of_styles(page) == []
+
+
+def tags_of_styles(page: Any) -> list[str]:
+    """Whatever a style sheet would load."""
+    return re.findall(r"@import|url\(", page.html.split("</style>")[0])
+
+
+# Sentences
+
+
+def test_the_conclusion_has_the_counts_of_the_run(run, page_of):
+    page = page_of(run)
+    pairs = {key[:3] for key in rows_of(run.table)}
+    windows = {key[:2] for key in pairs}
+
+    assert (
+        f"3 queries over {run.statistics.events_in:,} events gave {len(pairs):,} results in "
+        f"{len(windows):,} windows"
+    ) in page.text
+    assert "Nothing was found by none." in page.text
+
+
+def test_what_was_found_most_is_the_greatest_count(run, page_of):
+    counts = {k: v for k, v in rows_of(run.table).items() if k[3] == "COUNT(*)"}
+    query, start, group, _ = max(counts, key=lambda key: counts[key])
+
+    page = page_of(run)
+
+    most = (
+        f"{query} found most: {counts[query, start, group, 'COUNT(*)']:,.0f} trends in the window "
+    )
+    assert most in page.text
+    assert f"[{start:g}, {start + 8:g})" in page.text
+
+
+def test_a_query_without_a_count_is_judged_by_its_first_aggregate(page_of):
+    run = made([(3.0, 0.4, "3"), (9.0, 0.9, "9"), (4.0, 0.6, "4")])
+
+    (found,) = Findings.of(run).found
+
+    assert found.most == ("q", "[5, 15)", "{}", "total", "9")
+    assert "No query counts its trends." in page_of(run).text
+
+
+def test_the_greatest_is_found_beyond_doubles_too():
+    (found,) = Findings.of(
+        made([(math.inf, 400.0, "1" + "0" * 400), (math.inf, 500.0, "1" + "0" * 500)])
+    ).found
+
+    assert found.most is not None
+    assert found.most[4] == "1.00e+500"
+
+
+def test_runs_beside_it_are_compared_row_by_row(workload, events, run, page_of):
+    never = Run.of(workload.run(events, sharing="never"))
+    values = run.table["value"].to_pylist()
+    index = run.table.schema.get_field_index("value")
+    wrong = run.table.set_column(index, "value", pa.array([values[0] + 1, *values[1:]]))
+
+    same, other = Findings.of(run, [never]), Findings.of(run, [replace(never, table=wrong)])
+
+    assert same.others[0].differing == 0
+    assert other.others[0].differing == 1
+    assert "The results of all 2 runs are the same." in report_text(same)
+    assert "In 1 row the results of the runs differ." in report_text(other)
+    text = page_of(run, beside=[never]).text
+    assert f"{run.statistics.bursts:,} stretches of events with sharing dynamic" in text
+    assert f"{never.statistics.bursts:,} with each query alone" in text
+
+
+def test_a_difference_within_noise_is_not_told_as_one(workload, run):
+    def told(with_s: float, without_s: float) -> str:
+        runs = [
+            replace(
+                run,
+                options={"sharing": policy},
+                statistics=RunStatistics(bursts=5, seconds={"run": took}),
+            )
+            for policy, took in (("dynamic", with_s), ("never", without_s))
+        ]
+        return Findings.of(runs[0], runs[1:]).saved[0]
+
+    assert "no difference to speak of" in told(1.0, 1.05)
+    assert "2.0 times as fast" in told(1.0, 2.0)
+    assert "0.5 times as fast" in told(1.0, 0.5)
+
+
+def test_rows_of_events_are_told_by_reason(run, page_of):
+    malformed = {"time is <not> a time": 1200, "no type": 3}
+    statistics = RunStatistics(events_in=5000, events_used=3000, malformed=malformed, late=7)
+
+    text = page_of(replace(run, statistics=statistics)).text
+
+    assert "1,203 rows could not be read" in text
+    for cell in ("time is <not> a time", "1,200", "no type", "7", "790", "3,000"):
+        assert cell in text
+
+
+# Sharing
+
+
+def test_decisions_over_time_add_up_to_those_of_the_trace(run):
+    (found,) = decisions(run.trace, [one.pane_us for one in run.workload.plan.sets])
+
+    taken = run.trace["decided"].to_pylist()
+    for name in DECIDED:
+        assert sum(found[name]) == taken.count(name) == found["summary"]["decided"][name]
+    assert sum(found["events"]) == sum(run.trace["burst"].to_pylist())
+    assert sum(found["snapshots"]) == sum(run.trace["snapshots_created"].to_pylist())
+    assert found["split"][(20_000_000 - found["start"]) // found["step"]] >= 1
+
+
+def test_a_long_trace_has_few_stretches(run, monkeypatch):
+    panes = [one.pane_us for one in run.workload.plan.sets]
+    (fine,) = decisions(run.trace, panes)
+    monkeypatch.setattr(decisions_module, "MOST_STRETCHES", 4)
+
+    (coarse,) = decisions(run.trace, panes)
+
+    assert len(coarse["share"]) <= 4 < len(fine["share"])
+    assert sum(coarse["share"]) == sum(fine["share"])
+    assert coarse["step"] % fine["step"] == 0
+    assert coarse["start"] == fine["start"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"engine": "spark", "trace": None}, "A run on Spark keeps no trace of its decisions."),
+        ({"trace": None}, "The run kept no trace"),
+    ],
+)
+def test_a_run_without_a_trace_says_why(run, page_of, changes, said):
+    sharing = page_of(replace(run, **changes)).data["run"]["sharing"]
+
+    assert said in sharing["why"]
+    assert sharing["parts"] == []
+
+
+@pytest.mark.parametrize("policy", ["always", "never"])
+def test_a_policy_that_decides_nothing_says_so(workload, events, page_of, policy):
+    run = Run.of(workload.run(events, sharing=policy, trace=True))
+
+    assert f"with sharing {policy}" in page_of(run).data["run"]["sharing"]["why"]
+
+
+def test_the_trace_of_a_run_beside_it_is_shown_for_one_on_spark(run, page_of):
+    on_spark = replace(run, engine="spark", trace=None, bundles=())
+
+    sharing = page_of(on_spark, beside=[run]).data["run"]["sharing"]
+
+    assert "those of the run beside it, with the local engine" in sharing["why"]
+    assert sum(sharing["parts"][0]["share"]) > 0
+    assert [one["queries"] for one in sharing["bundles"]] == [["low", "high"]]
+
+
+def test_results_that_do_not_know_their_workload_ask_for_it(workload, tmp_path):
+    results = Results(workload.queries, ())
+
+    with pytest.raises(PlanError, match="workload="):
+        results.report(tmp_path / "r.html")
+    assert results.report(tmp_path / "r.html", workload=workload).exists()
+
+
+def test_a_page_of_many_windows_is_compact():
+    """100 queries with 10,000 windows each would be too much at 20 bytes a value."""
+    size = 10_000
+    counts = np.arange(size) * 37 % 1000
+    run = made([(float(n), None, str(n)) for n in counts.tolist()])
+
+    (part,) = parts_of(run.table, run.workload.queries)
+    found = packed(part, 10**6)
+
+    assert found["first"] == [0]
+    assert found["length"] == [size]
+    assert found["values"] == [counts.tolist()]

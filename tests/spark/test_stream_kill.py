@@ -1,0 +1,149 @@
+"""A stream that is killed and started again: would catch a row that is lost, or comes twice.
+
+The whole family of processes is killed with SIGKILL at random moments: before the first batch is
+done, between batches, in the middle of one, and while the stream is being ended.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from hamlet import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KILLS = 10
+WORKLOAD = """
+one: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s SLIDE 5 s;
+two: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x AND [k] WITHIN 15 s
+"""
+# The compiler stops at its first, quick stage: no process lives long enough for the second.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+MOST_SECONDS = 1800
+
+
+def write_events(folder: Path, files: int) -> pa.Table:
+    """Files of events, out of order by up to 3 seconds."""
+    chance = random.Random(1)
+    rows = [
+        {
+            "type": chance.choice("ABBC"),
+            "time": 1_000 + number / 4,
+            "k": chance.randrange(6),
+            "x": chance.randrange(50),
+        }
+        for number in range(40 * files)
+    ]
+    rows.sort(key=lambda row: row["time"] + 3 * chance.random())
+    folder.mkdir()
+    for number in range(files):
+        path = folder / f"{number:03d}.parquet"
+        parquet.write_table(pa.Table.from_pylist(rows[40 * number : 40 * (number + 1)]), path)
+        os.utime(path, (10**9 + number, 10**9 + number))
+    return pa.Table.from_pylist(rows)
+
+
+class Stream:
+    """`hamlet stream` in a process group of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        arguments = ["stream", "workload.hql", "--source", "in", "--out", "out"]
+        arguments += ["--checkpoint", "checkpoint", "--lateness", "4 s", "--once", "--flush"]
+        arguments += ["--files", "1", "--buckets", "2", "--master", "local[1]"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "hamlet", *arguments],
+            cwd=folder,
+            env=os.environ | {"JDK_JAVA_OPTIONS": JAVA},
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line)
+
+    def batches(self) -> int:
+        return sum(line.startswith("batch") for line in self.lines)
+
+    def wait(self, batches: int, deadline: float) -> bool:
+        """Until so many batches are done; whether the stream is still there then."""
+        while self.process.poll() is None and self.batches() < batches:
+            assert time.monotonic() < deadline, self.lines
+            time.sleep(0.05)
+        return self.process.poll() is None
+
+    def ended(self, deadline: float) -> None:
+        """Wait for its end."""
+        self.process.wait(timeout=max(1.0, deadline - time.monotonic()))
+        self.reader.join()
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.reader.join()
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[list[Stream]]:
+    """Streams that were started in a folder with a workload; none is left running."""
+    (tmp_path / "workload.hql").write_text(WORKLOAD, encoding="utf-8")
+    streams: list[Stream] = []
+    yield streams
+    for each in streams:
+        if each.process.poll() is None:
+            each.kill()
+
+
+@pytest.mark.slow
+def test_ten_kills_and_an_interrupt_change_nothing(tmp_path: Path, started: list[Stream]):
+    table = write_events(tmp_path / "in", 16)
+    wanted = Workload.parse(WORKLOAD).run(table).table
+    chance = random.Random(4)
+    deadline = time.monotonic() + MOST_SECONDS
+
+    def start() -> Stream:
+        started.append(Stream(tmp_path))
+        return started[-1]
+
+    kills = 0
+    for number in range(KILLS):
+        stream = start()
+        # Some are killed before their first batch is done; most some moments after it.
+        is_there = stream.wait(0 if number % 5 == 3 else 1, deadline)
+        time.sleep(chance.uniform(2.0, 5.0) if number % 5 == 3 else chance.uniform(0.0, 0.6))
+        kills += is_there and stream.process.poll() is None
+        stream.kill()
+    interrupted = start()
+    interrupted.wait(1, deadline)
+    interrupted.process.send_signal(signal.SIGINT)
+    interrupted.ended(deadline)
+    last = start()
+    last.ended(deadline)
+
+    assert kills == KILLS
+    assert interrupted.process.returncode == 0, interrupted.lines
+    assert "stopped; the same command goes on from here\n" in interrupted.lines
+    assert last.process.returncode == 0, last.lines
+    found = parquet.read_table(tmp_path / "out").drop_columns(["log10"])
+    assert sorted(map(str, found.to_pylist())) == sorted(
+        map(str, wanted.drop_columns(["log10"]).to_pylist())
+    )
