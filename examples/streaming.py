@@ -5,11 +5,13 @@ python examples/streaming.py
 It needs Spark, which comes with pip install 'hamlet-trends[spark]'.
 
 Files with rides arrive in a folder, out of order. Spark reads them as a stream; a window comes out
-when the latest event seen is 10 s past its end.
+when the latest event seen is 90 s past its end.
 """
 
+import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -29,12 +31,15 @@ workload = Workload.of(
 
 folder = Path(tempfile.mkdtemp())
 try:
-    # Six files of 250 events, the second before the first: that is late, but not by 10 s.
+    # Six files of some 40 s, the second before the first: that is late, but not by 90 s.
+    # Spark reads them in the order of their times.
     events = generate_table("ridesharing", events=1_500, seed=1, groups=2, rate=400, burst=2)
-    incoming = folder / "incoming"
+    incoming, now = folder / "incoming", time.time()
     incoming.mkdir()
     for number, part in enumerate((1, 0, 2, 3, 4, 5)):
-        pq.write_table(events.slice(part * 250, 250), incoming / f"{number}.parquet")
+        path = incoming / f"{number}.parquet"
+        pq.write_table(events.slice(part * 250, 250), path)
+        os.utime(path, (now + number, now + number))
 
     spark = start("local[2]", settings={"spark.sql.shuffle.partitions": "2"}, quiet=True)
     stream = (
@@ -42,7 +47,7 @@ try:
         .option("maxFilesPerTrigger", 1)
         .parquet(str(incoming))
     )
-    results = workload.run(stream, lateness="10 s")
+    results = workload.run(stream, lateness="90 s")
 
     # Any sink of Spark takes it; a table in memory is one to look at.
     running = (
