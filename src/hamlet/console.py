@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hamlet.compiling import COMPILING, when_compiling
 from hamlet.screen import Sheet, long_sheet, printable, wide_sheet
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ROWS_SHOWN = 50
-COMPILING = "compiling kernels for this machine, once: about a minute"
 
 
 # Tables
@@ -73,7 +73,7 @@ def _draw(sheet: Sheet) -> None:
 def shown_progress() -> Iterator[Progress]:
     """Progress on standard error where that is a terminal; kernels being compiled anywhere."""
     if not sys.stderr.isatty():
-        with _when_compiling(lambda: click.echo(COMPILING, err=True)):
+        with when_compiling(lambda: click.echo(COMPILING, err=True)):
             yield lambda what, done: None
         return
     from rich.console import Console
@@ -82,28 +82,8 @@ def shown_progress() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("starting", total=1.0)
-        with _when_compiling(lambda: shown.console.print(COMPILING)):
+        with when_compiling(lambda: shown.console.print(COMPILING)):
             yield lambda what, done: shown.update(task, description=what, completed=done)
-
-
-@contextmanager
-def _when_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Tell, once, when Numba compiles something instead of loading it from its cache."""
-    from numba.core import event
-
-    class Teller(event.Listener):
-        has_told = False
-
-        def on_start(self, event: Any) -> None:
-            if not self.has_told:
-                self.has_told = True
-                tell()
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Teller()):
-        yield
 
 
 def interruptible(work: Callable[[], T]) -> T:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from hamlet.compiling import when_compiling
 from hamlet.errors import PlanError, QueryError, ReadError, listed, reason_of
 from hamlet.explain import describe, explain_text, pictures, summary
 from hamlet.explain.notebook import Explanation, workload_html
@@ -263,7 +265,9 @@ class Workload:
             return answer(self.plan, events, options).table
         _refuse_stream_options(lateness, checkpoint, flush)
         record = record_of(self, "local", events, options)
-        results = run_workload(self.plan, events, options, progress)
+        # Who follows the progress is told of compilation by it: see console.py.
+        with when_compiling() if progress is None else nullcontext():
+            results = run_workload(self.plan, events, options, progress)
         results.record = record
         if path is not None:
             results.write_trace(path)
