@@ -48,7 +48,7 @@ check: $(READY) ## lint, formatting and types
 	$(BIN)/mypy
 
 test: check ## lint, types, doctests and tests, on all cores
-	$(BIN)/pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # Workers of the cluster have a Python of their own, with nothing but the wheel in it.
 test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes

@@ -1,9 +1,8 @@
 """What all tests share: golden files, and the option that rewrites them.
 
 `pytest --update-cases` writes what the code says now into the files below tests/cases; the
-difference is then reviewed like code. With
-`pytest -n 2 --dist loadgroup --no-loadscope-reorder` tests run side by side:
-those of one file in one process, and all that need Spark in one, which begins with them.
+difference is then reviewed like code. `pytest -n 2 --dist loadfile` runs tests side by side, those
+of one file in one process.
 """
 
 from __future__ import annotations
@@ -47,13 +46,9 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.exit("the kernels cannot be compiled", returncode=3)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist asks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file stay together, and so do those that need Spark; these begin."""
+    """Tests that need Spark, the longest, begin: so all cores are busy to the end."""
     items.sort(key=lambda item: SPARK not in item.path.parents)
-    for item in items:
-        group = "spark" if SPARK in item.path.parents else item.nodeid.split("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(autouse=True, scope="session")
