@@ -203,7 +203,6 @@ def run_command(
     **options: Any,
 ) -> None:
     """Answer every query of a workload over a table of events.
-
     WORKLOAD is a file of queries, or - for standard input.
     """
     if engine == "local" and master is not None:

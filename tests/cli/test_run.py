@@ -19,7 +19,8 @@ from pyarrow import csv, parquet
 
 from hamlet import Workload
 from hamlet import results as results_module
-from hamlet.console import COMPILING, _when_compiling, interruptible
+from hamlet.compiling import COMPILING, when_compiling
+from hamlet.console import interruptible
 
 ROOT = Path(__file__).parents[2]
 QUERIES = """\
@@ -430,7 +431,7 @@ def test_that_kernels_are_compiled_is_told_once():
     def double(x: float) -> float:
         return x + x
 
-    with _when_compiling(lambda: told.append(COMPILING)):
+    with when_compiling(lambda: told.append(COMPILING)):
         assert (double(1), double(1.5)) == (2, 3.0)
 
     assert told == [COMPILING]
