@@ -7,6 +7,7 @@ of one file in one process.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CASES = Path(__file__).parent / "cases"
+# Not a module of tests unless there is a cluster: see the Makefile.
+collect_ignore = [] if "HAMLET_CLUSTER_PYTHON" in os.environ else ["cluster"]
 SPARK = Path(__file__).parent / "spark"
 # Compiles the kernels for one kind of numbers, and for numbers that outgrow it.
 _WARM_UP = """

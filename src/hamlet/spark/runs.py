@@ -110,7 +110,7 @@ class Pool:
     ...         pool.add(pa.record_batch({"time": times}))
     ...     ((_, runs),) = pool.slices()
     ...     print(runs.rows, [(table["time"].to_pylist()) for table, _ in runs.in_order(1)])
-    5 [[1, 3, 5, 2, 4]]
+    5 [[1], [3, 5, 2, 4]]
     """
 
     def __init__(self, most: int, clock: Clock, slice_column: str | None = None) -> None:

@@ -132,7 +132,7 @@ def tasks_for(size: int, at_once: int) -> int:
     """How many tasks there are for so many bytes, where some run at once: whole rounds of them.
 
     >>> tasks_for(1000, at_once=2), tasks_for(100 << 20, at_once=2), tasks_for(1 << 40, at_once=500)
-    (4, 8, 65536)
+    (4, 8, 66000)
     """
     return max(2, -(-size // (_BYTES_OF_TASK * at_once))) * at_once
 
