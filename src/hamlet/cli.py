@@ -202,7 +202,7 @@ def run_command(
     report: str | None,
     **options: Any,
 ) -> None:
-    """Answer every query of a workload over a table of events. WORKLOAD is a file, or - for stdin."""
+    """Answer every query of a workload over a table of events. WORKLOAD is a file, or - (stdin)."""
     if engine == "local" and master is not None:
         raise click.UsageError("--master is for --engine spark")
     if engine == "spark" and system != "hamlet":
