@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from hamlet.report.saved import Run
 
+# A browser is not on every machine, and is not asked of one that only runs `make test`: the target
+# test-browser installs it, sets this and runs all of them.
 pytestmark = pytest.mark.skipif(
     "HAMLET_BROWSER" not in os.environ, reason="make test-browser runs these"
 )

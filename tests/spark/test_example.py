@@ -8,17 +8,11 @@ from __future__ import annotations
 
 import re
 import runpy
-from importlib.util import find_spec
 from pathlib import Path
-
-import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "streaming.py"
 
 
-@pytest.mark.skipif(
-    find_spec("hamlet.spark.stream") is None, reason="streams are not in this build"
-)
 def test_the_stream_prints_the_windows_that_have_closed(spark, capsys):
     found = runpy.run_path(str(EXAMPLE))
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BROKER = os.environ.get("HAMLET_KAFKA_BROKER_JARS")
 CONNECTOR = os.environ.get("HAMLET_KAFKA_CONNECTOR_JARS")
+# A broker and the connector are jars that no package of Python brings: whoever has them names the
+# folders, and then a real broker is started. Without them nothing of Kafka can be run.
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
