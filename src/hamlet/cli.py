@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import traceback
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -33,6 +34,8 @@ from hamlet.systems import SYSTEMS
 from hamlet.workload import FORMATS, Workload, read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hamlet.results import Results
 
 _sharing_option = click.option(
@@ -42,6 +45,29 @@ _sharing_option = click.option(
     metavar="POLICY",
     help="Share work: dynamic, always, never or static.  [default: dynamic]",
 )
+
+_numbers_option = click.option(
+    "--numbers",
+    type=click.Choice(["exact", "float"]),
+    default="exact",
+    help="Integers, or floats, of any magnitude.  [default: exact]",
+)
+
+
+def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Say which columns of events have what every workload needs."""
+    options = (
+        click.option(
+            "--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]"
+        ),
+        click.option(
+            "--time", metavar="COLUMN", default="time", help="Their times.  [default: time]"
+        ),
+        click.option("--order", metavar="COLUMN", help="What orders events of equal time."),
+    )
+    # The option that is applied last is shown first.
+    return reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
 
 WORKLOAD_HELP = "WORKLOAD is a file of queries, or - for standard input."
 
@@ -92,9 +118,7 @@ def check(workload: str, schema: str | None) -> None:
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
 @click.option("--analyze", is_flag=True, help="Run it over --events; show what is shared, and why.")
 @click.option("--events", metavar="PATH", help="Events for --analyze, as in hamlet run.")
-@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
-@click.option("--time", metavar="COLUMN", default="time", help="Their times.  [default: time]")
-@click.option("--order", metavar="COLUMN", help="What orders events of equal time.")
+@_column_options
 @_sharing_option
 def explain(
     workload: str,
@@ -148,15 +172,8 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
     help="CSV, JSON lines or Parquet: a file, a folder or a glob.",
 )
 @click.option("--out", metavar="PATH", help="A .csv, .jsonl or .parquet file, or a folder.")
-@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
-@click.option("--time", metavar="COLUMN", default="time", help="Their times.  [default: time]")
-@click.option("--order", metavar="COLUMN", help="What orders events of equal time.")
-@click.option(
-    "--numbers",
-    type=click.Choice(["exact", "float"]),
-    default="exact",
-    help="Integers, or floats, of any magnitude.  [default: exact]",
-)
+@_column_options
+@_numbers_option
 @_sharing_option
 @click.option("--trace", metavar="FILE", help="Write what was decided: .csv, .jsonl or .parquet.")
 @click.option(
@@ -314,15 +331,8 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
 @click.option("--trigger", metavar="TIME", help="Begin a batch at most so often.")
 @click.option("--once", is_flag=True, help="End when all that is there has been read.")
 @click.option("--flush", is_flag=True, help="With --once: close all windows in the end.")
-@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
-@click.option("--time", metavar="COLUMN", default="time", help="Their times.  [default: time]")
-@click.option("--order", metavar="COLUMN", help="What orders events of equal time.")
-@click.option(
-    "--numbers",
-    type=click.Choice(["exact", "float"]),
-    default="exact",
-    help="Integers, or floats, of any magnitude.  [default: exact]",
-)
+@_column_options
+@_numbers_option
 @_sharing_option
 @click.option("--schema", metavar="FILE", help="Events that show what columns are, or a schema.")
 @click.option(
@@ -442,12 +452,15 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Run a command; standard output that takes no more is an error like any other."""
+    output = sys.stdout
     try:
         result: Any = cli.main(arguments, prog_name="hamlet", standalone_mode=False)
         return result if isinstance(result, int) else 0
-    except SystemExit as left:
-        if isinstance(left.__context__, BrokenPipeError):
-            return 0  # nobody reads on: who reads the pipe had enough
+    except SystemExit:
+        if sys.stdout is not output:
+            # Nobody reads on: who reads the pipe had enough. For what is left, click has put
+            # another stream in the place of standard output.
+            return 0
         raise
     except OSError as error:
         # What is still buffered would fail once more when Python ends.

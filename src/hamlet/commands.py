@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import click
 
 from hamlet.errors import PlanError, WriteError, reason_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -25,6 +25,30 @@ def write_whole(path: Path, text: str) -> None:
         with suppress(OSError):
             partial.unlink()
         raise WriteError(str(path), reason_of(error)) from error
+
+
+def made_folder(out: str) -> Path:
+    """The folder for results, made before there are any."""
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(out, reason_of(error)) from error
+    return folder
+
+
+def draw_into(folder: Path, module: str, report: dict[str, Any]) -> None:
+    """Have a module draw its pictures of some figures; without matplotlib there are none."""
+    try:
+        plot = import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "matplotlib":
+            raise
+        message = "no pictures: they need matplotlib, from pip install 'hamlet-trends[bench]'"
+        click.echo(message, err=True)
+        return
+    for path in plot.draw(report, folder):
+        click.echo(f"wrote {path}", err=True)
 
 
 def spark_module(name: str, instead: str = "") -> Any:

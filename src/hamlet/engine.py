@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
     Progress = Callable[[str, float], None]
+    _Trace = list[NDArray[np.int64]] | None
 
 NUMBERS = ("exact", "float")
 
@@ -105,8 +106,7 @@ def run_workload(
         def tell_set(what: str, done: float, number: int = number) -> None:
             tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
 
-        run_set = _run_set if options.system == "hamlet" else _run_set_elsewhere
-        ran = run_set(shared_plan, sharable, table, options, statistics, tell_set)
+        ran = _run_set(shared_plan, sharable, table, options, statistics, tell_set)
         answers += ran.answers
         if ran.trace is not None and ran.compiled is not None:
             traces.append(_trace_of(ran, ran.compiled, ran.trace, number + 1, times, options))
@@ -133,7 +133,7 @@ class _Ran:
     program: Program
     encoded: EncodedSet
     compiled: Compiled | None
-    trace: list[NDArray[np.int64]] | None
+    trace: _Trace
 
 
 def _run_set(
@@ -144,56 +144,57 @@ def _run_set(
     statistics: RunStatistics,
     tell: Progress,
 ) -> _Ran:
+    """Run a set, with the engine or with a system that it is compared with."""
     tell("encoding", 0.0)
     with _timed(statistics, "plan"):
         program = compile_set(plan, sharable)
     with _timed(statistics, "encode"):
         encoded = encode(table, plan, sharable, program, options.numbers)
     tell("running", 0.3)
+    run = _by_engine if options.system == "hamlet" else _by_system
+    emission, compiled, trace = run(plan, program, encoded, options, statistics)
+    tell("finishing", 0.9)
+    with _timed(statistics, "finish"):
+        answers = _finished(plan, program, encoded, emission)
+    statistics.groups += _groups_in(answers)
+    return _Ran(answers, program, encoded, compiled, trace)
+
+
+def _by_engine(
+    plan: WorkloadPlan,
+    program: Program,
+    encoded: EncodedSet,
+    options: Options,
+    statistics: RunStatistics,
+) -> tuple[Emission, Compiled | None, _Trace]:
     with _timed(statistics, "run"):
         compiled = compile_encoded(plan, program, encoded, options)
         is_float = options.numbers == "float"
         emission, counters = run_batch(compiled, encoded.batch, is_float, trace=options.trace)
-    tell("finishing", 0.9)
-    with _timed(statistics, "finish"):
-        answers = _finished(plan, program, encoded, emission)
     statistics.bursts += counters.bursts
     statistics.snapshots += counters.snapshots
     statistics.shared += counters.shared
     statistics.splits += counters.split
     statistics.merges += counters.merged
     statistics.windows_closed += counters.windows
-    statistics.groups += _groups_in(answers)
-    return _Ran(answers, program, encoded, compiled, counters.trace)
+    return emission, compiled, counters.trace
 
 
-def _run_set_elsewhere(
+def _by_system(
     plan: WorkloadPlan,
-    sharable: SharableSet,
-    table: EventTable,
+    program: Program,
+    encoded: EncodedSet,
     options: Options,
     statistics: RunStatistics,
-    tell: Progress,
-) -> _Ran:
-    """Run a set with a system that the engine is compared with."""
+) -> tuple[Emission, Compiled | None, _Trace]:
     from hamlet.systems.run import prepared
 
-    tell("encoding", 0.0)
-    with _timed(statistics, "plan"):
-        program = compile_set(plan, sharable)
-    with _timed(statistics, "encode"):
-        encoded = encode(table, plan, sharable, program, options.numbers)
     with _timed(statistics, "plan"):
         run = prepared(options.system, plan, program, encoded)
-    tell("running", 0.3)
     with _timed(statistics, "run"):
         emission = run(options.numbers == "float")
-    tell("finishing", 0.9)
-    with _timed(statistics, "finish"):
-        answers = _finished(plan, program, encoded, emission)
     statistics.windows_closed += len(emission.part)
-    statistics.groups += _groups_in(answers)
-    return _Ran(answers, program, encoded, None, None)
+    return emission, None, None
 
 
 def _finished(

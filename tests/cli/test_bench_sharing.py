@@ -6,8 +6,8 @@ leaves a policy or a point out, a picture that cannot be drawn, and coefficients
 
 from __future__ import annotations
 
-import builtins
 import json
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -96,20 +96,16 @@ def test_the_command_writes_figures_and_picture(hamlet, tmp_path: Path):
 def test_without_matplotlib_figures_are_written_and_one_sentence_said(
     hamlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    imported = builtins.__import__
-
-    def refuse(name: str, *rest: Any) -> Any:
-        if name == "hamlet.bench.sharing_plot":
-            raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
-        return imported(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    for name in [each for each in sys.modules if each.startswith("matplotlib.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "hamlet.bench.sharing_plot", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     left = hamlet("bench", "sharing", "--quick", "--only", "windows", "--out", tmp_path)
 
     assert left.status == 0
     assert (tmp_path / "sharing.json").exists()
     assert not (tmp_path / "sharing.png").exists()
-    assert "no picture: that needs matplotlib" in left.err
+    assert "no pictures: they need matplotlib" in left.err
 
 
 def test_names_are_listed_and_others_are_refused(hamlet):

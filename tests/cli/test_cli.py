@@ -414,7 +414,8 @@ def test_standard_output_that_is_full_is_one_sentence_and_status_2(arguments: li
     assert left.stderr == "hamlet: cannot write standard output: no space left on device\n"
 
 
-def test_a_reader_that_had_enough_ends_the_command_quietly(tmp_path: Path):
+@pytest.mark.parametrize(("reader", "lines"), [("head -1", 1), ("true", 0)])
+def test_a_reader_that_had_enough_ends_the_command_quietly(tmp_path: Path, reader: str, lines: int):
     many = tmp_path / "many.hql"
     many.write_text(";\n".join([GOOD.removeprefix("q1: ")] * 2000), encoding="utf-8")
 
@@ -422,7 +423,7 @@ def test_a_reader_that_had_enough_ends_the_command_quietly(tmp_path: Path):
         [
             "bash",
             "-c",
-            'set -o pipefail; "$0" -m hamlet explain "$1" | head -1',
+            f'set -o pipefail; "$0" -m hamlet explain "$1" | {reader}',
             sys.executable,
             many,
         ],
@@ -432,7 +433,7 @@ def test_a_reader_that_had_enough_ends_the_command_quietly(tmp_path: Path):
     )
 
     assert left.returncode == 0
-    assert left.stdout.count("\n") == 1
+    assert left.stdout.count("\n") == lines
     assert left.stderr == ""
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from conformance import differences, load_cases
+from pyarrow import parquet
 
 from hamlet import Workload
 from hamlet.data import generate_table
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
 PYTHON = Path(os.environ["HAMLET_CLUSTER_PYTHON"])
 HOST = "127.0.0.1"
@@ -62,6 +64,7 @@ class Cluster:
         self.folder = folder
         self.port, self.page = free_port(), free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.started = 0
         home = subprocess.run(
             [PYTHON, "-c", "import pyspark; print(pyspark.__path__[0])"],
             capture_output=True,
@@ -78,12 +81,22 @@ class Cluster:
         place = ["--host", HOST, "--port", str(self.port), "--webui-port", str(self.page)]
         self._start("master", "org.apache.spark.deploy.master.Master", *place)
         wait_until(lambda: self._state() is not None)
-        for number in range(2):
-            work = ["--work-dir", str(self.folder / f"work{number}"), "--webui-port", "0"]
+        self.have_workers(2)
+
+    def have_workers(self, count: int) -> None:
+        """Start workers until there are so many."""
+        for _ in range(count - len(self.workers)):
+            name = f"worker{self.started}"
+            work = ["--work-dir", str(self.folder / name), "--webui-port", "0"]
             size = ["--cores", "1", "--memory", "2g", "--host", HOST]
-            name = "org.apache.spark.deploy.worker.Worker"
-            self._start(f"worker{number}", name, *size, *work, self.url)
-        wait_until(lambda: self.alive() == 2)
+            self._start(name, "org.apache.spark.deploy.worker.Worker", *size, *work, self.url)
+            self.started += 1
+        wait_until(lambda: self.alive() == count)
+
+    @property
+    def workers(self) -> list[str]:
+        """The names of the workers that there are."""
+        return [name for name in self.processes if name.startswith("worker")]
 
     def _start(self, name: str, *command: str) -> None:
         with (self.folder / f"{name}.log").open("wb") as log:
@@ -201,13 +214,10 @@ def test_a_large_group_is_the_same(spark: SparkSession):
     assert as_rows(found) == as_rows(workload.run(events).table)
 
 
-# Streams: tests of streams on a cluster stand here, before a worker is lost.
-
-
 def test_a_worker_that_is_lost_changes_nothing(
     spark: SparkSession, cluster: Cluster, tmp_path: Path
 ):
-    """The last test: one worker is all that is left."""
+    have_executors(spark, cluster, 2)
     events = generate_table("ridesharing", events=400_000, seed=1, groups=50)
     workload = Workload.parse(first("ridesharing", queries=10, seed=1))
     path = str(tmp_path / "events")
@@ -221,7 +231,7 @@ def test_a_worker_that_is_lost_changes_nothing(
         wait_until(lambda: bool(tracker.getActiveStageIds()))
         wait_until(lambda: done_tasks(tracker) > 0 or not tracker.getActiveStageIds())
         is_lost.append(bool(tracker.getActiveStageIds()))
-        cluster.kill("worker0")
+        cluster.kill(cluster.workers[0])
 
     thread = threading.Thread(target=lose_one)
     thread.start()
@@ -237,3 +247,60 @@ def done_tasks(tracker: Any) -> int:
     """How many tasks of the stages that are running are done."""
     stages = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
     return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+
+
+def have_executors(spark: SparkSession, cluster: Cluster, count: int) -> None:
+    """Have so many workers, each with an executor of the session."""
+    cluster.have_workers(count)
+    # The driver's own block manager is among them.
+    known = spark.sparkContext._jsc.sc().getExecutorMemoryStatus
+    wait_until(lambda: known().size() == count + 1)
+
+
+# Streams
+
+
+def write_in_order(folder: Path, events: pa.Table, files: int) -> None:
+    """Files that Spark reads in this order."""
+    folder.mkdir()
+    size = -(-len(events) // files)
+    for number in range(files):
+        path = folder / f"{number:04d}.parquet"
+        parquet.write_table(events.slice(number * size, size), path)
+        os.utime(path, (10**9 + number, 10**9 + number))
+
+
+def begin_stream(
+    spark: SparkSession, workload: Workload, folder: Path, *, flush: bool = False
+) -> StreamingQuery:
+    """Go on with a stream, a file in each batch, until all that is there has been read."""
+    schema = spark.read.parquet(str(folder / "in")).schema
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+    checkpoint = str(folder / "checkpoint")
+    results = workload.run(
+        reader.parquet(str(folder / "in")), lateness="1 min", checkpoint=checkpoint, flush=flush
+    )
+    writer = results.writeStream.format("parquet").option("path", str(folder / "out"))
+    writer = writer.option("checkpointLocation", checkpoint)
+    return writer.trigger(availableNow=True).start()
+
+
+def test_a_stream_gives_the_rows_of_a_batch_also_when_a_worker_is_lost(
+    spark: SparkSession, cluster: Cluster, tmp_path: Path
+):
+    have_executors(spark, cluster, 2)
+    events = generate_table("ridesharing", events=30_000, seed=2, groups=20)
+    workload = Workload.parse(first("ridesharing", queries=5, seed=2))
+    write_in_order(tmp_path / "in", events, files=8)
+
+    query = begin_stream(spark, workload, tmp_path)
+    wait_until(lambda: len(query.recentProgress) >= 3 or not query.isActive)
+    is_lost = query.isActive
+    cluster.kill(cluster.workers[0])
+    query.awaitTermination()
+    begin_stream(spark, workload, tmp_path, flush=True).awaitTermination()
+
+    assert is_lost
+    found = spark.read.parquet(str(tmp_path / "out")).toArrow()
+    assert len(found) > 1000
+    assert as_rows(found) == as_rows(workload.run(events).table)

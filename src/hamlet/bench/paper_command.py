@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import write_whole
-from hamlet.errors import ReadError, WriteError, reason_of
+from hamlet.commands import draw_into, made_folder, write_whole
+from hamlet.errors import ReadError, reason_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REPORT = "paper.json"
 
@@ -58,18 +60,8 @@ def paper_command(quick: bool, only: tuple[str, ...], out: str | None, again: bo
     if folder is not None:
         keep(report)
         click.echo(f"wrote {folder / REPORT}", err=True)
-        _draw(folder, report)
+        draw_into(folder, "hamlet.bench.paper_plot", report)
     return 0
-
-
-def made_folder(out: str) -> Path:
-    """The folder, made before anything is measured."""
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(out, reason_of(error)) from error
-    return folder
 
 
 def write_report(path: Path, report: dict[str, Any]) -> None:
@@ -95,16 +87,3 @@ def read_report(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or not isinstance(found.get("points"), list):
         raise ReadError(str(path), "it has no figures of an experiment")
     return found
-
-
-def _draw(folder: Path, report: dict[str, Any]) -> None:
-    try:
-        from hamlet.bench.paper_plot import draw
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "matplotlib":
-            raise
-        message = "no pictures: they need matplotlib, from pip install 'hamlet-trends[bench]'"
-        click.echo(message, err=True)
-        return
-    for path in draw(report, folder):
-        click.echo(f"wrote {path}", err=True)

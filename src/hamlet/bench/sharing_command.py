@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import write_whole
-from hamlet.errors import WriteError, reason_of
+from hamlet.commands import draw_into, made_folder, write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command(
@@ -33,7 +35,7 @@ def sharing_command(quick: bool, only: tuple[str, ...], out: str | None) -> int:
     if only == ("list",):
         click.echo("\n".join(sharing.NAMES))
         return 0
-    folder = None if out is None else _folder(out)
+    folder = None if out is None else made_folder(out)
     scale = sharing.QUICK if quick else sharing.FULL
     report = sharing.measure(only, scale=scale, tell=lambda line: click.echo(line, err=True))
     click.echo(sharing.as_text(report), nl=False)
@@ -42,27 +44,8 @@ def sharing_command(quick: bool, only: tuple[str, ...], out: str | None) -> int:
     return 0 if report["kept"] else 1
 
 
-def _folder(out: str) -> Path:
-    """The folder, made before anything is measured."""
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(out, reason_of(error)) from error
-    return folder
-
-
-def _write(folder: Path, report: dict[str, object]) -> None:
+def _write(folder: Path, report: dict[str, Any]) -> None:
     figures = folder / "sharing.json"
     write_whole(figures, json.dumps(report, indent=2) + "\n")
     click.echo(f"wrote {figures}", err=True)
-    try:
-        from hamlet.bench.sharing_plot import draw
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "matplotlib":
-            raise
-        message = "no picture: that needs matplotlib, from pip install 'hamlet-trends[bench]'"
-        click.echo(message, err=True)
-        return
-    for path in draw(report, folder):
-        click.echo(f"wrote {path}", err=True)
+    draw_into(folder, "hamlet.bench.sharing_plot", report)

@@ -1,6 +1,6 @@
 """Code for the stack machine that answers general predicates: operands before operators.
 
-The machine computes in doubles, with NaN for null and unknown: see conditions of the machine.
+The machine computes in doubles, with NaN for null and unknown: see stack_machine.py.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ compiled = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)
 inlined = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True, forceinline=True)
 
 _HERE = Path(__file__).parent
-_USED = ("numbers.py", "stack_code.py", "words.py")
+_USED = ("numbers.py", "stack_code.py", "stack_machine.py", "words.py")
 
 
 def digest(*names: str) -> int:

@@ -8,24 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hamlet.kernel.stack_code import (
-    ADD,
-    AND,
-    CONST,
-    DIVIDE,
-    FIRST_COMPARE,
-    GENERAL,
-    IS_NOT_NULL,
-    IS_NULL,
-    MULTIPLY,
-    NEGATE,
-    NEXT,
-    NOT,
-    OR,
-    PREVIOUS,
-    REMAINDER,
-    SUBTRACT,
-)
+from hamlet.kernel.stack_code import CONST, GENERAL, NEXT, PREVIOUS
+from hamlet.kernel.stack_machine import compared, operated
 from hamlet.systems.caching import compiled, inlined
 from hamlet.systems.tables import COMPARED, FREE_WAY
 
@@ -44,7 +28,7 @@ def is_open(rules, events, rule, j, i, at, start):
         return True
     if rules.kind[rule] == COMPARED:
         p = rules.predicate[rule]
-        return compare(rules.p_kind[p], events.previous[p, j], events.next[p, i])
+        return compared(rules.p_kind[p], events.previous[p, j], events.next[p, i])
     return looked_at(rules, events, rule, j, i, at, start)
 
 
@@ -96,25 +80,9 @@ def _way_open(rules, events, way, j, i, at, start):
         if rules.p_kind[p] == GENERAL:
             if not _general(rules, events, p, j, i):
                 return False
-        elif not compare(rules.p_kind[p], events.previous[p, j], events.next[p, i]):
+        elif not compared(rules.p_kind[p], events.previous[p, j], events.next[p, i]):
             return False
     return True
-
-
-@inlined
-def compare(kind, a, b):
-    """A comparison; false where a side is NaN, which stands for null."""
-    if kind == 0:
-        return a < b
-    if kind == 1:
-        return a <= b
-    if kind == 2:
-        return a > b
-    if kind == 3:
-        return a >= b
-    if kind == 4:
-        return a == b
-    return a < b or a > b
 
 
 @compiled
@@ -133,42 +101,6 @@ def _general(rules, events, p, j, i):
                 stack[top] = events.columns[int(rules.argument[k]), j]
             else:
                 stack[top] = events.columns[int(rules.argument[k]), i]
-        elif opcode == NEGATE:
-            stack[top] = -stack[top]
-        elif opcode == NOT:
-            if stack[top] == stack[top]:
-                stack[top] = 1.0 - stack[top]
-        elif opcode == IS_NULL:
-            stack[top] = 1.0 if stack[top] != stack[top] else 0.0
-        elif opcode == IS_NOT_NULL:
-            stack[top] = 0.0 if stack[top] != stack[top] else 1.0
         else:
-            top -= 1
-            stack[top] = _binary(opcode, stack[top], stack[top + 1])
+            top = operated(opcode, stack, top)
     return stack[0] == 1.0
-
-
-@compiled
-def _binary(opcode, a, b):
-    """An operation on two numbers, or on truth values (1.0, 0.0, or NaN for unknown)."""
-    if opcode == AND:
-        if a == 0.0 or b == 0.0:
-            return 0.0
-        return np.nan if a != a or b != b else 1.0
-    if opcode == OR:
-        if a == 1.0 or b == 1.0:
-            return 1.0
-        return np.nan if a != a or b != b else 0.0
-    if a != a or b != b:
-        return np.nan
-    if opcode == ADD:
-        return a + b
-    if opcode == SUBTRACT:
-        return a - b
-    if opcode == MULTIPLY:
-        return a * b
-    if opcode == DIVIDE:
-        return np.nan if b == 0.0 else a / b
-    if opcode == REMAINDER:
-        return np.nan if b == 0.0 else np.fmod(a, b)
-    return 1.0 if compare(opcode - FIRST_COMPARE, a, b) else 0.0

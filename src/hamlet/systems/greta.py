@@ -23,8 +23,9 @@ from numba import njit
 
 from hamlet.kernel import numbers
 from hamlet.kernel.numbers import raw_pointer
+from hamlet.kernel.stack_machine import compared
 from hamlet.systems.caching import compiled, digest
-from hamlet.systems.conditions import NO_EVENT, compare, looked_at
+from hamlet.systems.conditions import NO_EVENT, looked_at
 from hamlet.systems.records import Found, alive, longer, longer_numbers
 from hamlet.systems.tables import COMPARED, FREE_WAY, ONE
 
@@ -200,7 +201,7 @@ def _run(graph, rules, events, ranges, zero):
                             operator, bound = 0, 0.0
                         for p in range(base[source] + head[source], base[source] + seen[source]):
                             if kind == COMPARED:
-                                if not compare(operator, events.previous[q, node[p]], bound):
+                                if not compared(operator, events.previous[q, node[p]], bound):
                                     continue
                             elif kind != FREE_WAY and not looked_at(
                                 rules, events, rule, node[p], i, i, 0

@@ -67,7 +67,7 @@ from hamlet.kernel.machine.room import (
 from hamlet.kernel.numbers import pointer, raw_pointer
 
 # Modules outside this folder whose functions or constants are compiled in
-_USED = ("layout.py", "numbers.py", "stack_code.py", "trees.py", "words.py")
+_USED = ("layout.py", "numbers.py", "stack_code.py", "stack_machine.py", "trees.py", "words.py")
 
 
 @compiled

@@ -33,24 +33,8 @@ from hamlet.kernel.layout import (
     S_G_DONE_T,
 )
 from hamlet.kernel.machine.memory import NO_STEP, compiled, entries
-from hamlet.kernel.stack_code import (
-    ADD,
-    AND,
-    CONST,
-    DIVIDE,
-    FIRST_COMPARE,
-    GENERAL,
-    IS_NOT_NULL,
-    IS_NULL,
-    MULTIPLY,
-    NEGATE,
-    NEXT,
-    NOT,
-    OR,
-    PREVIOUS,
-    REMAINDER,
-    SUBTRACT,
-)
+from hamlet.kernel.stack_code import CONST, GENERAL, NEXT, PREVIOUS
+from hamlet.kernel.stack_machine import compared, operated
 
 # Instead of an event: the edge comes from START, or goes to END.
 NO_EVENT = -1
@@ -108,27 +92,9 @@ def _way_open(P, S, sides, alt, step, start, j, i):
         if kind == GENERAL:
             if not _general(P, S, sides, p, j, i):
                 return False
-        elif not _compared(kind, sides.previous[row + j], sides.next[row + i]):
+        elif not compared(kind, sides.previous[row + j], sides.next[row + i]):
             return False
     return True
-
-
-@compiled
-def _compared(kind, a, b):
-    """A comparison; false where a side is NaN, which stands for null."""
-    if a != a or b != b:
-        return False
-    if kind == 0:
-        return a < b
-    if kind == 1:
-        return a <= b
-    if kind == 2:
-        return a > b
-    if kind == 3:
-        return a >= b
-    if kind == 4:
-        return a == b
-    return a != b
 
 
 @compiled
@@ -150,42 +116,6 @@ def _general(P, S, sides, p, j, i):
                 stack[top] = sides.columns[int(sides.arguments[k]) * S[C_EVENTS] + j]
             else:
                 stack[top] = sides.columns[int(sides.arguments[k]) * S[C_EVENTS] + i]
-        elif opcode == NEGATE:
-            stack[top] = -stack[top]
-        elif opcode == NOT:
-            if stack[top] == stack[top]:
-                stack[top] = 1.0 - stack[top]
-        elif opcode == IS_NULL:
-            stack[top] = 1.0 if stack[top] != stack[top] else 0.0
-        elif opcode == IS_NOT_NULL:
-            stack[top] = 0.0 if stack[top] != stack[top] else 1.0
         else:
-            top -= 1
-            stack[top] = _binary(opcode, stack[top], stack[top + 1])
+            top = operated(opcode, stack, top)
     return stack[0] == 1.0
-
-
-@compiled
-def _binary(opcode, a, b):
-    """An operation on two numbers or truth values (1.0, 0.0, or NaN for unknown)."""
-    if opcode == AND:
-        if a == 0.0 or b == 0.0:
-            return 0.0
-        return np.nan if a != a or b != b else 1.0
-    if opcode == OR:
-        if a == 1.0 or b == 1.0:
-            return 1.0
-        return np.nan if a != a or b != b else 0.0
-    if a != a or b != b:
-        return np.nan
-    if opcode == ADD:
-        return a + b
-    if opcode == SUBTRACT:
-        return a - b
-    if opcode == MULTIPLY:
-        return a * b
-    if opcode == DIVIDE:
-        return np.nan if b == 0.0 else a / b
-    if opcode == REMAINDER:
-        return np.nan if b == 0.0 else np.fmod(a, b)
-    return 1.0 if _compared(opcode - FIRST_COMPARE, a, b) else 0.0
