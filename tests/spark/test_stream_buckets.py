@@ -18,6 +18,7 @@ from stream_host import Host
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import ReadError
+from hamlet.spark import stream_pages
 from hamlet.spark.stream_bucket import LATE, PAGES_READ, PAGES_WRITTEN, step
 from hamlet.spark.stream_job import job_of, spread
 from hamlet.spark.stream_settings import StreamSettings
@@ -31,24 +32,28 @@ EVERY = 4
 
 
 @pytest.mark.parametrize("numbers", ["exact", "float"])
-def test_conformance_cases_in_buckets(numbers: str):
+def test_conformance_cases_in_buckets(numbers: str, monkeypatch: pytest.MonkeyPatch):
     chance = random.Random(numbers)
-    wrong, rows, lanes = [], 0, Counter()
+    wrong, rows, lanes, apart = [], 0, Counter(), Counter()
     for case in load_cases()[numbers == "float" :: EVERY]:
         lateness = chance.choice([0, 1, 3, 20]) * SECOND
         settings = StreamSettings(lateness, chance.choice([1, 3]), chance.choice([1, 4]))
         sharing = chance.choice(["dynamic", "never"])
+        # Pages by themselves from the beginning, from some batch on, or never.
+        monkeypatch.setattr(stream_pages, "MOST_TOGETHER", chance.choice([0, 3000, 1 << 16]))
         host = Host(
             case.workload, case.events, settings, order=case.order, numbers=numbers, sharing=sharing
         )
         found = host.run(chance)
         rows += len(found)
         lanes[len(host.job.lanes)] += 1
+        apart.update(bool(store.written) for store in host.stores)
         assert host.told[LATE] == 0, case
         wrong += [f"{case}: {line}" for line in differences(case.expected, found, numbers)]
     assert not wrong, "\n".join(wrong)
     assert rows > 150
     assert len(lanes) > 1
+    assert min(apart[False], apart[True]) > 20
 
 
 def test_rows_before_the_watermark_are_late_and_counted_once():
@@ -128,6 +133,26 @@ def test_idle_groups_are_neither_read_nor_written():
     assert host.told[PAGES_WRITTEN] <= 8
 
 
+def test_a_bucket_with_little_state_has_it_in_one_place_until_it_grows():
+    text = "q: RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY k WITHIN 1 h"
+    events = [{"type": "AB"[t > 0], "time": t, "k": k} for k in range(3000) for t in (0, 1, 2)]
+    events.sort(key=lambda event: (event["k"] >= 5, event["time"]))
+    host = Host(text, events, StreamSettings(10 * SECOND, 1, 64))
+    (store,) = host.stores
+
+    host.batch(range(10))
+    host.batch(range(10, 15))
+    assert not store.written
+    assert not store.read
+    host.batch(range(15, len(events)))
+    # What was with the core is by itself now, and stays so when it is little again.
+    assert set(store.written) == set(store.pages) == set(range(64))
+    host.batch([], is_end=True)
+
+    assert not store.pages
+    assert [row["exact"] for row in host.rows] == ["3"] * 3000
+
+
 def test_groups_whose_partitions_have_other_keys_are_whole_in_a_bucket():
     text = """
         p: RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [x, y] GROUPBY k WITHIN 10 s;
@@ -149,6 +174,7 @@ def test_the_state_of_another_workload_is_refused():
     events = [{"type": "A", "time": 1, "k": 1}]
     one = Host(BY_K, events, StreamSettings(0, 1, 4))
     one.batch([0])
+    before = one.stores[0].data
     settings = {
         "another lateness": Host(BY_K, events, StreamSettings(SECOND, 1, 4)),
         "other buckets": Host(BY_K, events, StreamSettings(0, 2, 4)),
@@ -158,7 +184,7 @@ def test_the_state_of_another_workload_is_refused():
     for what, other in settings.items():
         with pytest.raises(ReadError, match="another workload, or with other options"):
             list(step(other.job, other.job.buckets[0], one.stores[0], [], None))
-        assert one.stores[0].pages, what
+        assert one.stores[0].data == before, what
 
 
 @pytest.mark.parametrize("tasks", [2, 3, 4, 8])

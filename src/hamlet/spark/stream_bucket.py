@@ -2,7 +2,8 @@
 
 Of its state a bucket has a small core, which is written with every batch, and pages. Only pages
 that new rows are on, or that have a deadline which the watermark has passed, are read, and only
-those that have changed are written: groups that are idle cost nothing. When the next deadline is,
+those that have changed are written: groups that are idle cost nothing. While there is little in
+them, pages are written with the core (`stream_pages.py`). When the next deadline is,
 a timer knows. Nothing here knows of Spark.
 """
 
@@ -18,6 +19,7 @@ from hamlet.errors import ReadError
 from hamlet.kernel.kept import NEVER
 from hamlet.kernel.packing import pack, unpack
 from hamlet.spark.stream_job import TIME
+from hamlet.spark.stream_pages import Pages, Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +40,7 @@ LATE, WINDOWS, PAGES_READ, PAGES_WRITTEN, BYTES_WRITTEN = TOLD = (
 _BUCKET = "the state of a stream"
 
 
-class Stored(Protocol):
+class Stored(Places, Protocol):
     """Where a bucket keeps its state."""
 
     def core(self) -> bytes | None:
@@ -46,15 +48,6 @@ class Stored(Protocol):
 
     def put_core(self, data: bytes) -> None:
         """Keep it."""
-
-    def page(self, page: int) -> bytes | None:
-        """What was put there last, and not removed."""
-
-    def put_page(self, page: int, data: bytes) -> None:
-        """Keep it."""
-
-    def remove_page(self, page: int) -> None:
-        """Keep it no longer."""
 
     def set_timer(self, old_ms: int | None, new_ms: int | None) -> None:
         """Be called again when the watermark has come to a time, and no longer at another."""
@@ -109,7 +102,7 @@ def step(
     """
     lane = job.lane_of(bucket)
     session, beginning = _session_of(job, lane)
-    deadlines, timer = _restore(job, session, stored.core(), beginning)
+    deadlines, timer, pages = _restore(job, session, stored, beginning)
     timer = None if is_fired else timer
     table, is_first = job.fed(lane, data)
     belongs = session.pages_of(table)
@@ -119,10 +112,9 @@ def step(
         needed |= deadlines < NEVER
     elif watermark_us is not None and watermark_us > session.released:
         needed |= deadlines <= watermark_us
-    pages = {
-        page: stored.page(page) for page in np.flatnonzero(needed & (deadlines < NEVER)).tolist()
-    }
-    session.load_pages({page: bytes_ for page, bytes_ in pages.items() if bytes_ is not None})
+    there = np.flatnonzero(deadlines < NEVER).tolist()
+    read = pages.read(np.flatnonzero(needed & (deadlines < NEVER)).tolist())
+    session.load_pages(read)
     closed = [] if watermark_us is None else [session.close_until(watermark_us)]
     is_late = numpy_of(table.column(TIME).cast(pa.int64())) < session.released
     late = int(np.count_nonzero(is_late if is_first is None else is_late & is_first))
@@ -131,19 +123,20 @@ def step(
     if is_end:
         closed.append(session.close_all())
     changed = session.take_pages()
-    for page, each in changed.items():
-        if each is not None:
-            stored.put_page(page, each)
-        elif deadlines[page] < NEVER:
-            stored.remove_page(page)
+    pages.write(changed, there)
     deadlines[needed] = NEVER
     for page, deadline in session.page_deadlines().items():
         deadlines[page] = deadline
     next_timer = _timer(deadlines)
     if next_timer != timer:
         stored.set_timer(timer, next_timer)
-    header = {"settings": job.settings, "timer": next_timer}
-    stored.put_core(pack(_BUCKET, header, [session.core(), deadlines]))
+    together = pages.together or {}
+    header = {
+        "settings": job.settings,
+        "timer": next_timer,
+        "together": None if pages.together is None else list(together),
+    }
+    stored.put_core(pack(_BUCKET, header, [session.core(), deadlines, *together.values()]))
     session.forget_pages()
     windows = 0
     for some in closed:
@@ -152,7 +145,7 @@ def step(
     told = {
         LATE: late,
         WINDOWS: windows,
-        PAGES_READ: len(pages),
+        PAGES_READ: len(read),
         PAGES_WRITTEN: len(changed),
         BYTES_WRITTEN: sum(len(each) for each in changed.values() if each is not None),
     }
@@ -160,17 +153,20 @@ def step(
 
 
 def _restore(
-    job: StreamJob, session: Session, data: bytes | None, beginning: bytes
-) -> tuple[NDArray[np.int64], int | None]:
-    """Take up the core of a bucket: when pages have something to do, and when the timer ends."""
+    job: StreamJob, session: Session, stored: Stored, beginning: bytes
+) -> tuple[NDArray[np.int64], int | None, Pages]:
+    """Take up a bucket: when pages have something to do, when the timer ends, and its pages."""
+    data = stored.core()
     if data is None:
         session.restore_core(beginning)
-        return np.full(job.pages, NEVER, np.int64), None
-    header, (core, deadlines) = unpack(_BUCKET, data)
+        return np.full(job.pages, NEVER, np.int64), None, Pages(stored, {})
+    header, (core, deadlines, *together) = unpack(_BUCKET, data)
     if header["settings"] != job.settings:
         raise ReadError(_BUCKET, "its state was made by another workload, or with other options")
     session.restore_core(bytes(core))
-    return deadlines, header["timer"]
+    numbers = header["together"]
+    known = None if numbers is None else dict(zip(numbers, map(bytes, together), strict=True))
+    return deadlines, header["timer"], Pages(stored, known)
 
 
 def _timer(deadlines: NDArray[np.int64]) -> int | None:
