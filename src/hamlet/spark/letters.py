@@ -10,13 +10,20 @@ column of truth values named after its bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hamlet.columns import numpy_of
 from hamlet.plan.letters import Alphabet, alphabet_of
-from hamlet.plan.predicates import Column
+from hamlet.plan.predicates import Column, all_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from hamlet.plan.letters import Atom
     from hamlet.plan.predicates import Expression
@@ -79,6 +86,27 @@ class Lettering:
             masks[number] |= 1 << place
         return tuple(masks)
 
+    def codes(
+        self, longs: Sequence[NDArray[Any]], text: pa.ChunkedArray | None, length: int
+    ) -> NDArray[np.int32]:
+        """The number of the type of each event.
+
+        Args:
+            longs: The integers of the events.
+            text: Their types, where they travel as text.
+            length: How many events there are.
+        """
+        if text is not None:
+            return numpy_of(pc.index_in(text, value_set=pa.array(self.types, text.type)))
+        if not longs:
+            return np.zeros(length, np.int32)
+        return (longs[0] & ((1 << self.type_bits) - 1)).astype(np.int32)
+
+    def truths(self, longs: Sequence[NDArray[Any]], bit: int) -> NDArray[np.bool_]:
+        """Of which events the condition of a bit is true."""
+        number, place = self.place(bit)
+        return ((longs[number] >> place) & 1).astype(np.bool_)
+
 
 def lettering_of(alphabet: Alphabet, is_expressible: Iterable[Atom]) -> Lettering:
     """The lettering of a workload.
@@ -105,38 +133,46 @@ def is_bit_column(name: str) -> bool:
     return name.startswith(_BIT)
 
 
+def bits_of(columns: Iterable[str]) -> tuple[int, ...]:
+    """The bits whose columns are among some.
+
+    >>> bits_of(["x", bit_column(3), bit_column(0)])
+    (0, 3)
+    """
+    return tuple(sorted(int(name.removeprefix(_BIT)) for name in columns if is_bit_column(name)))
+
+
 # Plans over bits
 
 
 def over_bits(plan: WorkloadPlan, lettering: Lettering) -> WorkloadPlan:
     """The same plan, with columns of bits for the conditions that Spark evaluates."""
     bits = {(atom.type, atom.condition): bit for atom, bit in lettering.bits.items()}
-    queries = alphabet_of(plan.queries)
-    left = [a for a in queries.atoms if a.condition is not None and a not in lettering.bits]
-    rewriter = _Rewriter(bits, frozenset(atom.type for atom in left))
+    rewriter = _Rewriter(bits)
     return replace(plan, queries=tuple(rewriter.planned(each) for each in plan.queries))
 
 
 @dataclass(frozen=True, slots=True)
 class _Rewriter:
-    """Puts bits in the place of conditions.
-
-    left: The types with a condition that Python evaluates.
-    """
+    """Puts bits in the place of conditions."""
 
     bits: Mapping[tuple[str, Expression | None], int]
-    left: frozenset[str]
 
     def planned(self, planned: PlannedQuery) -> PlannedQuery:
         query = planned.query
-        local = tuple(map(self.local, (place.type for place in query.places), query.local))
+        alphabet = alphabet_of([planned])
+        local = tuple(self.local(alphabet, place.type) for place in query.places)
         templates = self.templates(planned.templates)
         return replace(planned, query=replace(query, local=local), templates=templates)
 
-    def local(self, event_type: str, condition: Expression | None) -> Expression | None:
-        """The condition of a place, which says only what columns have to be there."""
-        found = self.condition(event_type, condition)
-        return found if found != condition or event_type in self.left else None
+    def local(self, alphabet: Alphabet, event_type: str) -> Expression | None:
+        """The condition of a place, which says only what columns have to be there.
+
+        A state that stands for several places has the conditions of all of them, as one with a bit
+        of its own or without: so it is the templates that say what they look at.
+        """
+        atoms = (self.condition(event_type, a.condition) for a in alphabet.of_type(event_type))
+        return all_of([each for each in atoms if each is not None])
 
     def templates(self, templates: QueryTemplates) -> QueryTemplates:
         return replace(
