@@ -19,7 +19,8 @@ from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import ReadError
 from hamlet.spark.stream_bucket import LATE, PAGES_READ, PAGES_WRITTEN, step
-from hamlet.spark.stream_job import job_of, spread
+from hamlet.spark.stream_job import job_of
+from hamlet.spark.stream_lanes import spread
 from hamlet.spark.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
@@ -39,7 +40,13 @@ def test_conformance_cases_in_buckets(numbers: str):
         settings = StreamSettings(lateness, chance.choice([1, 3]), chance.choice([1, 4]))
         sharing = chance.choice(["dynamic", "never"])
         host = Host(
-            case.workload, case.events, settings, order=case.order, numbers=numbers, sharing=sharing
+            case.workload,
+            case.events,
+            settings,
+            has_bits=chance.random() < 0.7,
+            order=case.order,
+            numbers=numbers,
+            sharing=sharing,
         )
         found = host.run(chance)
         rows += len(found)
