@@ -107,6 +107,7 @@ class Host:
         self.light = self.job.without_templates()
         self.stores = [Store() for _ in self.job.buckets]
         self.takes_part = [self._takes_part(lane) for lane in self.job.lanes]
+        self.letters = self._letters()
         self.fed: set[int] = set()
         self.newest: int | None = None
         self.rows: list[dict[str, Any]] = []
@@ -175,7 +176,7 @@ class Host:
         order = [] if self.options.order is None else [part[self.options.order]]
         time = pa.array(self.ts[kept], pa.timestamp("us"))
         attributes = [part[n] for n in self.job.schema.names if n in part.schema.names]
-        letters = [each[kept] for each in self._letters()]
+        letters = [each[kept] for each in self.letters]
         columns = [*map(pa.array, longs + letters), *text, time, *order, *attributes]
         return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
 
@@ -187,16 +188,19 @@ class Host:
             found[0] |= np.array([number.get(each, 0) for each in self.types], np.int64)
         for atom, bit in self.lettering.bits.items():
             at, place = self.lettering.place(bit)
-            is_it = np.array([each == atom.type for each in self.types], np.bool_)
+            is_it = self._is_of(atom.type)
             found[at] |= (is_it & self.truths[atom]).astype(np.int64) << place
         return found
+
+    def _is_of(self, event_type: str) -> Any:
+        return np.array([each == event_type for each in self.types], np.bool_)
 
     def _takes_part(self, lane: Lane) -> Any:
         """Which rows any query of a lane asks for."""
         alphabet = alphabet_of(self.workload.plan.queries[each] for each in lane.queries)
         found = np.zeros(len(self.ts), np.bool_)
         for atom in alphabet.atoms:
-            is_it = np.array([each == atom.type for each in self.types], np.bool_)
+            is_it = self._is_of(atom.type)
             found |= is_it & self.truths.get(atom, True)
         for key in lane.keys:
             found &= np.array([v is not None and v == v for v in self.table[key].to_pylist()])

@@ -29,7 +29,7 @@ from hamlet.kernel.sorting import sort_by_code
 from hamlet.plan.letters import alphabet_of
 from hamlet.results import long_table
 from hamlet.session import Session, workload_digest
-from hamlet.spark.letters import LONG, bit_column, lettering_of
+from hamlet.spark.letters import LONG, lettering_of, letters_column
 from hamlet.spark.stream_lanes import lanes_of, spread
 from hamlet.state.rows import table_bytes, table_of
 from hamlet.times import microseconds
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 # Which lanes a row is in is told by the bits of longs, without the sign.
 LANES_OF_LONG = LONG
 TYPE, TIME, ORDER = "\0type", "\0time", "\0order"
-_FIRST, _LETTERS = "\0first", "\0letters "
+_FIRST = "\0first"
 _UTC = pa.timestamp("us", "UTC")
 _ROWS_PACKED = 1 << 18
 _BYTES_PACKED = 1 << 25
@@ -124,7 +124,7 @@ class StreamJob:
         columns = iter(table.columns)
         lanes = [numpy_of(next(columns)) for _ in range(self.lane_longs)]
         found: dict[str, Any] = {
-            f"{_LETTERS}{number}": next(columns) for number in range(self.lettering.longs)
+            letters_column(number): next(columns) for number in range(self.lettering.longs)
         }
         if self.lettering.is_text:
             found[TYPE] = self.lettering.codes((), next(columns), table.num_rows)
@@ -169,18 +169,19 @@ class StreamJob:
 
     def packed_schema(self, lane: Lane) -> pa.Schema:
         """The columns of packed rows."""
-        bits = self.lettering.type_bits + self.lettering.condition_bits
-        fields: list[Any] = [
-            (f"{_LETTERS}{number}", _integer(min(bits - number * LONG, LONG)))
-            for number in range(self.lettering.longs)
-        ]
-        fields += [(TYPE, pa.int32())] if self.lettering.is_text else []
-        fields.append((TIME, pa.int64()))
-        if self.options.order is not None:
-            fields.append((ORDER, self.schema.field(ORDER).type))
-        fields += [(field.name, field.type) for field in lane.schema]
-        fields += [(_FIRST, pa.bool_())] if self.lane_longs else []
+        fields = [self._letters_field(number) for number in range(self.lettering.longs)]
+        fields += [pa.field(TYPE, pa.int32())] if self.lettering.is_text else []
+        fields += [pa.field(TIME, pa.int64()), *self._order_field(), *lane.schema]
+        fields += [pa.field(_FIRST, pa.bool_())] if self.lane_longs else []
         return pa.schema(fields)
+
+    def _letters_field(self, number: int) -> pa.Field:
+        """The column of an integer, as short as its bits allow."""
+        bits = self.lettering.type_bits + self.lettering.condition_bits - number * LONG
+        return pa.field(letters_column(number), _integer(min(bits, LONG)))
+
+    def _order_field(self) -> list[pa.Field]:
+        return [] if self.options.order is None else [self.schema.field(ORDER)]
 
     # Sessions
 
@@ -195,11 +196,8 @@ class StreamJob:
         options = Options(
             TYPE, TIME, order, numbers=self.options.numbers, sharing=self.options.sharing
         )
-        fields: list[Any] = [(TYPE, pa.string()), (TIME, pa.timestamp("us"))]
-        if order is not None:
-            fields.append((ORDER, self.schema.field(ORDER).type))
-        fields += [(field.name, field.type) for field in lane.schema]
-        fields += [(bit_column(bit), pa.bool_()) for bit in lane.bits]
+        fields = [pa.field(TYPE, pa.string()), pa.field(TIME, pa.timestamp("us"))]
+        fields += [*self._order_field(), *lane.schema, *map(self._letters_field, lane.letters)]
         return Session(lane.plan, options, pa.schema(fields), self.pages)
 
     def fed(self, lane: Lane, data: Sequence[bytes]) -> tuple[pa.Table, NDArray[np.bool_] | None]:
@@ -207,21 +205,19 @@ class StreamJob:
         schema = self.packed_schema(lane)
         table = pa.concat_tables([schema.empty_table(), *(table_of(d, schema) for d in data)])
         table = table.combine_chunks()
-        longs = [
-            numpy_of(table.column(f"{_LETTERS}{number}")) for number in range(self.lettering.longs)
-        ]
         if self.lettering.is_text:
             codes = numpy_of(table.column(TYPE))
         else:
+            longs = [numpy_of(table.column(0))] if self.lettering.longs else []
             codes = self.lettering.codes(longs, None, table.num_rows)
         words = pa.array(self.lettering.types, pa.string())
         columns: dict[str, Any] = {
             TYPE: pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words),
             TIME: table.column(TIME).cast(pa.timestamp("us")),
         }
-        order = [] if self.options.order is None else [ORDER]
-        columns |= {name: table.column(name) for name in [*order, *lane.schema.names]}
-        columns |= {bit_column(bit): self.lettering.truths(longs, bit) for bit in lane.bits}
+        others = [*(each.name for each in self._order_field()), *lane.schema.names]
+        others += map(letters_column, lane.letters)
+        columns |= {name: table.column(name) for name in others}
         is_first = numpy_of(table.column(_FIRST)) if self.lane_longs else None
         return pa.table(columns), is_first
 

@@ -19,7 +19,7 @@ from hamlet.kernel.finish.partial import partial_schema
 from hamlet.needs import needs_of
 from hamlet.plan.template import PlannedQuery, QueryTemplates
 from hamlet.plan.workload import WorkloadPlan, plan_alone, plan_workload
-from hamlet.spark.letters import bits_of, is_bit_column, over_bits
+from hamlet.spark.letters import letters_among, letters_column, over_bits
 from hamlet.spark.stream_settings import BUCKETS
 from hamlet.state.hashing import hashes_of
 
@@ -47,7 +47,7 @@ class Lane:
     queries: Their numbers in the workload.
     keys: The attributes that say which bucket a row is in.
     schema: The attributes that the queries look at, once they have bits.
-    bits: The bits that they look at.
+    letters: The integers whose bits they look at.
     later: Those of `plan`, by number, whose groups may be in several buckets; the others have
         theirs whole in one.
     partial: The columns of their partial answers.
@@ -59,7 +59,7 @@ class Lane:
     queries: tuple[int, ...]
     keys: tuple[str, ...]
     schema: pa.Schema
-    bits: tuple[int, ...]
+    letters: tuple[int, ...]
     later: tuple[int, ...]
     partial: pa.Schema
     first: int
@@ -115,15 +115,18 @@ def lanes_of(
         numbers = sorted(number for sharable in sets for number in sharable.queries)
         apart = {n for each in sets if not _grouped_by_all(plan, each) for n in each.queries}
         later = [place for place, number in enumerate(numbers) if number in apart and count > 1]
-        part = over_bits(plan_workload(plan.queries[number] for number in numbers), lettering)
+        alone = plan_workload(plan.queries[number] for number in numbers)
+        part = over_bits(alone, lettering, are_packed=True)
         needed = needs_of(part).attributes
-        travels = pa.schema([schema.field(each) for each in needed if not is_bit_column(each)])
+        letters = letters_among(needed)
+        of_letters = {letters_column(each) for each in letters}
+        travels = pa.schema([schema.field(each) for each in needed if each not in of_letters])
         lane = Lane(
             plan=part,
             queries=tuple(numbers),
             keys=names,
             schema=travels,
-            bits=bits_of(needed),
+            letters=letters,
             later=tuple(later),
             partial=partial_schema(part, travels, options.numbers),
             first=first,
