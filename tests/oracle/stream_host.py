@@ -8,6 +8,7 @@ many tasks as it likes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,7 @@ class Host:
         settings: StreamSettings,
         *,
         has_bits: bool = False,
+        is_text: bool = False,
         **options: Any,
     ) -> None:
         self.workload = Workload.parse(text)
@@ -93,7 +95,8 @@ class Host:
         kinds = [(n, _kind(self.table.schema.field(n).type)) for n in names]
         alphabet = alphabet_of(self.workload.plan.queries)
         conditional = [each for each in alphabet.atoms if each.condition is not None]
-        self.lettering = lettering_of(alphabet, conditional if has_bits else ())
+        lettering = lettering_of(alphabet, conditional if has_bits else ())
+        self.lettering = replace(lettering, is_text=is_text or lettering.is_text)
         self.truths = {atom: _truths(atom, found) for atom in self.lettering.bits}
         self.job = job_of(
             self.workload.plan,

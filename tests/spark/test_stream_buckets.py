@@ -56,6 +56,7 @@ def test_conformance_cases_in_buckets(numbers: str):
             case.events,
             settings,
             has_bits=chance.random() < 0.7,
+            is_text=chance.random() < 0.2,
             order=case.order,
             numbers=numbers,
             sharing=sharing,
@@ -242,6 +243,26 @@ def test_conditions_that_come_as_bits_are_those_of_the_queries_and_leave_their_c
     assert not differences(wanted, found, "exact")
     assert len(found) > 20
     assert host.job.schema.names == ["k", "z"]
+
+
+def test_conditions_have_as_many_integers_as_they_need():
+    ends = "AND [k] WITHIN 10 s", "GROUPBY k WITHIN 10 s"
+    pattern = "RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE"
+    text = ";".join(f"q{i}: {pattern} B.x > {i} {ends[i % 2]}" for i in range(70))
+    chance = random.Random(7)
+    events = [
+        {"type": "ABBB"[t % 4], "time": t, "k": chance.randrange(4), "x": chance.randrange(70)}
+        for t in range(100)
+    ]
+    host = Host(text, events, StreamSettings(0, 3, 4), has_bits=True)
+
+    found = host.run(chance)
+
+    assert host.lettering.longs == 2
+    wanted = Workload.parse(text).run(host.table).table.to_pylist()
+    assert not differences(wanted, found, "exact")
+    # The last query has rows too, or had none to lose.
+    assert {row["query"] for row in found} == {row["query"] for row in wanted} > {"q0", "q62"}
 
 
 def test_the_state_of_another_workload_is_refused():

@@ -283,7 +283,12 @@ def test_conditions_are_evaluated_by_spark_and_mean_the_same(spark: SparkSession
     assert total(progress, EVENTS, "used") == len(types) - types.count("C")
 
 
-def test_a_row_that_no_condition_lets_in_moves_the_watermark(spark: SparkSession, tmp_path: Path):
+@pytest.mark.parametrize("most_types", [0, 9])
+def test_a_row_that_no_condition_lets_in_moves_the_watermark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_types: int
+):
+    # Whether types travel as text or as numbers
+    monkeypatch.setattr("hamlet.spark.letters.MOST_TYPES", most_types)
     rows = [("A", 0, 1, 0), ("A", 0, 2, 0), ("B", 1, 1, 9), ("B", 1, 2, 9), ("B", 30, 1, 0)]
     names = ("type", "time", "k", "x")
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))

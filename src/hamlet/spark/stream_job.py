@@ -234,8 +234,8 @@ class StreamJob:
         whole, later = closed.apart(lane.later)
         for piece in self._results(lane, whole.answers()):
             yield Answered(bucket, FINISHED, table_bytes(piece))
-        partial = later.partial()
-        if partial.num_rows:
+        if later.sets:
+            partial = later.partial()
             names = [partial.column(name) for name in ("query", "window", "group")]
             places = lane.buckets_of(names, partial.num_rows)
             for place, data in self._by_place(lane, partial, places):
@@ -324,7 +324,8 @@ def job_of(
         buckets=spread(sum(lane.count for lane in lanes)),
     )
     # Sessions know conditions by their bits alone: what these mean belongs to the state too.
-    meaning = [lettering.types, [[str(atom), bit] for atom, bit in lettering.bits.items()]]
+    bits = [[str(atom), bit] for atom, bit in lettering.bits.items()]
+    meaning = [lettering.types, lettering.is_text, bits]
     laid_out = [
         [job.session(lane).code, lane.keys, lane.later, lane.first, lane.count] for lane in lanes
     ]
