@@ -1,11 +1,14 @@
 """A host for the buckets of a stream, in this process: what Spark does for them, in plain Python.
 
 Rows arrive shuffled within what they may be late, and are cut into batches at random; the watermark
-is that of the batches before, in milliseconds; timers fire after the rows of a batch.
+is that of the batches before, in milliseconds; timers fire after the rows of a batch. Conditions
+are evaluated before rows are packed, or in the buckets. What buckets give in one batch meets in as
+many tasks as it likes.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +16,11 @@ import pyarrow as pa
 
 from hamlet.engine import Options
 from hamlet.events import EventTable
+from hamlet.kernel.evaluate import holds
 from hamlet.needs import needs_of
+from hamlet.plan.letters import alphabet_of
 from hamlet.reading.untyped import column_of_values
+from hamlet.spark.letters import lettering_of
 from hamlet.spark.stream_bucket import TOLD, step
 from hamlet.spark.stream_job import LANES_OF_LONG, job_of
 from hamlet.workload import Workload
@@ -23,8 +29,12 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hamlet.spark.stream_job import Lane
+    from hamlet.plan.letters import Atom
+    from hamlet.spark.stream_job import Answered
+    from hamlet.spark.stream_lanes import Lane
     from hamlet.spark.stream_settings import StreamSettings
+
+_ANSWERED = pa.schema([("place", pa.int32()), ("lane", pa.int32()), ("data", pa.binary())])
 
 
 class Store:
@@ -68,6 +78,9 @@ class Host:
         text: str,
         events: Sequence[Mapping[str, Any]] | pa.Table,
         settings: StreamSettings,
+        *,
+        has_bits: bool = False,
+        is_text: bool = False,
         **options: Any,
     ) -> None:
         self.workload = Workload.parse(text)
@@ -80,15 +93,25 @@ class Host:
         order = None if self.options.order is None else self.table.schema.field(self.options.order)
         names = [name for name in self.table.schema.names if name not in ("type", "time")]
         kinds = [(n, _kind(self.table.schema.field(n).type)) for n in names]
+        alphabet = alphabet_of(self.workload.plan.queries)
+        conditional = [each for each in alphabet.atoms if each.condition is not None]
+        lettering = lettering_of(alphabet, conditional if has_bits else ())
+        self.lettering = replace(lettering, is_text=is_text or lettering.is_text)
+        self.truths = {atom: _truths(atom, found) for atom in self.lettering.bits}
         self.job = job_of(
             self.workload.plan,
             pa.schema([each for each in kinds if each[0] in self._asked()]),
             self.options,
             settings,
+            lettering=self.lettering,
             order=None if order is None else order.type,
             times="seconds" if found.time_is_number else "timestamps",
         )
+        self.light = self.job.without_templates()
         self.stores = [Store() for _ in self.job.buckets]
+        self.takes_part = [self._takes_part(lane) for lane in self.job.lanes]
+        self.letters = self._letters()
+        self.fed: set[int] = set()
         self.newest: int | None = None
         self.rows: list[dict[str, Any]] = []
         self.told = dict.fromkeys(TOLD, 0)
@@ -111,53 +134,80 @@ class Host:
                 *(column.to_pylist() for column in packed.columns), strict=True
             ):
                 data.setdefault(bucket, []).append(each)
+        self.fed |= data.keys()
         watermark = self.watermark_us
+        given: list[Answered] = []
         for bucket, store in zip(self.job.buckets, self.stores, strict=True):
             if bucket in data or is_end:
-                self._step(bucket, store, data.get(bucket, []), watermark, is_end=is_end)
+                some = data.get(bucket, [])
+                given += step(self.job, bucket, store, some, watermark, is_end=is_end)
             if (
                 store.timer is not None
                 and watermark is not None
                 and store.timer * 1000 <= watermark
             ):
                 store.timer = None
-                self._step(bucket, store, [], watermark, is_fired=True)
+                given += step(self.job, bucket, store, [], watermark, is_fired=True)
+        self._meet(given)
         if len(rows):
             latest = max(int(self.ts[row]) for row in rows)
             self.newest = latest if self.newest is None else max(self.newest, latest)
 
-    def _step(
-        self, bucket: int, store: Store, data: list[bytes], watermark: int | None, **how: bool
-    ) -> None:
-        found = list(step(self.job, bucket, store, data, watermark, **how))
-        batch = pa.record_batch([pa.array(found, pa.binary())], ["data"])
-        for row in pa.Table.from_batches(self.job.unpacked([batch])).to_pylist():
-            if row["query"] is None:
-                self.told[row["aggregate"]] += int(row["value"])
-            else:
-                self.rows.append(row)
+    def _meet(self, given: list[Answered]) -> None:
+        """Finish what buckets have given in one batch, what goes to one place in one task."""
+        for place in sorted({each.place for each in given}):
+            some = [each for each in given if each.place == place]
+            batch = pa.RecordBatch.from_pylist([each._asdict() for each in some], _ANSWERED)
+            for found in self.light.unpacked([batch]):
+                for row in found.to_pylist():
+                    if row["query"] is None:
+                        self.told[row["aggregate"]] += int(row["value"])
+                    else:
+                        self.rows.append(row)
 
     def _columns(self, rows: Sequence[int]) -> pa.Table:
         """Rows as Spark gives them to the task that packs them."""
-        kept = [row for row in rows if any(self._takes_part(row, lane) for lane in self.job.lanes)]
+        is_kept = np.logical_or.reduce(self.takes_part)
+        kept = np.array([row for row in rows if is_kept[row]], np.int64)
         longs = [np.zeros(len(kept), np.int64) for _ in range(self.job.lane_longs)]
-        for number, lane in enumerate(self.job.lanes):
+        for number, takes_part in enumerate(self.takes_part):
             if longs:
                 at, bit = divmod(number, LANES_OF_LONG)
-                longs[at] |= np.array([self._takes_part(r, lane) << bit for r in kept], np.int64)
-        names = pa.array([self.types[row] for row in kept], pa.string())
-        number = {name: code for code, name in enumerate(self.job.types)}
-        codes = names if self.job.has_names else pa.array([number[n] for n in names.to_pylist()])
-        part = self.table.take(pa.array(kept, pa.int64()))
+                longs[at] |= takes_part[kept].astype(np.int64) << bit
+        part = self.table.take(pa.array(kept))
+        text = [part["type"]] if self.lettering.is_text else []
         order = [] if self.options.order is None else [part[self.options.order]]
-        time = pa.array(self.ts[np.array(kept, np.int64)], pa.timestamp("us"))
+        time = pa.array(self.ts[kept], pa.timestamp("us"))
         attributes = [part[n] for n in self.job.schema.names if n in part.schema.names]
-        columns = [*map(pa.array, longs), codes, time, *order, *attributes]
+        letters = [each[kept] for each in self.letters]
+        columns = [*map(pa.array, longs + letters), *text, time, *order, *attributes]
         return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
 
-    def _takes_part(self, row: int, lane: Lane) -> bool:
-        given = [self.table[key][row].as_py() for key in lane.keys]
-        return self.types[row] in lane.types and all(v is not None and v == v for v in given)
+    def _letters(self) -> list[Any]:
+        """The integers of all rows."""
+        found = [np.zeros(len(self.ts), np.int64) for _ in range(self.lettering.longs)]
+        if found and not self.lettering.is_text:
+            number = {name: code for code, name in enumerate(self.lettering.types)}
+            found[0] |= np.array([number.get(each, 0) for each in self.types], np.int64)
+        for atom, bit in self.lettering.bits.items():
+            at, place = self.lettering.place(bit)
+            is_it = self._is_of(atom.type)
+            found[at] |= (is_it & self.truths[atom]).astype(np.int64) << place
+        return found
+
+    def _is_of(self, event_type: str) -> Any:
+        return np.array([each == event_type for each in self.types], np.bool_)
+
+    def _takes_part(self, lane: Lane) -> Any:
+        """Which rows any query of a lane asks for."""
+        alphabet = alphabet_of(self.workload.plan.queries[each] for each in lane.queries)
+        found = np.zeros(len(self.ts), np.bool_)
+        for atom in alphabet.atoms:
+            is_it = self._is_of(atom.type)
+            found |= is_it & self.truths.get(atom, True)
+        for key in lane.keys:
+            found &= np.array([v is not None and v == v for v in self.table[key].to_pylist()])
+        return found
 
     def run(self, chance: random.Random) -> list[dict[str, Any]]:
         """All rows, shuffled and cut at random, and the end."""
@@ -166,6 +216,11 @@ class Host:
         self.batch([], is_end=True)
         assert all(store.timer is None and not store.pages for store in self.stores)
         return self.rows
+
+
+def _truths(atom: Atom, events: EventTable) -> Any:
+    """Of which events a condition is true."""
+    return holds(atom.condition, lambda column: events.column(column.attribute), len(events))
 
 
 def batches(ts: Any, lateness_us: int, chance: random.Random) -> Iterator[list[int]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -20,13 +20,26 @@ from hamlet.engine import Options
 from hamlet.errors import ReadError
 from hamlet.spark import stream_pages
 from hamlet.spark.stream_bucket import LATE, PAGES_READ, PAGES_WRITTEN, step
-from hamlet.spark.stream_job import job_of, spread
+from hamlet.spark.stream_job import job_of
+from hamlet.spark.stream_lanes import spread
 from hamlet.spark.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECOND = 10**6
+# Nothing to group by in common: no GROUPBY with an equivalence, and GROUPBY by different attributes
+# of one partitioning, next to queries that have their groups whole, and one without partitions.
+APART = """
+none: RETURN COUNT(*), SUM(B.x), AVG(B.x), MIN(B.x) PATTERN SEQ(A, B+) WHERE [k]
+      WITHIN 20 s SLIDE 5 s;
+by_k: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) WHERE B.x > 2 AND [m] GROUPBY k WITHIN 20 s;
+by_m: RETURN COUNT(*), MAX(B.x) PATTERN SEQ(A, B+) WHERE [k] GROUPBY m WITHIN 15 s;
+edge: RETURN COUNT(*) PATTERN D+ WHERE D.x < NEXT(D).x AND [k] WITHIN 10 s;
+both: RETURN COUNT(*) PATTERN A+ AND C+ WHERE [k] WITHIN 10 s;
+whole: RETURN COUNT(*) PATTERN SEQ(D, C) GROUPBY k WITHIN 10 s;
+alone: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 5 s
+"""
 BY_K = "q: RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s"
 EVERY = 4
 
@@ -42,7 +55,14 @@ def test_conformance_cases_in_buckets(numbers: str, monkeypatch: pytest.MonkeyPa
         # Pages by themselves from the beginning, from some batch on, or never.
         monkeypatch.setattr(stream_pages, "MOST_TOGETHER", chance.choice([0, 3000, 1 << 16]))
         host = Host(
-            case.workload, case.events, settings, order=case.order, numbers=numbers, sharing=sharing
+            case.workload,
+            case.events,
+            settings,
+            has_bits=chance.random() < 0.7,
+            is_text=chance.random() < 0.2,
+            order=case.order,
+            numbers=numbers,
+            sharing=sharing,
         )
         found = host.run(chance)
         rows += len(found)
@@ -170,6 +190,106 @@ def test_groups_whose_partitions_have_other_keys_are_whole_in_a_bucket():
     ]
 
 
+def test_queries_with_nothing_to_group_by_in_common_are_spread_by_what_partitions_them():
+    schema = pa.schema([("k", pa.string()), ("m", pa.float64()), ("x", pa.int64())])
+    plan = Workload.parse(APART).plan
+
+    job = job_of(plan, schema, Options(), StreamSettings(0, 8, 4))
+    one = job_of(plan, schema, Options(), StreamSettings(0, 1, 4))
+
+    names = [planned.query.name for planned in plan.queries]
+    assert [
+        (lane.keys, lane.count, [names[lane.queries[place]] for place in lane.later])
+        for lane in job.lanes
+    ] == [
+        (("k",), 8, ["none", "edge", "both"]),
+        (("k", "m"), 8, ["by_k", "by_m"]),
+        ((), 1, []),
+    ]
+    # With one bucket every group is whole.
+    assert job.has_partial
+    assert not one.has_partial
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_in_several_buckets_come_out_once_and_whole(seed: int):
+    chance = random.Random(seed)
+    events = [
+        {
+            "type": chance.choice("AABBBBCDD"),
+            "time": number / 4,
+            "k": chance.choice(["a", "é", "c d", "d", "e", "f", None]),
+            "m": chance.choice([-0.0, 0.0, 1.5, None]),
+            "x": chance.choice([chance.randrange(9), None]),
+        }
+        for number in range(400)
+    ]
+    settings = StreamSettings(chance.choice([0, 3, 9]) * SECOND, 5, 4)
+    sharing = "never" if seed == 3 else "dynamic"
+    host = Host(APART, events, settings, has_bits=seed % 2 == 0, sharing=sharing)
+
+    found = host.run(chance)
+
+    def plain(rows: list[dict[str, Any]]) -> list[str]:
+        return sorted(str({name: row[name] for name in row if name != "log10"}) for row in rows)
+
+    assert plain(found) == plain(Workload.parse(APART).run(host.table).table.to_pylist())
+    assert len(found) > 100
+    assert host.told[LATE] == 0
+    for lane in host.job.lanes:
+        buckets = host.job.buckets[lane.first : lane.first + lane.count]
+        assert not lane.later or len(host.fed.intersection(buckets)) > 2, lane.keys
+
+
+def test_conditions_that_come_as_bits_are_those_of_the_queries_and_leave_their_columns_behind():
+    # p and q may stand for the same event: states are sets of places, with both conditions.
+    text = """
+    p: RETURN COUNT(*) PATTERN SEQ(B p+, B q+) WHERE p.x > 2 AND q.y < 0.5 GROUPBY k WITHIN 10 s;
+    q: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+) WHERE C.y > 0.5 AND B.x > 2 WITHIN 10 s;
+    r: RETURN COUNT(*), SUM(C.z) PATTERN SEQ(A, C+) WHERE A.y IS NULL AND [k] WITHIN 10 s
+    """
+    chance = random.Random(6)
+    events = [
+        {
+            "type": chance.choice("ABBBCD"),
+            "time": number / 4,
+            "k": chance.randrange(3),
+            "x": chance.choice([1, 2, 3, 4, None]),
+            "y": chance.choice([0.25, 0.5, 0.75, None]),
+            "z": chance.randrange(100),
+        }
+        for number in range(200)
+    ]
+    host = Host(text, events, StreamSettings(2 * SECOND, 3, 4), has_bits=True)
+
+    found = host.run(chance)
+
+    wanted = Workload.parse(text).run(host.table).table.to_pylist()
+    assert not differences(wanted, found, "exact")
+    assert len(found) > 20
+    assert host.job.schema.names == ["k", "z"]
+
+
+def test_conditions_have_as_many_integers_as_they_need():
+    ends = "AND [k] WITHIN 10 s", "GROUPBY k WITHIN 10 s"
+    pattern = "RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE"
+    text = ";".join(f"q{i}: {pattern} B.x > {i} {ends[i % 2]}" for i in range(70))
+    chance = random.Random(7)
+    events = [
+        {"type": "ABBB"[t % 4], "time": t, "k": chance.randrange(4), "x": chance.randrange(70)}
+        for t in range(100)
+    ]
+    host = Host(text, events, StreamSettings(0, 3, 4), has_bits=True)
+
+    found = host.run(chance)
+
+    assert host.lettering.longs == 2
+    wanted = Workload.parse(text).run(host.table).table.to_pylist()
+    assert not differences(wanted, found, "exact")
+    # The last query has rows too, or had none to lose.
+    assert {row["query"] for row in found} == {row["query"] for row in wanted} > {"q0", "q62"}
+
+
 def test_the_state_of_another_workload_is_refused():
     events = [{"type": "A", "time": 1, "k": 1}]
     one = Host(BY_K, events, StreamSettings(0, 1, 4))
@@ -180,11 +300,26 @@ def test_the_state_of_another_workload_is_refused():
         "other buckets": Host(BY_K, events, StreamSettings(0, 2, 4)),
         "another workload": Host(BY_K.replace("10", "20"), events, StreamSettings(0, 1, 4)),
     }
+    assert one.job.settings == Host(BY_K, events, StreamSettings(0, 1, 4)).job.settings
 
     for what, other in settings.items():
         with pytest.raises(ReadError, match="another workload, or with other options"):
             list(step(other.job, other.job.buckets[0], one.stores[0], [], None))
         assert one.stores[0].data == before, what
+
+
+def test_the_state_of_another_condition_is_refused_although_bits_look_alike():
+    text = BY_K.replace("GROUPBY", "WHERE B.x > 2 GROUPBY")
+    events = [{"type": "A", "time": 1, "k": 1, "x": 3}]
+    one = Host(text, events, StreamSettings(0, 1, 4), has_bits=True)
+    other = Host(text.replace("2", "3"), events, StreamSettings(0, 1, 4), has_bits=True)
+    one.batch([0])
+
+    # All that a session knows of them is the same.
+    lanes = [each.job.lanes[0] for each in (one, other)]
+    assert one.job.session(lanes[0]).code == other.job.session(lanes[1]).code
+    with pytest.raises(ReadError, match="another workload, or with other options"):
+        list(step(other.job, other.job.buckets[0], one.stores[0], [], None))
 
 
 @pytest.mark.parametrize("tasks", [2, 3, 4, 8])

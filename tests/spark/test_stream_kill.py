@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KILLS = 10
+# The first two share B+ and have nothing to group by in common: their groups are in both buckets.
 WORKLOAD = """
 one: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s SLIDE 5 s;
-two: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x AND [k] WITHIN 15 s
+two: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x AND [k] WITHIN 15 s;
+three: RETURN COUNT(*) PATTERN SEQ(A, C) WHERE C.x > 9 GROUPBY k WITHIN 10 s
 """
 # The compiler stops at its first, quick stage: no process lives long enough for the second.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"

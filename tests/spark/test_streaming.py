@@ -1,7 +1,8 @@
 """Streams on Spark against the same rows in a batch: would catch what only Spark can do to them.
 
 A watermark that comes too early or is lost on the way, a row that Spark drops, a state that is not
-what was written, a timer that does not fire, and a start that goes on with what it should not.
+what was written, a timer that does not fire, a condition that means something else to Spark, a
+group that comes out once for each bucket, and a start that goes on with what it should not.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import random
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,10 +23,16 @@ from pyspark.sql import functions as F
 from stream_host import batches
 
 from hamlet import Workload
+from hamlet.engine import Options
 from hamlet.errors import PlanError, ReadError, SchemaError
+from hamlet.plan.letters import alphabet_of
 from hamlet.reading.untyped import column_of_values
 from hamlet.results import COLUMNS
+from hamlet.spark.events import events_of
+from hamlet.spark.letter_columns import letters_of
 from hamlet.spark.stream import EVENTS, WORK
+from hamlet.spark.stream_job import job_of
+from hamlet.spark.stream_settings import StreamSettings
 from hamlet.times import microseconds
 
 if TYPE_CHECKING:
@@ -45,6 +53,17 @@ three: RETURN COUNT(*), MAX(B.y) PATTERN (SEQ(A, B+))+ WHERE [k] WITHIN 15 s SLI
 four: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x GROUPBY k, m WITHIN 10 s;
 five: RETURN COUNT(*) PATTERN A+ AND C+ GROUPBY m WITHIN 10 s;
 six: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s
+"""
+# Queries that have nothing to group by in common, next to one that has its groups whole.
+APART = """
+none: RETURN COUNT(*), SUM(B.x), AVG(B.y), MIN(B.x) PATTERN SEQ(A, B+) WHERE [k]
+      WITHIN 20 s SLIDE 5 s;
+by_k: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) WHERE B.x > 2 AND [m] GROUPBY k WITHIN 20 s;
+by_m: RETURN COUNT(*), MAX(B.y) PATTERN SEQ(A, B+) WHERE [k] GROUPBY m WITHIN 15 s;
+edge: RETURN COUNT(*) PATTERN D+ WHERE D.y < NEXT(D).y AND [k] WITHIN 10 s;
+both: RETURN COUNT(*) PATTERN A+ AND C+ WHERE [k] WITHIN 10 s;
+whole: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k WITHIN 10 s;
+alone: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s
 """
 BY_K = "q: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s"
 BEGIN = datetime(2026, 3, 8, 6, 59, 50, tzinfo=UTC)
@@ -160,6 +179,130 @@ def test_a_stream_in_pieces_gives_the_rows_of_a_batch_also_across_a_restart(
     assert total(progress, WORK, "results") == len(found)
     # Nothing is left that could come out again.
     assert total(run(results(flush=True), tmp_path), WORK, "results") == 0
+
+
+def test_groups_in_several_buckets_are_whole_also_across_a_restart(
+    spark: SparkSession, tmp_path: Path
+):
+    workload, table = Workload.parse(APART), events(500, 5)
+    pieces = pieces_of(table, 4 * SECOND, 5, 6)
+    options = {"order": "n", "lateness": "4 s", "checkpoint": tmp_path / "checkpoint"}
+
+    write(tmp_path / "in", table, pieces[:3])
+    stream = stream_of(spark, tmp_path / "in", 2)
+    progress = run(workload.run(stream, **options), tmp_path)
+    written = parquet.read_table(tmp_path / "out")
+    write(tmp_path / "in", table, pieces[3:], begin=3)
+    progress += run(workload.run(stream, **options, flush=True), tmp_path)
+
+    found, wanted = parquet.read_table(tmp_path / "out"), workload.run(table, order="n").table
+    assert rows_of(found) == rows_of(wanted)
+    assert 0 < len(written) < len(found) - 20
+    assert total(progress, WORK, "late") == 0
+    assert total(progress, WORK, "results") == len(found)
+    # One lane by k and one by k and m, of two buckets each; the query without partitions has one.
+    state = spark.read.format("statestore").option("stateVarName", "core")
+    buckets = state.load(str(tmp_path / "checkpoint")).select("key.bucket").distinct().count()
+    assert buckets == 5
+
+
+class Conditions:
+    """Random conditions on an event of a variable, in the words of the language."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+
+    def number(self, of: str) -> str:
+        x, y, c = f"{of}.x", f"{of}.y", f"{of}.c"
+        return self.chance.choice([x, y, c, f"({x} + {c})", f"({y} * 2)", f"({x} % 3)", "2", "0.5"])
+
+    def of(self, variable: str, depth: int = 1) -> str:
+        pick = self.chance.choice
+        if depth and self.chance.random() < 0.4:
+            one, other = self.of(variable, 0), self.of(variable, 0)
+            return pick([f"NOT ({one})", f"({one} AND {other})", f"({one} OR {other})"])
+        sign = pick(["<", "<=", ">", ">=", "=", "!="])
+        return pick(
+            [
+                f"{self.number(variable)} {sign} {self.number(variable)}",
+                f"{variable}.s {sign} '{pick(['a', 'é', ''])}'",
+                f"{variable}.s {pick(['IN', 'NOT IN'])} ('a', 'b')",
+                f"{variable}.{pick('xycstp')} {pick(['IS NULL', 'IS NOT NULL'])}",
+                f"{variable}.t {sign} {variable}.u",
+                f"{variable}.p",
+            ]
+        )
+
+
+def test_conditions_are_evaluated_by_spark_and_mean_the_same(spark: SparkSession, tmp_path: Path):
+    chance = random.Random(8)
+    conditions, texts = Conditions(chance), []
+    for number in range(12):
+        where = f"{conditions.of('p')} AND {conditions.of('q')} AND {conditions.of('B')}"
+        ending = ["AND [k]", "AND [k] GROUPBY m", "GROUPBY k"][number % 3]
+        pattern = "SEQ(A, B p, B q+)" if number % 2 else "SEQ(B p+, B q+)"
+        texts.append(f"q{number}: RETURN COUNT(*) PATTERN {pattern} WHERE {where} {ending}")
+        texts[-1] += " WITHIN 20 s SLIDE 10 s"
+    times = [BEGIN + timedelta(hours=each) for each in range(3)]
+    values: dict[str, tuple[pa.DataType, list[Any]]] = {
+        "k": (pa.string(), ["a", "b", None]),
+        "m": (pa.float64(), [0.0, -0.0, 1.5]),
+        "x": (pa.int64(), [0, 1, 2, 2**53 + 1, None]),
+        "y": (pa.float64(), [0.0, -0.0, 0.5, float("nan"), float("inf"), None]),
+        "c": (pa.decimal128(9, 2), [Decimal("0.50"), Decimal("2.00"), None]),
+        "s": (pa.string(), ["", "a", "b", "é", None]),
+        "t": (pa.timestamp("us", "UTC"), [*times, None]),
+        "u": (pa.timestamp("us", "UTC"), times),
+        "p": (pa.bool_(), [True, False, None]),
+    }
+    columns = {name: pa.array(chance.choices(v, k=400), kind) for name, (kind, v) in values.items()}
+    columns |= {"type": pa.array(chance.choices("ABBBC", k=400))}
+    columns |= {"time": pa.array([1 + number / 8 for number in range(400)])}
+    table, workload = pa.table(columns), Workload.parse(";\n".join(texts))
+    write(tmp_path / "in", table, pieces_of(table, SECOND, 2, 9))
+    stream = stream_of(spark, tmp_path / "in", 2)
+
+    results = workload.run(stream, checkpoint=tmp_path / "checkpoint", flush=True)
+    progress = run(results, tmp_path)
+
+    found, wanted = parquet.read_table(tmp_path / "out"), workload.run(table).table
+    assert rows_of(found) == rows_of(wanted)
+    assert len(found) > 30
+    # Only what partitions travels. Used are rows of types that are asked for, whatever else they
+    # are: all of them have an m, which one lane is spread by.
+    plan = workload.plan
+    taken = events_of(stream, plan, Options())
+    letters = letters_of(taken, plan)
+    conditional = [a for a in alphabet_of(plan.queries).atoms if a.condition is not None]
+    assert set(letters.lettering.bits) == set(conditional)
+    job = job_of(
+        plan, taken.arrow_schema(), Options(), StreamSettings(), lettering=letters.lettering
+    )
+    assert job.schema.names == ["k", "m"]
+    types = table["type"].to_pylist()
+    assert total(progress, EVENTS, "used") == len(types) - types.count("C")
+
+
+@pytest.mark.parametrize("most_types", [0, 9])
+def test_a_row_that_no_condition_lets_in_moves_the_watermark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_types: int
+):
+    # Whether types travel as text or as numbers
+    monkeypatch.setattr("hamlet.spark.letters.MOST_TYPES", most_types)
+    rows = [("A", 0, 1, 0), ("A", 0, 2, 0), ("B", 1, 1, 9), ("B", 1, 2, 9), ("B", 30, 1, 0)]
+    names = ("type", "time", "k", "x")
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    write(tmp_path / "in", table, [[0, 1, 2, 3], [4]])
+    text = "q: RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x > 5 AND [k] WITHIN 10 s"
+    stream, checkpoint = stream_of(spark, tmp_path / "in"), tmp_path / "checkpoint"
+
+    progress = run(Workload.parse(text).run(stream, checkpoint=checkpoint), tmp_path)
+
+    found = parquet.read_table(tmp_path / "out").to_pylist()
+    assert [(row["window_start"], row["exact"]) for row in found] == [(0.0, "2")]
+    assert total(progress, EVENTS, "used") == 5
+    with pytest.raises(ReadError, match="begun with another workload"):
+        Workload.parse(text.replace("> 5", "> 6")).run(stream, checkpoint=checkpoint)
 
 
 def bundled(cases: Sequence[Case]) -> tuple[str, list[dict[str, Any]], list[dict[str, Any]]]:

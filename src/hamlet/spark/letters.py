@@ -10,13 +10,21 @@ column of truth values named after its bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hamlet.columns import numpy_of
 from hamlet.plan.letters import Alphabet, alphabet_of
-from hamlet.plan.predicates import Column
+from hamlet.plan.predicates import Column, Operation, all_of
+from hamlet.state.bits import bit_name, bit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from hamlet.plan.letters import Atom
     from hamlet.plan.predicates import Expression
@@ -29,7 +37,7 @@ LONG = 63
 MOST_TYPES = 256
 # Beyond so many conditions on one type the code that Spark generates is no longer compiled.
 MOST_CONDITIONS = 2 * LONG
-_BIT = "\0bit "
+_BIT, _LETTERS = "\0bit ", "\0letters "
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,22 @@ class Lettering:
             masks[number] |= 1 << place
         return tuple(masks)
 
+    def codes(
+        self, longs: Sequence[NDArray[Any]], text: pa.ChunkedArray | None, length: int
+    ) -> NDArray[np.int32]:
+        """The number of the type of each event.
+
+        Args:
+            longs: The integers of the events.
+            text: Their types, where they travel as text.
+            length: How many events there are.
+        """
+        if text is not None:
+            return numpy_of(pc.index_in(text, value_set=pa.array(self.types, text.type)))
+        if not longs:
+            return np.zeros(length, np.int32)
+        return (longs[0] & ((1 << self.type_bits) - 1)).astype(np.int32)
+
 
 def lettering_of(alphabet: Alphabet, is_expressible: Iterable[Atom]) -> Lettering:
     """The lettering of a workload.
@@ -105,38 +129,65 @@ def is_bit_column(name: str) -> bool:
     return name.startswith(_BIT)
 
 
+def letters_column(number: int) -> str:
+    """The name of the column of an integer, where bits are not taken out of it."""
+    return f"{_LETTERS}{number}"
+
+
+def letters_among(columns: Iterable[str]) -> tuple[int, ...]:
+    """The integers whose columns are among some.
+
+    >>> letters_among(["x", letters_column(1), letters_column(0)])
+    (0, 1)
+    """
+    found = [name for name in columns if name.startswith(_LETTERS)]
+    return tuple(sorted(int(name.removeprefix(_LETTERS)) for name in found))
+
+
 # Plans over bits
 
 
-def over_bits(plan: WorkloadPlan, lettering: Lettering) -> WorkloadPlan:
-    """The same plan, with columns of bits for the conditions that Spark evaluates."""
-    bits = {(atom.type, atom.condition): bit for atom, bit in lettering.bits.items()}
-    queries = alphabet_of(plan.queries)
-    left = [a for a in queries.atoms if a.condition is not None and a not in lettering.bits]
-    rewriter = _Rewriter(bits, frozenset(atom.type for atom in left))
+def over_bits(
+    plan: WorkloadPlan, lettering: Lettering, *, are_packed: bool = False
+) -> WorkloadPlan:
+    """The same plan, with columns of bits for the conditions that Spark evaluates.
+
+    Args:
+        plan: The plan.
+        lettering: Which conditions these are.
+        are_packed: Whether events have the integers (`letters_column`), and else a column for each
+            bit (`bit_column`).
+    """
+    names = {}
+    for atom, bit in lettering.bits.items():
+        number, place = lettering.place(bit)
+        packed = bit_name(letters_column(number), place)
+        names[atom.type, atom.condition] = packed if are_packed else bit_column(bit)
+    rewriter = _Rewriter(names)
     return replace(plan, queries=tuple(rewriter.planned(each) for each in plan.queries))
 
 
 @dataclass(frozen=True, slots=True)
 class _Rewriter:
-    """Puts bits in the place of conditions.
+    """Puts bits in the place of conditions, by the names of their columns."""
 
-    left: The types with a condition that Python evaluates.
-    """
-
-    bits: Mapping[tuple[str, Expression | None], int]
-    left: frozenset[str]
+    names: Mapping[tuple[str, Expression | None], str]
 
     def planned(self, planned: PlannedQuery) -> PlannedQuery:
         query = planned.query
-        local = tuple(map(self.local, (place.type for place in query.places), query.local))
+        alphabet = alphabet_of([planned])
+        local = tuple(self.local(alphabet, place.type) for place in query.places)
         templates = self.templates(planned.templates)
         return replace(planned, query=replace(query, local=local), templates=templates)
 
-    def local(self, event_type: str, condition: Expression | None) -> Expression | None:
-        """The condition of a place, which says only what columns have to be there."""
-        found = self.condition(event_type, condition)
-        return found if found != condition or event_type in self.left else None
+    def local(self, alphabet: Alphabet, event_type: str) -> Expression | None:
+        """The condition of a place, which says only what columns have to be there.
+
+        A state that stands for several places has the conditions of all of them, as one with a bit
+        of its own or without: so it is the templates that say what they look at.
+        """
+        atoms = (self.condition(event_type, a.condition) for a in alphabet.of_type(event_type))
+        return all_of([_kept(each) for each in atoms if each is not None])
 
     def templates(self, templates: QueryTemplates) -> QueryTemplates:
         return replace(
@@ -166,5 +217,11 @@ class _Rewriter:
         return replace(condition, holds=holds, fails=fails)
 
     def condition(self, event_type: str, condition: Expression | None) -> Expression | None:
-        bit = None if condition is None else self.bits.get((event_type, condition))
-        return condition if bit is None else Column("this", bit_column(bit))
+        name = None if condition is None else self.names.get((event_type, condition))
+        return condition if name is None else Column("this", name)
+
+
+def _kept(condition: Expression) -> Expression:
+    """A condition on columns that events have: an integer in the place of one of its bits."""
+    bit = bit_of(condition.attribute) if isinstance(condition, Column) else None
+    return condition if bit is None else Operation("is not null", (Column("this", bit[0]),))

@@ -9,7 +9,7 @@ where a partition is too large for one (hot.py).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
@@ -19,35 +19,23 @@ from pyspark.sql import functions as F
 from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.spark.events import are_given
-from hamlet.spark.expressions import condition_of
 from hamlet.spark.hot import SLICE, slices_of
 from hamlet.spark.kinds import FLOATING
-from hamlet.spark.letters import is_bit_column, lettering_of, over_bits
+from hamlet.spark.letter_columns import FAULT, letters_of
+from hamlet.spark.letters import is_bit_column, over_bits
 from hamlet.spark.worker import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-    from hamlet.plan.letters import Alphabet, Atom
+    from hamlet.plan.letters import Alphabet
     from hamlet.plan.workload import SharableSet, WorkloadPlan
-    from hamlet.spark.events import Events, Fault
-    from hamlet.spark.letters import Lettering
+    from hamlet.spark.events import Events
+    from hamlet.spark.letter_columns import LetterColumns
     from hamlet.spark.settings import Settings
 
-_TYPE, _FAULT, _TIME, _ORDER, _BITS, _GIVEN, _ATTRIBUTE = (
-    "type",
-    "fault",
-    "time",
-    "order",
-    "bits",
-    "given",
-    "attribute",
-)
-# Types are compared one by one where they are so few, and by halves where they are more.
-_FEW = 3
+_TIME, _ORDER, _GIVEN, _ATTRIBUTE = "time", "order", "given", "attribute"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,31 +85,17 @@ def prepare(events: Events, plan: WorkloadPlan, settings: Settings | None = None
         plan: The workload.
         settings: How large partitions are cut; they are not where left out.
     """
-    alphabet = alphabet_of(plan.queries)
-    conditions = _conditions(alphabet, events)
-    lettering = lettering_of(alphabet, conditions)
-    rewritten = over_bits(plan, lettering)
+    letters = letters_of(events, plan)
+    rewritten = over_bits(plan, letters.lettering)
     by_key: dict[tuple[str, ...], list[SharableSet]] = {}
     for sharable in plan.sets:
         by_key.setdefault(tuple(sorted(sharable.partition)), []).append(sharable)
     counts = Counts(Observation(), tuple(reason for _, reason in events.faults))
-    letters = _Letters(events, lettering, conditions)
     ways = [_Way(plan, rewritten, key, tuple(sets)) for key, sets in by_key.items()]
     shuffles = tuple(
         _shuffle(letters, ways, number, counts, settings) for number in range(len(ways))
     )
     return Prepared(rewritten, shuffles, counts)
-
-
-def _conditions(alphabet: Alphabet, events: Events) -> dict[Atom, Column]:
-    """The conditions that Spark can evaluate."""
-    term = cache(events.term)
-    found = {
-        atom: condition_of(atom.condition, term)
-        for atom in alphabet.atoms
-        if atom.condition is not None
-    }
-    return {atom: column for atom, column in found.items() if column is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +131,7 @@ class _Way:
 
 
 def _shuffle(
-    letters: _Letters, ways: list[_Way], number: int, counts: Counts, settings: Settings | None
+    letters: LetterColumns, ways: list[_Way], number: int, counts: Counts, settings: Settings | None
 ) -> Shuffle:
     events, lettering, way = letters.events, letters.lettering, ways[number]
     attributes = way.attributes
@@ -203,13 +177,13 @@ def _column(attributes: tuple[str, ...], attribute: str) -> Column:
 
 
 def _counted(
-    frame: DataFrame, letters: _Letters, takes_part: list[Column], counts: Counts
+    frame: DataFrame, letters: LetterColumns, takes_part: list[Column], counts: Counts
 ) -> DataFrame:
     """The same rows, watched."""
     rows = F.count(F.lit(1)).alias("rows")
     used = F.count_if(reduce(or_, takes_part)).alias("used")
     faults = [
-        F.count_if(letters.is_fault(i)).alias(f"{_FAULT}{i}") for i in range(len(counts.reasons))
+        F.count_if(letters.is_fault(i)).alias(f"{FAULT}{i}") for i in range(len(counts.reasons))
     ]
     return frame.observe(counts.observation, rows, used, *faults)
 
@@ -223,107 +197,3 @@ def _others(events: Events, attributes: tuple[str, ...]) -> list[str]:
 def _key(column: Column, kind: DataType) -> Column:
     """A column that is the same on all rows of a partition: 0.0 and -0.0 are one."""
     return column + F.lit(0.0).cast(kind) if isinstance(kind, FLOATING) else column
-
-
-@dataclass(frozen=True, slots=True)
-class _Letters:
-    """Columns that number types and have the truth of conditions in their bits."""
-
-    events: Events
-    lettering: Lettering
-    conditions: Mapping[Atom, Column]
-
-    def named(self) -> dict[str, Column]:
-        """The columns that say what an event is: type and fault in one, and bits.
-
-        A type is its number, null where no query mentions it. A fault is a negative number in its
-        place, or a column of its own where types travel as text.
-        """
-        faults = self.events.faults
-        named = {f"{_BITS}{i}": self.bits(i) for i in range(self._bit_columns)}
-        if self.lettering.is_text:
-            return {_FAULT: _first_of(faults, F.lit(None)), _TYPE: self.events.types, **named}
-        numbers = {name: F.lit(number) for number, name in enumerate(self.lettering.types)}
-        return {_TYPE: _first_of(faults, _by_type(self.events.types, numbers)), **named}
-
-    def is_fault(self, number: int) -> Column:
-        """Which rows have a fault, by its number."""
-        return F.col(_FAULT if self.lettering.is_text else _TYPE) == -1 - number
-
-    @property
-    def _bit_columns(self) -> int:
-        return self.lettering.longs if self.lettering.condition_bits else 0
-
-    def bits(self, number: int) -> Column:
-        """One of the integers, without the number of the type."""
-        values: dict[str, Column] = {}
-        for atom, bit in self.lettering.bits.items():
-            at, place = self.lettering.place(bit)
-            if at == number:
-                one = F.when(self.conditions[atom], F.lit(1 << place).cast("long")).otherwise(0)
-                so_far = values.get(atom.type)
-                values[atom.type] = one if so_far is None else so_far.bitwiseOR(one)
-        if not values:
-            return F.lit(0).cast("long")
-        return F.coalesce(_by_type(self.events.types, values), F.lit(0).cast("long"))
-
-    def takes_part(self, alphabet: Alphabet) -> Column:
-        """Whether a letter means anything to some queries."""
-        by_masks: dict[tuple[int, ...] | None, list[str]] = {}
-        for event_type in alphabet.types:
-            by_masks.setdefault(self.lettering.masks(alphabet, event_type), []).append(event_type)
-        ways = []
-        for masks, types in by_masks.items():
-            way = self._is_one_of(types)
-            if masks is not None:
-                bits = [
-                    F.col(f"{_BITS}{i}").bitwiseAND(F.lit(mask).cast("long")) != 0
-                    for i, mask in enumerate(masks)
-                    if mask
-                ]
-                way &= reduce(or_, bits)
-            ways.append(way)
-        found = reduce(or_, ways)
-        return found & F.col(_FAULT).isNull() if self.lettering.is_text else found
-
-    def _is_one_of(self, types: list[str]) -> Column:
-        if self.lettering.is_text:
-            return F.col(_TYPE).isin(*types)
-        return F.col(_TYPE).isin(*(self.lettering.types.index(each) for each in types))
-
-    def columns(self) -> Iterator[Column | str]:
-        """The integers as they travel, and the text of the type where that does."""
-        bits = [F.col(f"{_BITS}{i}") for i in range(self._bit_columns)]
-        if self.lettering.longs and not self.lettering.is_text:
-            number = F.col(_TYPE).cast("long")
-            bits[:1] = [bits[0].bitwiseOR(number) if bits else number]
-        for i, each in enumerate(bits):
-            yield each.alias(f"{_BITS}{i}")
-        if self.lettering.is_text:
-            yield _TYPE
-
-
-def _first_of(faults: Sequence[Fault], otherwise: Column) -> Column:
-    """-1 for the first fault, -2 for the second, and so on; something else where there is none."""
-    found: Column | None = None
-    for number, (is_faulty, _) in enumerate(faults):
-        value = F.lit(-1 - number)
-        found = F.when(is_faulty, value) if found is None else found.when(is_faulty, value)
-    return otherwise if found is None else found.otherwise(otherwise)
-
-
-def _by_type(types: Column, values: Mapping[str, Column]) -> Column:
-    """The value of the type of an event; null for other types. O(log types) comparisons."""
-
-    def among(some: Sequence[str]) -> Column:
-        if len(some) <= _FEW:
-            found = F.when(types == some[0], values[some[0]])
-            for name in some[1:]:
-                found = found.when(types == name, values[name])
-            return found
-        middle = len(some) // 2
-        below, above = among(some[:middle]), among(some[middle:])
-        return F.when(types < some[middle], below).otherwise(above)
-
-    # Spark orders text by its bytes.
-    return among(sorted(values, key=lambda name: name.encode()))

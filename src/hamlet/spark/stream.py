@@ -1,8 +1,10 @@
 """A workload over a streaming DataFrame: results of each window once, when the watermark passes it.
 
 The watermark is set before rows are packed, so that Spark drops none: which rows are late the
-buckets decide, and count. From there on a row travels as a few bytes among others of its bucket.
-One stateful operator answers all queries, in as many buckets as there are tasks to share; windows
+buckets decide, and count. Spark finds letters and leaves out rows that no query asks for, after
+they have moved the watermark. From there on a row travels as a few bytes among others of its
+bucket. One stateful operator answers all queries, in as many buckets as there are tasks to share;
+where groups are spread over buckets, what these give of a window meets in one more shuffle. Windows
 come out in append mode. A second, tiny stream next to the events says when everything is to close.
 """
 
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from operator import and_, or_
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,10 +21,12 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.errors import PlanError, SchemaError
+from hamlet.plan.letters import alphabet_of
 from hamlet.plan.query import show_duration
 from hamlet.session import workload_digest
-from hamlet.spark.events import events_of
+from hamlet.spark.events import are_given, events_of
 from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds
+from hamlet.spark.letter_columns import letters_of
 from hamlet.spark.stream_bucket import TOLD
 from hamlet.spark.stream_job import LANES_OF_LONG, ORDER, PACKED, job_of
 from hamlet.spark.stream_state import ANSWERED, BucketProcessor
@@ -36,8 +40,9 @@ if TYPE_CHECKING:
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.spark.events import Events
+    from hamlet.spark.letter_columns import LetterColumns
     from hamlet.spark.stream_checkpoint import Checkpoint
-    from hamlet.spark.stream_job import Lane, StreamJob
+    from hamlet.spark.stream_job import StreamJob
     from hamlet.spark.stream_settings import StreamSettings
 
 # The names under which Spark's progress has what was counted: of rows that came in, and of work.
@@ -47,7 +52,7 @@ _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _MOST_BUCKETS = 64
-_TYPE, _TIME, _ORDER, _FAULT, _EVENT_TIME = "type", "time", "order", "fault", "event_time"
+_TIME, _ORDER, _EVENT_TIME = "time", "order", "event_time"
 _GIVEN, _LANES, _ATTRIBUTE = "given", "lanes", "attribute"
 
 
@@ -92,12 +97,20 @@ def answer_stream(
         cores = frame.sparkSession.sparkContext.defaultParallelism
         before = checkpoint.begun_with() or {"buckets": min(max(cores, 2), _MOST_BUCKETS)}
         settings = replace(settings, buckets=before["buckets"])
+    letters = letters_of(events, plan)
     job = job_of(
-        plan, _key_schema(events), options, settings, order=_order_type(events), times=events.times
+        plan,
+        _key_schema(events),
+        options,
+        settings,
+        lettering=letters.lettering,
+        order=_order_type(events),
+        times=events.times,
     )
     _set_up(frame.sparkSession, job)
-    light = job.without_queries()
-    packed = _rows(events, job, settings).mapInArrow(light.packed, _spark_schema(PACKED))
+    light = job.without_templates()
+    rows = _rows(plan, letters, job, settings)
+    packed = rows.mapInArrow(light.packed, _spark_schema(PACKED))
     if checkpoint is not None:
         checkpoint.begin(_facts(plan, events, options, settings, job) | dict(also or {}))
         ends = checkpoint.ends()
@@ -108,8 +121,10 @@ def answer_stream(
     answered = packed.groupBy("bucket").transformWithState(
         BucketProcessor(job), ANSWERED, "Append", "EventTime"
     )
-    rows = answered.mapInArrow(light.unpacked, _spark_schema(job.long_schema))
-    return _without_told(rows)
+    if job.has_partial:
+        # All that is known of a window comes in one batch, so nothing has to be kept here.
+        answered = answered.repartition("place")
+    return _without_told(answered.mapInArrow(light.unpacked, _spark_schema(job.long_schema)))
 
 
 def _check_time(frame: DataFrame, options: Options, name: str) -> None:
@@ -172,10 +187,15 @@ def _set_up(spark: SparkSession, job: StreamJob) -> None:
 # Rows
 
 
-def _rows(events: Events, job: StreamJob, settings: StreamSettings) -> DataFrame:
-    """The rows that take part, with the columns that are packed."""
-    kinds = dict(events.schema)
-    named = {_FAULT: _first_fault(events), _TYPE: _type_of(events, job), _TIME: events.time}
+def _rows(
+    plan: WorkloadPlan, letters: LetterColumns, job: StreamJob, settings: StreamSettings
+) -> DataFrame:
+    """The rows that take part, with the columns that are packed.
+
+    Rows count as used by their types and keys, whatever conditions say of them.
+    """
+    events = letters.events
+    named = {**letters.named(), _TIME: events.time}
     if events.order is not None:
         named[_ORDER] = events.order
     attributes = [each for each in job.schema.names if each != ORDER]
@@ -183,60 +203,27 @@ def _rows(events: Events, job: StreamJob, settings: StreamSettings) -> DataFrame
     for place, each in enumerate(attributes):
         named[f"{_ATTRIBUTE}{place}"] = events.shipped(each, is_key=each in keys)
     for number, lane in enumerate(job.lanes):
-        given = [_is_given(*kinds[key]) for key in lane.keys]
-        named[f"{_GIVEN}{number}"] = reduce(and_, given, F.lit(True))
+        named[f"{_GIVEN}{number}"] = are_given([events.schema[key] for key in lane.keys])
     frame = events.frame.select(*(column.alias(n) for n, column in named.items()))
     time_kind = frame.schema[_TIME].dataType
-    is_good = F.col(_FAULT).isNull()
-    moment = F.when(is_good, _timestamp(F.col(_TIME), time_kind)).alias(_EVENT_TIME)
+    moment = F.when(letters.is_good(), _timestamp(F.col(_TIME), time_kind)).alias(_EVENT_TIME)
     frame = frame.select("*", moment)
     milliseconds = -(-settings.lateness_us // 1000)
     frame = frame.withWatermark(_EVENT_TIME, f"{milliseconds} milliseconds")
-    takes_part = [
-        is_good & F.col(f"{_GIVEN}{number}") & _is_asked(job, lane)
-        for number, lane in enumerate(job.lanes)
-    ]
-    used = reduce(or_, takes_part)
-    counts = [F.count(F.lit(1)).alias(ROWS), F.count_if(used).alias(USED)]
+    is_used, takes_part = [], []
+    for number, lane in enumerate(job.lanes):
+        alphabet = alphabet_of(plan.queries[each] for each in lane.queries)
+        given = F.col(f"{_GIVEN}{number}")
+        is_used.append(letters.is_good() & letters.is_one_of(alphabet.types) & given)
+        takes_part.append(letters.takes_part(alphabet) & given)
+    counts = [F.count(F.lit(1)).alias(ROWS), F.count_if(reduce(or_, is_used)).alias(USED)]
     for number, (_, reason) in enumerate(events.faults):
-        counts.append(F.count_if(F.col(_FAULT) == number).alias(reason))
+        counts.append(F.count_if(letters.is_fault(number)).alias(reason))
     # Watched rows also keep Spark from filtering first: every row moves the watermark.
-    frame = frame.observe(EVENTS, *counts).where(used)
+    frame = frame.observe(EVENTS, *counts).where(reduce(or_, takes_part))
     order = [] if events.order is None else [_ORDER]
-    others = [_TYPE, _TIME, *order, *(f"{_ATTRIBUTE}{i}" for i in range(len(attributes)))]
-    return frame.select(*_lane_columns(takes_part), *others)
-
-
-def _first_fault(events: Events) -> Column:
-    """The number of the first fault of a row; null where it has none."""
-    found = F.lit(None).cast("int")
-    for number, (is_faulty, _) in reversed(list(enumerate(events.faults))):
-        found = F.when(is_faulty, F.lit(number)).otherwise(found)
-    return found
-
-
-def _type_of(events: Events, job: StreamJob) -> Column:
-    """The number of the type of an event, null for one that no query asks for; or its name."""
-    if job.has_names:
-        return events.types
-    found = F.lit(None).cast("int")
-    for number, each in reversed(list(enumerate(job.types))):
-        found = F.when(events.types == each, F.lit(number)).otherwise(found)
-    return found
-
-
-def _is_asked(job: StreamJob, lane: Lane) -> Column:
-    if job.has_names:
-        return F.coalesce(F.col(_TYPE).isin(*lane.types), F.lit(False))
-    if lane.types == job.types:
-        return F.col(_TYPE).isNotNull()
-    numbers = [job.types.index(each) for each in lane.types]
-    return F.coalesce(F.col(_TYPE).isin(*numbers), F.lit(False))
-
-
-def _is_given(column: Column, kind: T.DataType) -> Column:
-    given = column.isNotNull()
-    return given & ~F.isnan(column) if isinstance(kind, FLOATING) else given
+    others = [_TIME, *order, *(f"{_ATTRIBUTE}{i}" for i in range(len(attributes)))]
+    return frame.select(*_lane_columns(takes_part), *letters.columns(), *others)
 
 
 def _lane_columns(takes_part: list[Column]) -> list[Column]:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.session import Session
-    from hamlet.spark.stream_job import Lane, StreamJob
+    from hamlet.spark.stream_job import Answered, StreamJob
+    from hamlet.spark.stream_lanes import Lane
 
 # What a bucket tells of its work, by the name that stands in the column `aggregate`.
 LATE, WINDOWS, PAGES_READ, PAGES_WRITTEN, BYTES_WRITTEN = TOLD = (
@@ -79,7 +80,7 @@ def step(
     *,
     is_fired: bool = False,
     is_end: bool = False,
-) -> Iterator[bytes]:
+) -> Iterator[Answered]:
     """One batch of a bucket.
 
     Rows before the watermark are late: it depends neither on the bucket nor on its state which
@@ -95,7 +96,7 @@ def step(
         is_end: Whether all windows close, because no more rows come.
 
     Returns:
-        Rows of results, as bytes.
+        Rows of results and parts of partial answers, as bytes.
 
     Raises:
         ReadError: The state is of another workload, or of one that was run in another way.
@@ -141,7 +142,7 @@ def step(
     windows = 0
     for some in closed:
         windows += len(some)
-        yield from job.results(lane, some.answers())
+        yield from job.answered(lane, bucket, some)
     told = {
         LATE: late,
         WINDOWS: windows,
@@ -149,7 +150,7 @@ def step(
         PAGES_WRITTEN: len(changed),
         BYTES_WRITTEN: sum(len(each) for each in changed.values() if each is not None),
     }
-    yield job.told(told)
+    yield job.told(bucket, told)
 
 
 def _restore(

@@ -1,10 +1,14 @@
 """What the tasks of a stream send to one another: rows packed by bucket, results packed as rows.
 
-Nothing here knows of Spark. A *lane* is the sets of queries whose groups can be told apart by the
-same grouping attributes; its rows are spread over *buckets* by the hash of these, so that a bucket
-has all partitions of its groups. A task packs the rows of a batch, as bytes, by bucket. Where the
-bucket is, its session answers them (`stream_bucket.py`), and gives rows of results as bytes again,
-of which a third task makes rows: so Python sees no row by itself.
+Nothing here knows of Spark. A task packs the rows of a batch, as bytes, by bucket
+(`stream_lanes.py`). Where the bucket is, its session answers them (`stream_bucket.py`), and gives
+rows of results as bytes again, of which a third task makes rows: so Python sees no row by itself.
+
+A group with partitions in several buckets has no rows yet when its windows close, but a partial
+answer in each of them. The third task gets these by query, window and group, adds them up and
+finishes them. It has all there are in one batch, and keeps nothing: buckets close a window in the
+first batch whose watermark has come to its end, which is the same batch for all of them, and the
+end of the stream comes to all in one batch too.
 """
 
 from __future__ import annotations
@@ -13,21 +17,20 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hamlet.columns import numpy_of
 from hamlet.engine import Options
+from hamlet.kernel.finish.partial import answers_of
 from hamlet.kernel.sorting import sort_by_code
-from hamlet.needs import needs_of
-from hamlet.plan.workload import WorkloadPlan, plan_alone, plan_workload
+from hamlet.plan.letters import alphabet_of
 from hamlet.results import long_table
-from hamlet.session import Session
-from hamlet.spark.stream_settings import BUCKETS
-from hamlet.state.hashing import hashes_of
+from hamlet.session import Session, workload_digest
+from hamlet.spark.letters import LONG, lettering_of, letters_column
+from hamlet.spark.stream_lanes import lanes_of, spread
 from hamlet.state.rows import table_bytes, table_of
 from hamlet.times import microseconds
 
@@ -37,66 +40,45 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.finish import Answer
+    from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Times
+    from hamlet.spark.letters import Lettering
+    from hamlet.spark.stream_lanes import Lane
     from hamlet.spark.stream_settings import StreamSettings
+    from hamlet.state.closed import Closed
 
 # Which lanes a row is in is told by the bits of longs, without the sign.
-LANES_OF_LONG = 63
+LANES_OF_LONG = LONG
 TYPE, TIME, ORDER = "\0type", "\0time", "\0order"
 _FIRST = "\0first"
 _UTC = pa.timestamp("us", "UTC")
-# Beyond so many types finding the number takes longer than sending the name.
-_MOST_TYPES = 64
-# Every number from 1 to 10 divides it.
-_TASKS = 2520
-_MASK = (1 << 32) - 1
 _ROWS_PACKED = 1 << 18
 _BYTES_PACKED = 1 << 25
 
 PACKED = pa.schema([("bucket", pa.int32()), ("data", pa.binary())])
+# Stands for no lane, where rows of results are finished.
+FINISHED = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """Queries whose groups can be told apart by the same attributes.
+class Answered(NamedTuple):
+    """What a bucket gives: rows of results, or a part of the partial answer of a lane.
 
-    plan: The queries, and no others.
-    keys: The attributes that say which bucket a row is in.
-    types: Those that the queries ask for, in the order of their names.
-    schema: The attributes that the queries look at.
-    first: Which bucket of all is its first.
-    count: How many buckets there are.
+    place: What goes to one place meets there.
+    lane: The lane of a partial answer, by its number; FINISHED for rows of results.
     """
 
-    plan: WorkloadPlan
-    keys: tuple[str, ...]
-    types: tuple[str, ...]
-    schema: pa.Schema
-    first: int
-    count: int
-
-    @property
-    def partition(self) -> frozenset[str]:
-        """The attributes that partition the stream for any of the queries."""
-        return frozenset(key for sharable in self.plan.sets for key in sharable.partition)
-
-    def buckets_of(self, table: pa.Table) -> NDArray[np.int64]:
-        """Which of its buckets each row is in, from 0 on."""
-        if self.count == 1:
-            return np.zeros(table.num_rows, np.int64)
-        hashes = hashes_of([table.column(name) for name in self.keys], table.num_rows)
-        # Pages are found by the lower half of the same bits.
-        return ((hashes >> np.uint64(32)) % np.uint64(self.count)).astype(np.int64)
+    place: int
+    lane: int
+    data: bytes
 
 
 @dataclass(frozen=True)
 class StreamJob:
     """What every task of a stream does.
 
-    lanes: The queries, by what tells their groups apart.
+    lanes: The queries, by what their rows are spread by.
     options: How to run them.
-    types: All types that are asked for; events have the numbers of theirs, or its name.
-    has_names: Whether they have the name.
+    lettering: What the integers say that come with a row.
     schema: The attributes that come in, in this order; last the order column, if there is one.
     times: Whether events had timestamps or numbers of seconds.
     pages: How many pages a bucket has.
@@ -106,18 +88,21 @@ class StreamJob:
 
     lanes: tuple[Lane, ...]
     options: Options
-    types: tuple[str, ...]
-    has_names: bool
+    lettering: Lettering
     schema: pa.Schema
     times: Times
     pages: int
     buckets: tuple[int, ...] = ()
     settings: str = ""
 
-    def without_queries(self) -> StreamJob:
+    def without_templates(self) -> StreamJob:
         """The same for tasks that pack and unpack, which each batch sends to Python anew."""
-        nothing = WorkloadPlan((), ())
-        return replace(self, lanes=tuple(replace(lane, plan=nothing) for lane in self.lanes))
+        return replace(self, lanes=tuple(lane.without_templates() for lane in self.lanes))
+
+    @property
+    def has_partial(self) -> bool:
+        """Whether buckets give partial answers."""
+        return any(lane.later for lane in self.lanes)
 
     # Packing
 
@@ -138,8 +123,12 @@ class StreamJob:
     def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         columns = iter(table.columns)
         lanes = [numpy_of(next(columns)) for _ in range(self.lane_longs)]
-        codes = self._codes(next(columns))
-        found: dict[str, Any] = {TYPE: codes, TIME: microseconds(next(columns))[0]}
+        found: dict[str, Any] = {
+            letters_column(number): next(columns) for number in range(self.lettering.longs)
+        }
+        if self.lettering.is_text:
+            found[TYPE] = self.lettering.codes((), next(columns), table.num_rows)
+        found[TIME] = microseconds(next(columns))[0]
         if self.options.order is not None:
             found[ORDER] = _plain(next(columns))
         # The order column, which is last in the schema, has come before.
@@ -148,52 +137,51 @@ class StreamJob:
         everything = pa.table(found)
         taken = np.zeros(table.num_rows, np.bool_)
         for number, lane in enumerate(self.lanes):
-            rows = everything.select(self._columns(lane))
+            schema = self.packed_schema(lane)
+            rows = everything.select([name for name in schema.names if name != _FIRST])
             if lanes:
                 at, bit = divmod(number, LANES_OF_LONG)
                 is_here = (lanes[at] >> bit) & 1 == 1
                 # A row in several lanes is counted in the first.
                 rows = rows.append_column(_FIRST, pa.array(~taken)).filter(pa.array(is_here))
                 taken |= is_here
-            yield from self._by_bucket(lane, rows)
+            if rows.num_rows:
+                keys = [rows.column(name) for name in lane.keys]
+                places = lane.buckets_of(keys, rows.num_rows)
+                for bucket, data in self._by_place(lane, rows.cast(schema), places):
+                    one = [pa.array([bucket], pa.int32()), pa.array([data], pa.binary())]
+                    yield pa.RecordBatch.from_arrays(one, schema=PACKED)
 
-    def _by_bucket(self, lane: Lane, rows: pa.Table) -> Iterator[pa.RecordBatch]:
-        if not rows.num_rows:
-            return
-        order, starts = sort_by_code(lane.buckets_of(rows).astype(np.int32), lane.count)
-        arranged = rows.cast(self.packed_schema(lane)).take(pa.array(order))
-        used = np.flatnonzero(np.diff(starts)).tolist()
-        data = [
-            table_bytes(arranged.slice(int(starts[b]), int(starts[b + 1] - starts[b])))
-            for b in used
-        ]
-        numbers = pa.array([self.buckets[lane.first + b] for b in used], pa.int32())
-        for i in range(len(used)):
-            one = [numbers.slice(i, 1), pa.array(data[i : i + 1], pa.binary())]
-            yield pa.RecordBatch.from_arrays(one, schema=PACKED)
-
-    def _codes(self, column: pa.ChunkedArray) -> NDArray[np.int32]:
-        if self.has_names:
-            column = pc.index_in(column, value_set=pa.array(self.types, column.type))
-        return numpy_of(column).astype(np.int32)
+    def _by_place(
+        self, lane: Lane, rows: pa.Table, places: NDArray[np.int32]
+    ) -> Iterator[tuple[int, bytes]]:
+        """The bytes of the rows of each bucket of a lane that has some, and its number."""
+        order, starts = sort_by_code(places, lane.count)
+        arranged = rows.take(pa.array(order))
+        for place in np.flatnonzero(np.diff(starts)).tolist():
+            some = arranged.slice(int(starts[place]), int(starts[place + 1] - starts[place]))
+            yield self.buckets[lane.first + place], table_bytes(some)
 
     @property
     def lane_longs(self) -> int:
         """How many longs say which lanes a row is in."""
         return 0 if len(self.lanes) == 1 else -(-len(self.lanes) // LANES_OF_LONG)
 
-    def _columns(self, lane: Lane) -> list[str]:
-        order = [] if self.options.order is None else [ORDER]
-        return [TYPE, TIME, *order, *lane.schema.names]
-
     def packed_schema(self, lane: Lane) -> pa.Schema:
         """The columns of packed rows."""
-        fields: list[Any] = [(TYPE, pa.int32()), (TIME, pa.int64())]
-        if self.options.order is not None:
-            fields.append((ORDER, self.schema.field(ORDER).type))
-        fields += [(field.name, field.type) for field in lane.schema]
-        fields += [(_FIRST, pa.bool_())] if self.lane_longs else []
+        fields = [self._letters_field(number) for number in range(self.lettering.longs)]
+        fields += [pa.field(TYPE, pa.int32())] if self.lettering.is_text else []
+        fields += [pa.field(TIME, pa.int64()), *self._order_field(), *lane.schema]
+        fields += [pa.field(_FIRST, pa.bool_())] if self.lane_longs else []
         return pa.schema(fields)
+
+    def _letters_field(self, number: int) -> pa.Field:
+        """The column of an integer, as short as its bits allow."""
+        bits = self.lettering.type_bits + self.lettering.condition_bits - number * LONG
+        return pa.field(letters_column(number), _integer(min(bits, LONG)))
+
+    def _order_field(self) -> list[pa.Field]:
+        return [] if self.options.order is None else [self.schema.field(ORDER)]
 
     # Sessions
 
@@ -208,28 +196,30 @@ class StreamJob:
         options = Options(
             TYPE, TIME, order, numbers=self.options.numbers, sharing=self.options.sharing
         )
-        return Session(lane.plan, options, self._fed_schema(lane), self.pages)
-
-    def _fed_schema(self, lane: Lane) -> pa.Schema:
-        kinds = {field.name: field.type for field in self.packed_schema(lane)}
-        kinds |= {TYPE: pa.string(), TIME: pa.timestamp("us")}
-        kinds.pop(_FIRST, None)
-        return pa.schema(list(kinds.items()))
+        fields = [pa.field(TYPE, pa.string()), pa.field(TIME, pa.timestamp("us"))]
+        fields += [*self._order_field(), *lane.schema, *map(self._letters_field, lane.letters)]
+        return Session(lane.plan, options, pa.schema(fields), self.pages)
 
     def fed(self, lane: Lane, data: Sequence[bytes]) -> tuple[pa.Table, NDArray[np.bool_] | None]:
         """Packed rows as a session takes them, and which are counted in this lane."""
         schema = self.packed_schema(lane)
         table = pa.concat_tables([schema.empty_table(), *(table_of(d, schema) for d in data)])
         table = table.combine_chunks()
-        is_first = None
-        if self.lane_longs:
-            is_first = numpy_of(table.column(_FIRST))
-            table = table.drop_columns([_FIRST])
-        words = pa.array(self.types, pa.string())
-        chunks = [pa.DictionaryArray.from_arrays(c, words) for c in table.column(TYPE).chunks]
-        types = pa.chunked_array(chunks, pa.dictionary(pa.int32(), pa.string()))
-        table = table.set_column(0, TYPE, types)
-        return table.set_column(1, TIME, table.column(TIME).cast(pa.timestamp("us"))), is_first
+        if self.lettering.is_text:
+            codes = numpy_of(table.column(TYPE))
+        else:
+            longs = [numpy_of(table.column(0))] if self.lettering.longs else []
+            codes = self.lettering.codes(longs, None, table.num_rows)
+        words = pa.array(self.lettering.types, pa.string())
+        columns: dict[str, Any] = {
+            TYPE: pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words),
+            TIME: table.column(TIME).cast(pa.timestamp("us")),
+        }
+        others = [*(each.name for each in self._order_field()), *lane.schema.names]
+        others += map(letters_column, lane.letters)
+        columns |= {name: table.column(name) for name in others}
+        is_first = numpy_of(table.column(_FIRST)) if self.lane_longs else None
+        return pa.table(columns), is_first
 
     # Results
 
@@ -239,8 +229,20 @@ class StreamJob:
         nothing: Any = None  # of no rows it does not matter of which query
         return _small(long_table(nothing, None, self.times).schema)
 
-    def results(self, lane: Lane, answers: Sequence[Answer]) -> Iterator[bytes]:
-        """Rows of results as bytes, in pieces that are not too large."""
+    def answered(self, lane: Lane, bucket: int, closed: Closed) -> Iterator[Answered]:
+        """What a bucket gives for windows that have closed."""
+        whole, later = closed.apart(lane.later)
+        for piece in self._results(lane, whole.answers()):
+            yield Answered(bucket, FINISHED, table_bytes(piece))
+        if later.sets:
+            partial = later.partial()
+            names = [partial.column(name) for name in ("query", "window", "group")]
+            places = lane.buckets_of(names, partial.num_rows)
+            for place, data in self._by_place(lane, partial, places):
+                yield Answered(place, self.lanes.index(lane), data)
+
+    def _results(self, lane: Lane, answers: Sequence[Answer]) -> Iterator[pa.Table]:
+        """Rows of results, in pieces that are not too large."""
         if not answers:
             return
         queries = lane.plan.queries
@@ -249,10 +251,9 @@ class StreamJob:
         )
         rows = max(1, _BYTES_PACKED * whole.num_rows // max(whole.nbytes, 1))
         for begin in range(0, whole.num_rows, rows):
-            piece = whole.slice(begin, rows).combine_chunks()
-            yield table_bytes(piece.cast(self.long_schema))
+            yield whole.slice(begin, rows).combine_chunks().cast(self.long_schema)
 
-    def told(self, numbers: dict[str, int]) -> bytes:
+    def told(self, bucket: int, numbers: dict[str, int]) -> Answered:
         """Rows that tell what was done: they have no query."""
         known: dict[str, Any] = {"aggregate": list(numbers), "value": list(numbers.values())}
         arrays = [
@@ -261,13 +262,25 @@ class StreamJob:
             else pa.nulls(len(numbers), field.type)
             for field in self.long_schema
         ]
-        return table_bytes(pa.Table.from_arrays(arrays, schema=self.long_schema))
+        told = pa.Table.from_arrays(arrays, schema=self.long_schema)
+        return Answered(bucket, FINISHED, table_bytes(told))
 
     def unpacked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows of results of their bytes."""
+        """Rows of results of what buckets gave, of which all that meets is there."""
+        partial: dict[int, list[pa.Table]] = {}
         for batch in batches:
-            for data in batch.column(0):
-                yield from table_of(data.as_buffer(), self.long_schema).to_batches()
+            _, lanes, data = batch.columns
+            for number, each in zip(lanes.to_pylist(), data, strict=True):
+                if number == FINISHED:
+                    yield from table_of(each.as_buffer(), self.long_schema).to_batches()
+                else:
+                    schema = self.lanes[number].partial
+                    partial.setdefault(number, []).append(table_of(each.as_buffer(), schema))
+        for number, tables in partial.items():
+            lane = self.lanes[number]
+            answers = answers_of(lane.plan, pa.concat_tables(tables), lane.later)
+            for piece in self._results(lane, answers):
+                yield from piece.to_batches()
 
 
 def job_of(
@@ -276,6 +289,7 @@ def job_of(
     options: Options,
     settings: StreamSettings,
     *,
+    lettering: Lettering | None = None,
     order: pa.DataType | None = None,
     times: Times = "timestamps",
 ) -> StreamJob:
@@ -286,82 +300,37 @@ def job_of(
         schema: The attributes that it looks at.
         options: How to run it.
         settings: How to run it as a stream.
+        lettering: Which conditions come as bits; none where left out.
         order: The type of the column that orders events of equal time.
         times: Whether events have timestamps or numbers of seconds.
 
     Raises:
         SchemaError: An attribute is not what the workload uses it for.
     """
-    shared = plan_alone(plan) if options.sharing == "never" else plan
-    by_keys: dict[tuple[str, ...], list[int]] = {}
-    for sharable in shared.sets:
-        grouped = [set(plan.queries[number].query.group_by) for number in sharable.queries]
-        keys = tuple(sorted(set.intersection(*grouped)))
-        by_keys.setdefault(keys, []).extend(sharable.queries)
-    lanes: list[Lane] = []
-    first = 0
-    for keys, numbers in by_keys.items():
-        part = plan_workload(plan.queries[number] for number in sorted(numbers))
-        types = {place.type for planned in part.queries for place in planned.query.places}
-        needed = pa.schema([schema.field(each) for each in needs_of(part).attributes])
-        count = (settings.buckets or BUCKETS) if keys else 1
-        lanes.append(Lane(part, keys, tuple(sorted(types)), needed, first, count))
-        first += count
-    all_types = tuple(sorted({each for lane in lanes for each in lane.types}))
+    if lettering is None:
+        lettering = lettering_of(alphabet_of(plan.queries), ())
+    lanes = lanes_of(plan, schema, options, settings, lettering)
+    travels = {name for lane in lanes for name in lane.schema.names}
+    fields = [field for field in schema if field.name in travels]
     job = StreamJob(
-        lanes=tuple(lanes),
+        lanes=lanes,
         options=Options(
             options.type, options.time, options.order, options.numbers, options.sharing
         ),
-        types=all_types,
-        has_names=len(all_types) > _MOST_TYPES,
-        schema=schema if order is None else schema.append(pa.field(ORDER, order)),
+        lettering=lettering,
+        schema=pa.schema(fields if order is None else [*fields, pa.field(ORDER, order)]),
         times=times,
         pages=settings.pages,
-        buckets=spread(first),
+        buckets=spread(sum(lane.count for lane in lanes)),
     )
-    codes = [[job.session(lane).code, lane.first, lane.count] for lane in job.lanes]
-    plain = json.dumps([codes, settings.lateness_us, times])
+    # Sessions know conditions by their bits alone: what these mean belongs to the state too.
+    bits = [[str(atom), bit] for atom, bit in lettering.bits.items()]
+    meaning = [lettering.types, lettering.is_text, bits]
+    laid_out = [
+        [job.session(lane).code, lane.keys, lane.later, lane.first, lane.count] for lane in lanes
+    ]
+    plain = json.dumps([workload_digest(plan), meaning, laid_out, settings.lateness_us, times])
     return replace(job, settings=hashlib.sha256(plain.encode()).hexdigest())
-
-
-def spread(count: int) -> tuple[int, ...]:
-    """Numbers that Spark's hash spreads evenly over up to ten tasks, or any number near to it.
-
-    With 0, 1, 2, ... one task might get most of them, and others none.
-
-    >>> spread(4)
-    (6397, 2019, 848, 206)
-    """
-    places: dict[int, list[int]] = {}
-    for place in range(count):
-        places.setdefault(place % _TASKS, []).append(place)
-    found = [-1] * count
-    number = 0
-    while places:
-        wanted = places.get(_spark_hash(number) % _TASKS)
-        if wanted:
-            found[wanted.pop()] = number
-            if not wanted:
-                del places[_spark_hash(number) % _TASKS]
-        number += 1
-    return tuple(found)
-
-
-def _spark_hash(number: int) -> int:
-    """What Spark tells tasks by: Murmur3 of four bytes, with the seed 42."""
-    mixed = _rotated(number * 0xCC9E2D51, 15) * 0x1B873593
-    found = _rotated(42 ^ (mixed & _MASK), 13) * 5 + 0xE6546B64
-    found = (found & _MASK) ^ 4
-    found = (found ^ found >> 16) * 0x85EBCA6B & _MASK
-    found = (found ^ found >> 13) * 0xC2B2AE35 & _MASK
-    found ^= found >> 16
-    return found - (1 << 32) if found >> 31 else found
-
-
-def _rotated(number: int, by: int) -> int:
-    number &= _MASK
-    return (number << by | number >> (32 - by)) & _MASK
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -369,6 +338,12 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None
     return column.cast(_UTC) if is_zoned else column
+
+
+def _integer(bits: int) -> pa.DataType:
+    """The shortest integer that has so many bits besides the sign."""
+    kinds = {7: pa.int8(), 15: pa.int16(), 31: pa.int32()}
+    return next((kind for most, kind in kinds.items() if bits <= most), pa.int64())
 
 
 def _small(schema: pa.Schema) -> pa.Schema:

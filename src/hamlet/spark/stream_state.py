@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hamlet.spark.stream_job import StreamJob
 
-ANSWERED = "data binary"
+ANSWERED = "place int, lane int, data binary"
 _MOST_JOBS = 16
 _jobs: dict[str, StreamJob] = {}
 
@@ -59,14 +59,14 @@ class BucketProcessor(StatefulProcessor):
             _watermark_us(timerValues),
             is_end=None in data,
         )
-        return (Row(data=each) for each in found)
+        return (Row(**each._asdict()) for each in found)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Row]:
         """Close the windows of a bucket that the watermark has passed."""
         found = step(self.job, key[0], self, (), _watermark_us(timerValues), is_fired=True)
-        return (Row(data=each) for each in found)
+        return (Row(**each._asdict()) for each in found)
 
     def close(self) -> None:
         """Nothing is left open."""

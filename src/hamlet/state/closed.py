@@ -21,7 +21,7 @@ from hamlet.kernel.finish.partial import partial_of
 from hamlet.kernel.partitions import partitions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from hamlet.kernel.base import Emission
     from hamlet.kernel.finish import Answer, Groups
@@ -72,6 +72,16 @@ class Closed:
     def __len__(self) -> int:
         """How many windows of templates and partitions these are."""
         return sum(len(each.emission.part) for each in self.sets)
+
+    def apart(self, queries: Collection[int]) -> tuple[Closed, Closed]:
+        """Those of sets without some queries, and those of sets of these alone.
+
+        Args:
+            queries: By their numbers; of a set all or none.
+        """
+        some = [each for each in self.sets if each.program.queries[0] in queries]
+        others = [each for each in self.sets if each.program.queries[0] not in queries]
+        return replace(self, sets=tuple(others)), replace(self, sets=tuple(some))
 
     def answers(self) -> tuple[Answer, ...]:
         """The rows of results, for queries that have some.

@@ -17,6 +17,7 @@ from pyarrow import ipc, types
 from hamlet.columns import Values, fractions, numpy_of
 from hamlet.events import EventTable, Statistics
 from hamlet.kernel.sorting import sort_by_code
+from hamlet.state.bits import bit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,6 +141,10 @@ class _StreamTable(EventTable):
 
     def column(self, attribute: str) -> Values:
         """An attribute of all rows; decimals that may have fractions are taken for doubles."""
+        bit = bit_of(attribute)
+        if bit is not None:
+            integers = numpy_of(self.table.column(bit[0]))
+            return Values("boolean", (integers & (1 << bit[1])) != 0)
         kind = self.table.schema.field(attribute).type
         if types.is_decimal(kind) and kind.scale > 0 and attribute not in self._values:
             column = self.table.column(attribute)

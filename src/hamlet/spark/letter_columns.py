@@ -1,0 +1,161 @@
+"""Letters as columns of Spark: its own expressions number types and evaluate conditions.
+
+What the integers mean is in letters.py. Batches and streams find letters with this, before Python
+sees a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from hamlet.plan.letters import alphabet_of
+from hamlet.spark.expressions import condition_of
+from hamlet.spark.letters import lettering_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column
+
+    from hamlet.plan.letters import Alphabet, Atom
+    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.spark.events import Events, Fault
+    from hamlet.spark.letters import Lettering
+
+TYPE, FAULT, BITS = "type", "fault", "bits"
+# Types are compared one by one where they are so few, and by halves where they are more.
+_FEW = 3
+
+
+def letters_of(events: Events, plan: WorkloadPlan) -> LetterColumns:
+    """The letters of events: all conditions of a workload that Spark can evaluate have a bit.
+
+    Args:
+        events: The events.
+        plan: The workload.
+    """
+    alphabet = alphabet_of(plan.queries)
+    term = cache(events.term)
+    found = {
+        atom: condition_of(atom.condition, term)
+        for atom in alphabet.atoms
+        if atom.condition is not None
+    }
+    conditions = {atom: column for atom, column in found.items() if column is not None}
+    return LetterColumns(events, lettering_of(alphabet, conditions), conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class LetterColumns:
+    """Columns that number types and have the truth of conditions in their bits."""
+
+    events: Events
+    lettering: Lettering
+    conditions: Mapping[Atom, Column]
+
+    def named(self) -> dict[str, Column]:
+        """The columns that say what an event is: type and fault in one, and bits.
+
+        A type is its number, null where no query mentions it. A fault is a negative number in its
+        place, or a column of its own where types travel as text.
+        """
+        faults = self.events.faults
+        named = {f"{BITS}{i}": self.bits(i) for i in range(self._bit_columns)}
+        if self.lettering.is_text:
+            return {FAULT: _first_of(faults, F.lit(None)), TYPE: self.events.types, **named}
+        numbers = {name: F.lit(number) for number, name in enumerate(self.lettering.types)}
+        return {TYPE: _first_of(faults, _by_type(self.events.types, numbers)), **named}
+
+    def is_fault(self, number: int) -> Column:
+        """Which rows have a fault, by its number."""
+        return F.col(FAULT if self.lettering.is_text else TYPE) == -1 - number
+
+    @property
+    def _bit_columns(self) -> int:
+        return self.lettering.longs if self.lettering.condition_bits else 0
+
+    def bits(self, number: int) -> Column:
+        """One of the integers, without the number of the type."""
+        values: dict[str, Column] = {}
+        for atom, bit in self.lettering.bits.items():
+            at, place = self.lettering.place(bit)
+            if at == number:
+                one = F.when(self.conditions[atom], F.lit(1 << place).cast("long")).otherwise(0)
+                so_far = values.get(atom.type)
+                values[atom.type] = one if so_far is None else so_far.bitwiseOR(one)
+        if not values:
+            return F.lit(0).cast("long")
+        return F.coalesce(_by_type(self.events.types, values), F.lit(0).cast("long"))
+
+    def takes_part(self, alphabet: Alphabet) -> Column:
+        """Whether a letter means anything to some queries."""
+        by_masks: dict[tuple[int, ...] | None, list[str]] = {}
+        for event_type in alphabet.types:
+            by_masks.setdefault(self.lettering.masks(alphabet, event_type), []).append(event_type)
+        ways = []
+        for masks, types in by_masks.items():
+            way = self.is_one_of(types)
+            if masks is not None:
+                bits = [
+                    F.col(f"{BITS}{i}").bitwiseAND(F.lit(mask).cast("long")) != 0
+                    for i, mask in enumerate(masks)
+                    if mask
+                ]
+                way &= reduce(or_, bits)
+            ways.append(way)
+        found = reduce(or_, ways)
+        return found & F.col(FAULT).isNull() if self.lettering.is_text else found
+
+    def is_good(self) -> Column:
+        """Which rows have no fault."""
+        if self.lettering.is_text:
+            return F.col(FAULT).isNull()
+        return F.col(TYPE).isNull() | (F.col(TYPE) >= 0)
+
+    def is_one_of(self, types: Iterable[str]) -> Column:
+        """Which rows have one of some types, whatever else they are."""
+        if self.lettering.is_text:
+            return F.col(TYPE).isin(*types)
+        return F.col(TYPE).isin(*(self.lettering.types.index(each) for each in types))
+
+    def columns(self) -> Iterator[Column | str]:
+        """The integers as they travel, and the text of the type where that does."""
+        bits = [F.col(f"{BITS}{i}") for i in range(self._bit_columns)]
+        if self.lettering.longs and not self.lettering.is_text:
+            number = F.col(TYPE).cast("long")
+            bits[:1] = [bits[0].bitwiseOR(number) if bits else number]
+        for i, each in enumerate(bits):
+            yield each.alias(f"{BITS}{i}")
+        if self.lettering.is_text:
+            yield TYPE
+
+
+def _first_of(faults: Sequence[Fault], otherwise: Column) -> Column:
+    """-1 for the first fault, -2 for the second, and so on; something else where there is none."""
+    found: Column | None = None
+    for number, (is_faulty, _) in enumerate(faults):
+        value = F.lit(-1 - number)
+        found = F.when(is_faulty, value) if found is None else found.when(is_faulty, value)
+    return otherwise if found is None else found.otherwise(otherwise)
+
+
+def _by_type(types: Column, values: Mapping[str, Column]) -> Column:
+    """The value of the type of an event; null for other types. O(log types) comparisons."""
+
+    def among(some: Sequence[str]) -> Column:
+        if len(some) <= _FEW:
+            found = F.when(types == some[0], values[some[0]])
+            for name in some[1:]:
+                found = found.when(types == name, values[name])
+            return found
+        middle = len(some) // 2
+        below, above = among(some[:middle]), among(some[middle:])
+        return F.when(types < some[middle], below).otherwise(above)
+
+    # Spark orders text by its bytes.
+    return among(sorted(values, key=lambda name: name.encode()))
