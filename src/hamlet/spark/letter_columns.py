@@ -121,7 +121,10 @@ class LetterColumns:
         """Which rows have one of some types, whatever else they are."""
         if self.lettering.is_text:
             return F.col(TYPE).isin(*types)
-        return F.col(TYPE).isin(*(self.lettering.types.index(each) for each in types))
+        numbers = {self.lettering.types.index(each) for each in types}
+        if len(numbers) == len(self.lettering.types):
+            return F.col(TYPE) >= 0
+        return F.col(TYPE).isin(*sorted(numbers))
 
     def columns(self) -> Iterator[Column | str]:
         """The integers as they travel, and the text of the type where that does."""
