@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     # From a row of a template to another.
     Map = dict[tuple[int, int], "Cell"]
 
-# Windows that have so many panes in common, on average, are worked out with products of two maps.
-_MUCH_OVERLAP = 6
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -105,11 +102,12 @@ def product(first: Map, second: Map, picks: Sequence[np.ufunc]) -> Map:
 def applied(begin: Map, maps: Map, low: Longs, high: Longs, picks: Sequence[np.ufunc]) -> Map:
     """What windows begin with, put through the maps of their panes in order.
 
-    Where windows have few panes in common each goes through its own, one by one, all windows in
-    step: O(panes of windows) products of a row and a map. Where they overlap much, maps of 1, 2,
-    4, ... panes are made by squaring, and a window takes those that its length is made of: O(panes
-    * log(panes of a window)) products of two maps, and O(windows * log(panes of a window)) of a row
-    and a map.
+    Maps of 1, 2, 4, ... panes are made by squaring, where some window needs them, and a window
+    takes those that its length is made of. That is O(panes) products of two maps where windows do
+    not overlap, and O(panes * log(panes of a window)) however much they do; for each window there
+    are O(log(panes of a window)) products of a row and a map. All of one size are done at once, and
+    factors are about equally long, which is what multiplication of long integers asks for: going
+    from pane to pane would take a thousand panes of a thousand events each ten times as long.
 
     Args:
         begin: What each window begins with; one source is enough.
@@ -119,30 +117,39 @@ def applied(begin: Map, maps: Map, low: Longs, high: Longs, picks: Sequence[np.u
         picks: For each extreme `np.fmin` or `np.fmax`.
     """
     lengths = high - low
-    panes = int(high.max(initial=0))
-    if lengths.sum() > _MUCH_OVERLAP * panes:
-        return _by_doubling(begin, maps, low, lengths, picks)
+    sizes = [1 << bit for bit in range(int(lengths.max(initial=0)).bit_length())]
+    # The parts of a window, from the shortest to the longest: where each begins, -1 for none.
+    parts = [np.where(lengths & size, low + (lengths & (size - 1)), -1) for size in sizes]
     state = begin
-    for step in range(int(lengths.max(initial=0))):
-        at = np.where(step < lengths, low + step, -1)
-        state = product(state, taken(maps, at), picks)
+    needed = _needed(parts, sizes)
+    known = np.arange(_height(maps) - 1)
+    for size, part, wanted in zip(sizes, parts, needed, strict=True):
+        if size > 1:
+            half = size // 2
+            firsts, seconds = _places(known, wanted), _places(known, wanted + half)
+            # The empty pane stays where it is, at the end.
+            firsts, seconds = np.append(firsts, -1), np.append(seconds, -1)
+            maps, known = product(taken(maps, firsts), taken(maps, seconds), picks), wanted
+        state = product(state, taken(maps, _places(known, part)), picks)
     return state
 
 
-def _by_doubling(
-    begin: Map, maps: Map, low: Longs, lengths: Longs, picks: Sequence[np.ufunc]
-) -> Map:
-    panes = int((low + lengths).max())
-    state, at, size = begin, low.copy(), 1
-    # From here on a map for each pane and, last, the one of an empty pane.
-    maps = taken(maps, np.append(np.arange(panes), -1))
-    while True:
-        takes = (lengths & size) != 0
-        state = product(state, taken(maps, np.where(takes, at, -1)), picks)
-        at = at + np.where(takes, size, 0)
-        if size * 2 > lengths.max():
-            return state
-        later = np.arange(panes + 1) + size
-        later[later >= panes] = panes
-        maps = product(maps, taken(maps, later), picks)
-        size *= 2
+def _needed(parts: list[Longs], sizes: list[int]) -> list[Longs]:
+    """Where maps of each size begin that windows take, or that longer maps are made of."""
+    needed: list[Longs] = []
+    longer = np.zeros(0, np.int64)
+    for part, size in zip(reversed(parts), reversed(sizes), strict=True):
+        here = np.unique(np.concatenate([part[part >= 0], longer, longer + size]))
+        needed.append(here)
+        longer = here
+    return needed[::-1]
+
+
+def _places(known: Longs, wanted: Longs) -> Longs:
+    """Where maps are that begin at some panes; -1, where the empty pane is, for none."""
+    return np.where(wanted < 0, -1, np.searchsorted(known, wanted))
+
+
+def _height(maps: Map) -> int:
+    """How many rows a map has."""
+    return len(next(iter(maps.values())).count.is_some())
