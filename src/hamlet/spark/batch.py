@@ -72,7 +72,7 @@ def answer(
     shared = plan_alone(plan) if options.sharing == "never" else plan
     events = events_of(frame, plan, options, name=name, reasons=reasons)
     settings = Settings.of(frame.sparkSession)
-    prepared = prepare(events, shared, settings)
+    prepared = prepare(events, shared, settings, options.numbers)
     pieces: list[Piece] = []
     for shuffle in prepared.shuffles:
         job = Job(

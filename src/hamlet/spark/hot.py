@@ -66,11 +66,13 @@ class Slices:
         """Rows with the number of a slice, null for groups that are whole; some of them twice."""
         kind = frame.schema[time].dataType
         ts, rounded = _clock(F.col(time), kind)
+        is_cut = F.lit(True) if self.hashes is None else F.xxhash64(*keys).isin(*self.hashes)
+        if self.reach_us == 0 and rounded == 0:
+            # Each row is in one slice only.
+            return frame.select("*", F.when(is_cut, self._number(ts)).alias(SLICE))
         first, last = self._number(ts - self.reach_us - rounded), self._number(ts + rounded)
-        numbers = F.sequence(first, last)
-        if self.hashes is not None:
-            whole = F.array(F.lit(None).cast("long"))
-            numbers = F.when(F.xxhash64(*keys).isin(*self.hashes), numbers).otherwise(whole)
+        whole = F.array(F.lit(None).cast("long"))
+        numbers = F.when(is_cut, F.sequence(first, last)).otherwise(whole)
         return frame.select("*", F.explode(numbers).alias(SLICE))
 
     def _number(self, ts: Column) -> Column:

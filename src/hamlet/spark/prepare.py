@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
+    from hamlet.kernel.base import Numbers
     from hamlet.panes.derive import Panes
     from hamlet.plan.letters import Alphabet, Atom
     from hamlet.plan.workload import SharableSet, WorkloadPlan
@@ -50,8 +51,9 @@ _TYPE, _FAULT, _TIME, _ORDER, _BITS, _GIVEN, _ATTRIBUTE = (
     "given",
     "attribute",
 )
-# A query is run by panes where it takes no more queries over panes than this for each task.
-_MOST_PANE_QUERIES = 8
+# A query is run by panes where it takes no more queries over panes than this for each core, by kind
+# of numbers. Exact numbers are so much shorter in a pane than in a window that more still pay.
+_MOST_PANE_QUERIES = {"exact": 16, "float": 4}
 # Types are compared one by one where they are so few, and by halves where they are more.
 _FEW = 3
 
@@ -97,13 +99,19 @@ class Prepared:
     counts: Counts
 
 
-def prepare(events: Events, plan: WorkloadPlan, settings: Settings | None = None) -> Prepared:
+def prepare(
+    events: Events,
+    plan: WorkloadPlan,
+    settings: Settings | None = None,
+    numbers: Numbers = "exact",
+) -> Prepared:
     """Find letters and leave out what is not needed, for every partitioning of a workload.
 
     Args:
         events: The events.
         plan: The workload.
         settings: How large partitions are cut; they are not where left out.
+        numbers: The kind of numbers, which says how much work may go into cutting.
     """
     alphabet = alphabet_of(plan.queries)
     conditions = _conditions(alphabet, events)
@@ -118,7 +126,7 @@ def prepare(events: Events, plan: WorkloadPlan, settings: Settings | None = None
     shuffles = [
         shuffle
         for number in range(len(ways))
-        for shuffle in _shuffles(letters, ways, number, counts, settings)
+        for shuffle in _shuffles(letters, ways, number, counts, settings, numbers)
     ]
     return Prepared(rewritten, tuple(shuffles), counts)
 
@@ -178,7 +186,7 @@ class _Cut:
     panes: Panes | None = None
 
 
-def _cuts(way: _Way, hot: Hot | None, settings: Settings) -> list[_Cut]:
+def _cuts(way: _Way, hot: Hot | None, settings: Settings, kind: Numbers) -> list[_Cut]:
     """How large partitions are cut: into slices of windows, or of panes where those do not do.
 
     Sets that do not compose are left as they are, and then go through a shuffle of their own.
@@ -194,7 +202,7 @@ def _cuts(way: _Way, hot: Hot | None, settings: Settings) -> list[_Cut]:
     if found is None:
         return [_Cut(way.sets, slices)]
     panes = derive(way.rewritten, some, found.pane_us)
-    most = _MOST_PANE_QUERIES * settings.parallelism * len(numbers)
+    most = _MOST_PANE_QUERIES[kind] * settings.parallelism * len(numbers)
     if len(panes.plan.queries) - panes.first > most:
         return [_Cut(way.sets, slices)]
     others = tuple(sharable for sharable in way.sets if sharable not in some)
@@ -203,7 +211,12 @@ def _cuts(way: _Way, hot: Hot | None, settings: Settings) -> list[_Cut]:
 
 
 def _shuffles(
-    letters: _Letters, ways: list[_Way], number: int, counts: Counts, settings: Settings | None
+    letters: _Letters,
+    ways: list[_Way],
+    number: int,
+    counts: Counts,
+    settings: Settings | None,
+    numbers: Numbers,
 ) -> Iterator[Shuffle]:
     events, lettering, way = letters.events, letters.lettering, ways[number]
     attributes = way.attributes
@@ -228,7 +241,7 @@ def _shuffles(
     cuts = [_Cut(way.sets)]
     if settings is not None:
         hot = hot_groups(frame.where(takes_part[number]), keys, _TIME, settings)
-        cuts = _cuts(way, hot, settings)
+        cuts = _cuts(way, hot, settings, numbers)
     for place, cut in enumerate(cuts):
         # Watching rows also keeps Spark from moving the filter before the letters are found, where
         # it would find them twice.
