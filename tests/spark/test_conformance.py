@@ -151,7 +151,7 @@ def test_some_cases_in_other_ways(
     some = all_cases(TOGETHER // 2)[way :: 2 * len(WAYS_OF_SOME)]
     if slice_s is not None:
 
-        def cut(frame: Any, keys: Any, time: str, reach_us: int, _: Any) -> Slices:
+        def cut(_: Any, reach_us: int) -> Slices:
             return Slices(slice_s * 10**6, reach_us, None)
 
         monkeypatch.setattr(prepare, "slices_of", cut)

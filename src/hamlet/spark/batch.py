@@ -2,7 +2,9 @@
 
 All partitions of a group are in one task where queries group by all that partitions them; then the
 task gives finished rows. Otherwise tasks give partial answers, which are brought together by query,
-window and group, added up and finished: so a workload without GROUPBY runs in parallel too.
+window and group, added up and finished: so a workload without GROUPBY runs in parallel too. Where
+large partitions are cut into panes, partial answers are brought together by query and partition
+before that, and panes become windows.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hamlet.engine import Options
+    from hamlet.panes.derive import Panes
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.events import Events
     from hamlet.spark.prepare import Shuffle
@@ -69,7 +72,7 @@ def answer(
     shared = plan_alone(plan) if options.sharing == "never" else plan
     events = events_of(frame, plan, options, name=name, reasons=reasons)
     settings = Settings.of(frame.sparkSession)
-    prepared = prepare(events, shared, settings)
+    prepared = prepare(events, shared, settings, options.numbers)
     pieces: list[Piece] = []
     for shuffle in prepared.shuffles:
         job = Job(
@@ -95,6 +98,9 @@ def _run(shuffle: Shuffle, job: Job, events: Events) -> Iterator[Piece]:
     """Run the sets of one shuffle: those whose groups are whole in a task, and the others."""
     # With nothing to partition by there is one partition.
     moved = shuffle.frame.repartition(*(shuffle.keys or (1,)))
+    if shuffle.panes is not None:
+        yield _finished_later(moved, replace(job, plan=shuffle.panes.plan), events, shuffle.panes)
+        return
     whole = tuple(each for each in job.sets if _groups_are_whole(job.plan, each))
     others = tuple(each for each in job.sets if each not in whole)
     if whole:
@@ -120,10 +126,15 @@ def _finished_at_once(moved: DataFrame, job: Job) -> Piece:
     return watched.where(F.col("query").isNotNull()), [told]
 
 
-def _finished_later(moved: DataFrame, job: Job, events: Events) -> Piece:
+def _finished_later(
+    moved: DataFrame, job: Job, events: Events, panes: Panes | None = None
+) -> Piece:
     schema = partial_schema(job.plan, _key_schema(events), job.options.numbers)
-    job = replace(job, partial=schema)
+    job = replace(job, partial=schema, panes=panes)
     partial = moved.mapInArrow(job.answered, _spark_schema(schema))
+    if panes is not None:
+        together = partial.repartition(*_by_partition(panes))
+        partial = together.mapInArrow(job.composed, _spark_schema(schema))
     told, groups = Observation(), Observation()
     numbers = {
         name: F.when((F.col("query") == -1) & (F.col("role") == role), F.col("window"))
@@ -133,6 +144,15 @@ def _finished_later(moved: DataFrame, job: Job, events: Events) -> Piece:
     together = watched.repartition("query", "window", "group")
     rows = together.mapInArrow(job.finished, _long_schema(job))
     return rows.observe(groups, _groups(F.lit(True), "groups")), [told, groups]
+
+
+def _by_partition(panes: Panes) -> list[Column]:
+    """What is the same for all panes of a query and partition; other rows are where they may be."""
+    number, first = F.col("query"), F.lit(panes.first)
+    origins = F.array(*(F.lit(origin) for origin in panes.origins))
+    of_pane = F.element_at(origins, (number - first + 1).cast("int"))
+    origin = F.when(number >= first, of_pane).otherwise(number)
+    return [origin, F.when(number < first, F.col("window")), F.col("group")]
 
 
 def _groups(is_result: Column, name: str) -> Column:

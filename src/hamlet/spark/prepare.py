@@ -17,25 +17,35 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from hamlet.needs import needs_of
+from hamlet.panes.derive import composes, derive
 from hamlet.plan.letters import alphabet_of
+from hamlet.plan.workload import pane_us
 from hamlet.spark.events import are_given
-from hamlet.spark.hot import SLICE, slices_of
+from hamlet.spark.hot import SLICE, hot_groups, pane_slices_of, slices_of
 from hamlet.spark.kinds import FLOATING
 from hamlet.spark.letter_columns import FAULT, letters_of
 from hamlet.spark.letters import is_bit_column, over_bits
 from hamlet.spark.worker import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
+    from hamlet.kernel.base import Numbers
+    from hamlet.panes.derive import Panes
     from hamlet.plan.letters import Alphabet
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.events import Events
+    from hamlet.spark.hot import Hot, Slices
     from hamlet.spark.letter_columns import LetterColumns
     from hamlet.spark.settings import Settings
 
 _TIME, _ORDER, _GIVEN, _ATTRIBUTE = "time", "order", "given", "attribute"
+# A query is run by panes where it takes no more queries over panes than this for each core, by kind
+# of numbers. Exact numbers are so much shorter in a pane than in a window that more still pay.
+_MOST_PANE_QUERIES = {"exact": 16, "float": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +65,14 @@ class Shuffle:
 
     frame: The rows that take part, not shuffled yet, with the columns of the layout.
     keys: The columns that say which partition a row is in.
+    panes: The queries over panes, where large partitions are cut into them.
     """
 
     sets: tuple[SharableSet, ...]
     frame: DataFrame
     keys: tuple[Column, ...]
     layout: Layout
+    panes: Panes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +89,19 @@ class Prepared:
     counts: Counts
 
 
-def prepare(events: Events, plan: WorkloadPlan, settings: Settings | None = None) -> Prepared:
+def prepare(
+    events: Events,
+    plan: WorkloadPlan,
+    settings: Settings | None = None,
+    numbers: Numbers = "exact",
+) -> Prepared:
     """Find letters and leave out what is not needed, for every partitioning of a workload.
 
     Args:
         events: The events.
         plan: The workload.
         settings: How large partitions are cut; they are not where left out.
+        numbers: The kind of numbers, which says how much work may go into cutting.
     """
     letters = letters_of(events, plan)
     rewritten = over_bits(plan, letters.lettering)
@@ -92,10 +110,12 @@ def prepare(events: Events, plan: WorkloadPlan, settings: Settings | None = None
         by_key.setdefault(tuple(sorted(sharable.partition)), []).append(sharable)
     counts = Counts(Observation(), tuple(reason for _, reason in events.faults))
     ways = [_Way(plan, rewritten, key, tuple(sets)) for key, sets in by_key.items()]
-    shuffles = tuple(
-        _shuffle(letters, ways, number, counts, settings) for number in range(len(ways))
-    )
-    return Prepared(rewritten, shuffles, counts)
+    shuffles = [
+        shuffle
+        for number in range(len(ways))
+        for shuffle in _shuffles(letters, ways, number, counts, settings, numbers)
+    ]
+    return Prepared(rewritten, tuple(shuffles), counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +150,50 @@ class _Way:
         return max(self.plan.queries[number].query.window.within_us for number in self.numbers)
 
 
-def _shuffle(
-    letters: LetterColumns, ways: list[_Way], number: int, counts: Counts, settings: Settings | None
-) -> Shuffle:
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How the rows of some sets are cut.
+
+    slices: None where they are not.
+    """
+
+    sets: tuple[SharableSet, ...]
+    slices: Slices | None = None
+    panes: Panes | None = None
+
+
+def _cuts(way: _Way, hot: Hot | None, settings: Settings, kind: Numbers) -> list[_Cut]:
+    """How large partitions are cut: into slices of windows, or of panes where those do not do.
+
+    Sets that do not compose are left as they are, and then go through a shuffle of their own.
+    """
+    slices = slices_of(hot, way.longest_us)
+    queries = way.rewritten.queries
+    some = tuple(s for s in way.sets if all(composes(queries[number]) for number in s.queries))
+    if hot is None or not some or settings.parallelism < 2:
+        return [_Cut(way.sets, slices)]
+    numbers = [number for sharable in some for number in sharable.queries]
+    common = pane_us(queries[number].query.window for number in numbers)
+    found = pane_slices_of(hot, slices, common)
+    if found is None:
+        return [_Cut(way.sets, slices)]
+    panes = derive(way.rewritten, some, found.pane_us)
+    most = _MOST_PANE_QUERIES[kind] * settings.parallelism * len(numbers)
+    if len(panes.plan.queries) - panes.first > most:
+        return [_Cut(way.sets, slices)]
+    others = tuple(sharable for sharable in way.sets if sharable not in some)
+    cuts = [_Cut(some, found.slices, panes)]
+    return [*cuts, _Cut(others, slices)] if others else cuts
+
+
+def _shuffles(
+    letters: LetterColumns,
+    ways: list[_Way],
+    number: int,
+    counts: Counts,
+    settings: Settings | None,
+    numbers: Numbers,
+) -> Iterator[Shuffle]:
     events, lettering, way = letters.events, letters.lettering, ways[number]
     attributes = way.attributes
     named = {**letters.named(), _TIME: events.time}
@@ -153,23 +214,28 @@ def _shuffle(
     frame = events.frame.select(*(column.alias(name) for name, column in named.items()))
     layout = Layout(lettering, events.order is not None, attributes)
     keys = tuple(_key(column, kind) for column, kind in given)
-    slices = None
+    cuts = [_Cut(way.sets)]
     if settings is not None:
-        slices = slices_of(frame.where(takes_part[number]), keys, _TIME, way.longest_us, settings)
-    # Watching rows also keeps Spark from moving the filter before the letters are found, where
-    # it would find them twice.
-    if number == 0:
-        frame = _counted(frame, letters, list(takes_part.values()), counts)
-    else:
-        frame = frame.observe(Observation(), F.count(F.lit(1)).alias("rows"))
-    # Never true, but Spark does not know: where it saw that no row takes part it would not count.
-    never = F.spark_partition_id() < 0
-    kept = frame.where(takes_part[number] | never)
-    kept = kept.select(*letters.columns(), *_others(events, attributes))
-    if slices is not None:
-        kept = slices.applied(kept, keys, _TIME)
-        keys, layout = (*keys, F.col(SLICE)), replace(layout, slice_us=slices.length_us)
-    return Shuffle(way.sets, kept, keys, layout)
+        hot = hot_groups(frame.where(takes_part[number]), keys, _TIME, settings)
+        cuts = _cuts(way, hot, settings, numbers)
+    for place, cut in enumerate(cuts):
+        # Watching rows also keeps Spark from moving the filter before the letters are found, where
+        # it would find them twice.
+        if number == 0 and place == 0:
+            watched = _counted(frame, letters, list(takes_part.values()), counts)
+        else:
+            watched = frame.observe(Observation(), F.count(F.lit(1)).alias("rows"))
+        # Never true, but Spark does not know: where it saw that no row takes part it would not
+        # count.
+        never = F.spark_partition_id() < 0
+        kept = watched.where(takes_part[number] | never)
+        kept = kept.select(*letters.columns(), *_others(events, attributes))
+        if cut.slices is None:
+            yield Shuffle(cut.sets, kept, keys, layout)
+            continue
+        sliced = replace(layout, slice_us=cut.slices.length_us)
+        kept = cut.slices.applied(kept, keys, _TIME)
+        yield Shuffle(cut.sets, kept, (*keys, F.col(SLICE)), sliced, cut.panes)
 
 
 def _column(attributes: tuple[str, ...], attribute: str) -> Column:

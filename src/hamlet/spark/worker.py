@@ -3,7 +3,9 @@
 Nothing here knows of Spark: a job is plain data that travels to the workers, and its two methods
 take and give Arrow batches. `answered` runs the sets of one shuffle, all of whose partitions are
 whole in the task. Where a group may have partitions in other tasks, what it gives are partial
-answers; these are shuffled again, and `finished` adds them up.
+answers; these are shuffled again, and `finished` adds them up. Where a partition is cut into panes
+(hamlet/panes), its rows are run with queries over panes, and between the two `composed` puts their
+answers together.
 
 A task that has few rows encodes and runs them at once. One that has many puts them into files and
 runs them in order of time, as a stream whose windows close one after another: what it has in memory
@@ -30,6 +32,7 @@ from hamlet.kernel.finish.partial import answers_of, merged, partial_of
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.session import picked
 from hamlet.kernel.shared import Counters, run_batch
+from hamlet.panes.compose import compose
 from hamlet.plan.program import compile_set
 from hamlet.results import long_table
 from hamlet.spark.letters import bit_column
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from hamlet.engine import Options
     from hamlet.kernel.base import Emission
     from hamlet.kernel.finish import Answer
+    from hamlet.panes.derive import Panes
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.results import Times
@@ -143,6 +147,7 @@ class Job:
     times: Whether events had timestamps or numbers of seconds.
     rows_in_memory: How many rows a task holds before it puts them into files.
     partial: The columns of partial answers, where groups are put together later.
+    panes: The queries over panes, where slices are made of panes.
     """
 
     name: str
@@ -153,20 +158,26 @@ class Job:
     times: Times
     rows_in_memory: int
     partial: pa.Schema | None = None
+    panes: Panes | None = None
 
     def answered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of results, or the partial answers, of the partitions of one task."""
-        done, is_unsure = RunStatistics(), False
+        done, of_panes, is_unsure = RunStatistics(), RunStatistics(), False
         with self.layout.pool(self.rows_in_memory) as pool:
             for batch in batches:
                 pool.add(batch)
             for number, rows in pool.slices():
+                job, work = self, done
+                if self.panes is not None and number is not None:
+                    job, work = replace(self, sets=self.panes.pane_sets), of_panes
                 if isinstance(rows, pa.Table):
                     is_unsure |= number is not None
-                    yield from self._at_once(rows, number, done)
+                    yield from job._at_once(rows, number, work)
                 else:
                     is_unsure = True
-                    yield from self._in_order(rows, number, done)
+                    yield from job._in_order(rows, number, work)
+        done.bursts += of_panes.bursts
+        done.snapshots += of_panes.snapshots
         told = (done.bursts, done.snapshots, done.windows_closed, done.groups, int(is_unsure))
         yield from self._told(dict(zip(TOLD, told, strict=True)))
 
@@ -249,6 +260,24 @@ class Job:
         of_template = np.array(slides, np.int64)[program.template_query]
         begin = emission.window * of_template[emission.unit]
         return picked(emission, begin // self.layout.slice_us == number)
+
+    def composed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Partial answers, with those over panes put together; others are as they were.
+
+        All panes of a query and partition are here, or none.
+        """
+        some = [batch for batch in batches if batch.num_rows]
+        if not some or self.panes is None or self.partial is None:
+            return
+        # Times come back in the zone of the session.
+        table = pa.Table.from_batches(some).cast(without_large(self.partial))
+        is_of_pane = pc.greater_equal(table["query"], self.panes.first)
+        yield from _batches(table.filter(pc.invert(is_of_pane)))
+        done = RunStatistics()
+        for closed in compose(self.panes, table.filter(is_of_pane)):
+            counters = Counters(windows=len(closed.emission.part))
+            yield from self._closed(closed, None, done, counters)
+        yield from self._told({**dict.fromkeys(TOLD, 0), "windows": done.windows_closed})
 
     def finished(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of results of partial answers that have all there is of their groups."""
