@@ -79,7 +79,7 @@ class Host:
         events: Sequence[Mapping[str, Any]] | pa.Table,
         settings: StreamSettings,
         *,
-        has_bits: bool = False,
+        bits: float = 0.0,
         is_text: bool = False,
         **options: Any,
     ) -> None:
@@ -95,7 +95,9 @@ class Host:
         kinds = [(n, _kind(self.table.schema.field(n).type)) for n in names]
         alphabet = alphabet_of(self.workload.plan.queries)
         conditional = [each for each in alphabet.atoms if each.condition is not None]
-        lettering = lettering_of(alphabet, conditional if has_bits else ())
+        # The share of conditions that come as bits; the others are left to the buckets.
+        some = conditional[: round(bits * len(conditional))]
+        lettering = lettering_of(alphabet, some)
         self.lettering = replace(lettering, is_text=is_text or lettering.is_text)
         self.truths = {atom: _truths(atom, found) for atom in self.lettering.bits}
         self.job = job_of(

@@ -58,7 +58,7 @@ def test_conformance_cases_in_buckets(numbers: str, monkeypatch: pytest.MonkeyPa
             case.workload,
             case.events,
             settings,
-            has_bits=chance.random() < 0.7,
+            bits=chance.choice([0.0, 0.5, 1.0]),
             is_text=chance.random() < 0.2,
             order=case.order,
             numbers=numbers,
@@ -226,7 +226,7 @@ def test_groups_in_several_buckets_come_out_once_and_whole(seed: int):
     ]
     settings = StreamSettings(chance.choice([0, 3, 9]) * SECOND, 5, 4)
     sharing = "never" if seed == 3 else "dynamic"
-    host = Host(APART, events, settings, has_bits=seed % 2 == 0, sharing=sharing)
+    host = Host(APART, events, settings, bits=seed % 2, sharing=sharing)
 
     found = host.run(chance)
 
@@ -260,14 +260,17 @@ def test_conditions_that_come_as_bits_are_those_of_the_queries_and_leave_their_c
         }
         for number in range(200)
     ]
-    host = Host(text, events, StreamSettings(2 * SECOND, 3, 4), has_bits=True)
+    # With a bit for p alone, what is asked of p and q together still looks at x.
+    travels = {0.0: {"k", "x", "y", "z"}, 0.2: {"k", "x", "y", "z"}, 1.0: {"k", "z"}}
+    for share, names in travels.items():
+        host = Host(text, events, StreamSettings(2 * SECOND, 3, 4), bits=share)
 
-    found = host.run(chance)
+        found = host.run(chance)
 
-    wanted = Workload.parse(text).run(host.table).table.to_pylist()
-    assert not differences(wanted, found, "exact")
-    assert len(found) > 20
-    assert host.job.schema.names == ["k", "z"]
+        wanted = Workload.parse(text).run(host.table).table.to_pylist()
+        assert not differences(wanted, found, "exact")
+        assert len(found) > 20
+        assert set(host.job.schema.names) == names
 
 
 def test_conditions_have_as_many_integers_as_they_need():
@@ -279,7 +282,7 @@ def test_conditions_have_as_many_integers_as_they_need():
         {"type": "ABBB"[t % 4], "time": t, "k": chance.randrange(4), "x": chance.randrange(70)}
         for t in range(100)
     ]
-    host = Host(text, events, StreamSettings(0, 3, 4), has_bits=True)
+    host = Host(text, events, StreamSettings(0, 3, 4), bits=1.0)
 
     found = host.run(chance)
 
@@ -311,8 +314,8 @@ def test_the_state_of_another_workload_is_refused():
 def test_the_state_of_another_condition_is_refused_although_bits_look_alike():
     text = BY_K.replace("GROUPBY", "WHERE B.x > 2 GROUPBY")
     events = [{"type": "A", "time": 1, "k": 1, "x": 3}]
-    one = Host(text, events, StreamSettings(0, 1, 4), has_bits=True)
-    other = Host(text.replace("2", "3"), events, StreamSettings(0, 1, 4), has_bits=True)
+    one = Host(text, events, StreamSettings(0, 1, 4), bits=1.0)
+    other = Host(text.replace("2", "3"), events, StreamSettings(0, 1, 4), bits=1.0)
     one.batch([0])
 
     # All that a session knows of them is the same.
