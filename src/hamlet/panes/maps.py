@@ -107,7 +107,7 @@ def applied(begin: Map, maps: Map, low: Longs, high: Longs, picks: Sequence[np.u
     not overlap, and O(panes * log(panes of a window)) however much they do; for each window there
     are O(log(panes of a window)) products of a row and a map. All of one size are done at once, and
     factors are about equally long, which is what multiplication of long integers asks for: going
-    from pane to pane would take a thousand panes of a thousand events each ten times as long.
+    from pane to pane takes more than ten times as long for a thousand panes of a thousand events.
 
     Args:
         begin: What each window begins with; one source is enough.
