@@ -68,8 +68,8 @@ class LetterColumns:
         named = {f"{BITS}{i}": self.bits(i) for i in range(self._bit_columns)}
         if self.lettering.is_text:
             return {FAULT: _first_of(faults, F.lit(None)), TYPE: self.events.types, **named}
-        numbers = {name: F.lit(number) for number, name in enumerate(self.lettering.types)}
-        return {TYPE: _first_of(faults, _by_type(self.events.types, numbers)), **named}
+        number = _number_of(self.events.types, self.lettering.types)
+        return {TYPE: _first_of(faults, number), **named}
 
     def is_fault(self, number: int) -> Column:
         """Which rows have a fault, by its number."""
@@ -145,6 +145,16 @@ def _first_of(faults: Sequence[Fault], otherwise: Column) -> Column:
         value = F.lit(-1 - number)
         found = F.when(is_faulty, value) if found is None else found.when(is_faulty, value)
     return otherwise if found is None else found.otherwise(otherwise)
+
+
+def _number_of(types: Column, names: Sequence[str]) -> Column:
+    """The number of a type among others, null where it is none of them.
+
+    One look into an array, and not a comparison for each: Spark plans each batch of a stream anew,
+    and code with very many comparisons it does not compile.
+    """
+    place = F.array_position(F.array(*map(F.lit, names)), types)
+    return (F.nullif(place, F.lit(0).cast("long")) - 1).cast("int")
 
 
 def _by_type(types: Column, values: Mapping[str, Column]) -> Column:

@@ -103,7 +103,8 @@ class Layout:
         longs = [numpy_of(next(columns)) for _ in range(self.lettering.longs)]
         text = next(columns) if self.lettering.is_text else None
         time = next(columns)
-        types = self._types(longs, text, len(time))
+        codes = self.lettering.codes(longs, text, len(time))
+        types = Values("text", codes, None, pa.array(self.lettering.types, pa.large_string()))
         ts = microseconds(time)[0]
         found: dict[str, Any] = {_ORDER: next(columns)} if self.has_order else {}
         found |= {attribute: _plain(next(columns)) for attribute in self.attributes}
@@ -114,18 +115,6 @@ class Layout:
         statistics = Statistics(len(ts))
         is_number = times == "seconds"
         return EventTable(name, pa.table(found), ts, types, order, is_number, statistics)
-
-    def _types(
-        self, longs: list[NDArray[Any]], text: pa.ChunkedArray | None, length: int
-    ) -> Values:
-        words = pa.array(self.lettering.types, pa.large_string())
-        if text is not None:
-            codes = pc.index_in(text, value_set=words.cast(text.type))
-            return Values("text", numpy_of(codes), None, words)
-        if not longs:
-            return Values("text", np.zeros(length, np.int32), None, words)
-        mask = (1 << self.lettering.type_bits) - 1
-        return Values("text", (longs[0] & mask).astype(np.int32), None, words)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
