@@ -138,6 +138,11 @@ class LetterColumns:
             yield TYPE
 
 
+def count_where(condition: Column) -> Column:
+    """How many rows satisfy a condition; Spark's own count_if would make a copy of each row."""
+    return F.count(F.when(condition, True))
+
+
 def _first_of(faults: Sequence[Fault], otherwise: Column) -> Column:
     """-1 for the first fault, -2 for the second, and so on; something else where there is none."""
     found: Column | None = None
@@ -154,7 +159,7 @@ def _number_of(types: Column, names: Sequence[str]) -> Column:
     and code with very many comparisons it does not compile.
     """
     place = F.array_position(F.array(*map(F.lit, names)), types)
-    return (F.nullif(place, F.lit(0).cast("long")) - 1).cast("int")
+    return F.when(place > 0, place - 1).cast("int")
 
 
 def _by_type(types: Column, values: Mapping[str, Column]) -> Column:

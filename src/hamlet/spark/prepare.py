@@ -23,7 +23,7 @@ from hamlet.plan.workload import pane_us
 from hamlet.spark.events import are_given
 from hamlet.spark.hot import SLICE, hot_groups, pane_slices_of, slices_of
 from hamlet.spark.kinds import FLOATING
-from hamlet.spark.letter_columns import FAULT, letters_of
+from hamlet.spark.letter_columns import FAULT, count_where, letters_of
 from hamlet.spark.letters import is_bit_column, over_bits
 from hamlet.spark.worker import Layout
 
@@ -247,9 +247,9 @@ def _counted(
 ) -> DataFrame:
     """The same rows, watched."""
     rows = F.count(F.lit(1)).alias("rows")
-    used = F.count_if(reduce(or_, takes_part)).alias("used")
+    used = count_where(reduce(or_, takes_part)).alias("used")
     faults = [
-        F.count_if(letters.is_fault(i)).alias(f"{FAULT}{i}") for i in range(len(counts.reasons))
+        count_where(letters.is_fault(i)).alias(f"{FAULT}{i}") for i in range(len(counts.reasons))
     ]
     return frame.observe(counts.observation, rows, used, *faults)
 

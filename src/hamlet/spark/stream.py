@@ -26,7 +26,7 @@ from hamlet.plan.query import show_duration
 from hamlet.session import workload_digest
 from hamlet.spark.events import are_given, events_of
 from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds
-from hamlet.spark.letter_columns import letters_of
+from hamlet.spark.letter_columns import count_where, letters_of
 from hamlet.spark.stream_bucket import TOLD
 from hamlet.spark.stream_job import LANES_OF_LONG, ORDER, PACKED, job_of
 from hamlet.spark.stream_state import ANSWERED, BucketProcessor
@@ -216,9 +216,9 @@ def _rows(
         given = F.col(f"{_GIVEN}{number}")
         is_used.append(letters.is_good() & letters.is_one_of(alphabet.types) & given)
         takes_part.append(letters.takes_part(alphabet) & given)
-    counts = [F.count(F.lit(1)).alias(ROWS), F.count_if(reduce(or_, is_used)).alias(USED)]
+    counts = [F.count(F.lit(1)).alias(ROWS), count_where(reduce(or_, is_used)).alias(USED)]
     for number, (_, reason) in enumerate(events.faults):
-        counts.append(F.count_if(letters.is_fault(number)).alias(reason))
+        counts.append(count_where(letters.is_fault(number)).alias(reason))
     # Watched rows also keep Spark from filtering first: every row moves the watermark.
     frame = frame.observe(EVENTS, *counts).where(reduce(or_, takes_part))
     order = [] if events.order is None else [_ORDER]
