@@ -1,9 +1,11 @@
-"""The first run on a machine compiles kernels, which takes a while: it says so."""
+"""The first run on a machine compiles kernels, which takes a while: it says so, and how long."""
 
 from __future__ import annotations
 
 import logging
+import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,3 +36,36 @@ def when_compiling(tell: Callable[[], None] | None = None) -> Iterator[None]:
 
     with event.install_listener("numba:compile", Teller()):
         yield
+
+
+@dataclass(slots=True)
+class Compilation:
+    """How long Numba has compiled, in seconds; loading from its cache is none."""
+
+    seconds: float = 0.0
+
+
+@contextmanager
+def timed_compilation() -> Iterator[Compilation]:
+    """Find out how long Numba compiles."""
+    from numba.core import event
+
+    found = Compilation()
+
+    class Watch(event.Listener):
+        # What a function calls is compiled while the function is: the outermost counts.
+        depth = 0
+        begun = 0.0
+
+        def on_start(self, event: Any) -> None:
+            if self.depth == 0:
+                self.begun = time.perf_counter()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                found.seconds += time.perf_counter() - self.begun
+
+    with event.install_listener("numba:compile", Watch()):
+        yield found

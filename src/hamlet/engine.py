@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hamlet.compiling import timed_compilation
 from hamlet.errors import PlanError, listed
 from hamlet.events import EventTable
 from hamlet.kernel.compiler import compile_code
@@ -314,7 +315,12 @@ def _say_nothing(what: str, done: float) -> None:
 
 @contextmanager
 def _timed(statistics: RunStatistics, stage: str) -> Iterator[None]:
+    """Add the time that a stage takes to what it has taken; compilation is a stage of its own."""
     begun = clock.perf_counter()
-    yield
-    took = clock.perf_counter() - begun
+    with timed_compilation() as compilation:
+        yield
+    took = clock.perf_counter() - begun - compilation.seconds
     statistics.seconds[stage] = statistics.seconds.get(stage, 0.0) + took
+    if compilation.seconds:
+        before = statistics.seconds.get("compile", 0.0)
+        statistics.seconds["compile"] = before + compilation.seconds
