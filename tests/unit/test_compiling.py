@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 
+from numba import njit
 from numba.core import event
 
 from hamlet import Workload, engine
 from hamlet.compiling import COMPILING, when_compiling
+from hamlet.engine import _timed
+from hamlet.statistics import RunStatistics
 
 
 def compile_something() -> None:
@@ -42,3 +45,23 @@ def test_a_run_from_python_says_so_where_nobody_follows_its_progress(caplog, mon
         workload.run([{"type": "A", "time": 1}])
 
     assert caplog.messages == [COMPILING]
+
+
+def test_compilation_is_a_stage_of_its_own():
+    @njit
+    def inner(x):
+        return x + 1
+
+    @njit
+    def outer(x):
+        return inner(x) * 2
+
+    first, second = RunStatistics(), RunStatistics()
+    for statistics in (first, second):
+        with _timed(statistics, "run"):
+            assert outer(1) == 4
+
+    # Would catch time that is counted twice, since one function is compiled within the other.
+    assert list(first.seconds) == ["run", "compile"]
+    assert min(first.seconds.values()) > 0
+    assert list(second.seconds) == ["run"]

@@ -24,6 +24,7 @@ _STAGES = {
     "plan": "make the plan",
     "encode": "events to arrays",
     "run": "run the queries",
+    "compile": "compile the kernels, once",
     "finish": "numbers to rows",
     "results": "put results together",
 }
