@@ -24,6 +24,7 @@ CASES = Path(__file__).parent / "cases"
 # Not a module of tests unless there is a cluster: see the Makefile.
 collect_ignore = [] if "HAMLET_CLUSTER_PYTHON" in os.environ else ["cluster"]
 SPARK = Path(__file__).parent / "spark"
+LONGEST = "test_stream_kill.py"
 # Compiles the kernels for one kind of numbers, and for numbers that outgrow it.
 _WARM_UP = """
 from hamlet import Workload
@@ -50,8 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need Spark, the longest, begin: so all cores are busy to the end."""
-    items.sort(key=lambda item: SPARK not in item.path.parents)
+    """Tests that need Spark begin, the longest first: so all cores are busy to the end."""
+    items.sort(key=lambda item: (item.path.name != LONGEST, SPARK not in item.path.parents))
 
 
 @pytest.fixture(autouse=True, scope="session")
