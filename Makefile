@@ -47,11 +47,8 @@ check: $(READY) ## lint, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# One more than there are cores: tests of Spark and of processes that are killed often wait.
-TESTERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-
 test: check ## lint, types, doctests and tests, on all cores
-	$(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # Workers of the cluster have a Python of their own, with nothing but the wheel in it.
 test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes

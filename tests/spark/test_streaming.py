@@ -28,6 +28,7 @@ from hamlet.errors import PlanError, ReadError, SchemaError
 from hamlet.plan.letters import alphabet_of
 from hamlet.reading.untyped import column_of_values
 from hamlet.results import COLUMNS
+from hamlet.spark import letters
 from hamlet.spark.events import events_of
 from hamlet.spark.letter_columns import letters_of
 from hamlet.spark.stream import EVENTS, WORK
@@ -288,7 +289,7 @@ def test_a_row_that_no_condition_lets_in_moves_the_watermark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_types: int
 ):
     # Whether types travel as text or as numbers
-    monkeypatch.setattr("hamlet.spark.letters.MOST_TYPES", most_types)
+    monkeypatch.setattr(letters, "MOST_TYPES", most_types)
     rows = [("A", 0, 1, 0), ("A", 0, 2, 0), ("B", 1, 1, 9), ("B", 1, 2, 9), ("B", 30, 1, 0)]
     names = ("type", "time", "k", "x")
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
