@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from hamlet import Workload
 from hamlet.engine import Options, compile_encoded, groups_of
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
-from hamlet.kernel.finish.partial import answers_of, partial_of, partial_schema
+from hamlet.kernel.finish.partial import answers_of, partial_schema
 from hamlet.kernel.shared import run_batch
 from hamlet.panes.compose import compose
 from hamlet.panes.derive import composes, derive
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import pane_us
 from hamlet.results import Results
+from hamlet.state.closed import Closed, ClosedSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,42 +45,19 @@ def pane_rows(
     panes, options = panes_of(workload, parts), Options(numbers=numbers, order=order)
     table = EventTable.of(list(events), workload.plan, type="type", time="time", order=order)
     schema = partial_schema(panes.plan, table.table.schema, numbers)
-    answers = pa.concat_tables(
-        [
-            schema.empty_table(),
-            *(_answers(panes, each, table, options, schema) for each in panes.pane_sets),
-        ]
-    )
-    composed = [
-        partial_of(
-            panes.plan,
-            closed.program,
-            closed.emission,
-            digits=closed.digits,
-            is_integer=closed.is_integer,
-            groups=closed.groups,
-            schema=schema,
-        )
-        for closed in compose(panes, answers)
-    ]
-    together = pa.concat_tables([schema.empty_table(), *composed])
+    sets = tuple(_ran(panes, each, table, options) for each in panes.pane_sets)
+    answers = Closed(panes.plan, sets, schema).partial()
+    together = Closed(panes.plan, tuple(compose(panes, answers)), schema).partial()
     found = answers_of(panes.plan, together, range(panes.first))
     queries = [planned.query for planned in workload.plan.queries]
     rows: list[dict[str, Any]] = Results(queries, found, times="seconds").table.to_pylist()
     return rows
 
 
-def _answers(panes: Panes, pane_set: Any, table: EventTable, options: Options, schema: Any) -> Any:
+def _ran(panes: Panes, pane_set: Any, table: EventTable, options: Options) -> ClosedSet:
     program = compile_set(panes.plan, pane_set)
     encoded = encode(table, panes.plan, pane_set, program, options.numbers)
     compiled = compile_encoded(panes.plan, program, encoded, options)
     emission, _ = run_batch(compiled, encoded.batch, options.numbers == "float")
-    return partial_of(
-        panes.plan,
-        program,
-        emission,
-        digits=encoded.digits,
-        is_integer={a: a in encoded.integers for a in encoded.digits},
-        groups=groups_of(encoded),
-        schema=schema,
-    )
+    is_integer = {a: a in encoded.integers for a in encoded.digits}
+    return ClosedSet(program, emission, encoded.digits, is_integer, groups_of(encoded))

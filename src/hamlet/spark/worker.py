@@ -1,7 +1,7 @@
 """What a task of Spark does: the Arrow batches of its partitions in, rows of results out.
 
-Nothing here knows of Spark: a job is plain data that travels to the workers, and its two methods
-take and give Arrow batches. `answered` runs the sets of one shuffle, all of whose partitions are
+Nothing here knows of Spark: a job is plain data that travels to the workers, and its methods take
+and give Arrow batches. `answered` runs the sets of one shuffle, all of whose partitions are
 whole in the task. Where a group may have partitions in other tasks, what it gives are partial
 answers; these are shuffled again, and `finished` adds them up. Where a partition is cut into panes
 (hamlet/panes), its rows are run with queries over panes, and between the two `composed` puts their
