@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-COMPILING = "compiling kernels for this machine, once: about a minute"
+COMPILING = "compiling kernels for this machine, once: about half a minute"
 
 
 @contextmanager

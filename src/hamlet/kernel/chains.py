@@ -23,7 +23,10 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel import numbers
+from hamlet.kernel.arrays import longer, longer_numbers
+from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
+from hamlet.kernel.sources import digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,7 +96,7 @@ def run_chains(
     most_x = max(len(c.extremes) for c in group.chains)
     used = {w for c in group.chains for w in (*c.weights, *c.entry_weights) if w >= 0}
     scale = _scale(zero, events, used)
-    records, v, x, redo = _run(
+    records, v, x, redo = _run_kept(
         events.ts,
         events.tied,
         events.letters[:, group.atom][events.letter],
@@ -120,7 +123,8 @@ def run_chains(
         scale,
         np.zeros(1, np.int64),
     )
-    n = len(records)
+    n = len(records) // 3
+    records, x = records.reshape(n, 3), x.reshape(n, most_x)
     components = v.reshape((n, most, *v.shape[1:]))
     if scale != 1.0:
         components = _unscaled(components, scale)
@@ -176,7 +180,7 @@ def _table(rows: list[tuple[int, ...]], filling: int) -> NDArray[np.int64]:
     return table
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _run(
     ts,
     tied,
@@ -211,9 +215,9 @@ def _run(
     redo = np.empty(ranges.shape[0], np.int32)
     redone = 0
     capacity = 256
-    records = np.empty((capacity, 3), np.int64)
+    records = np.empty(3 * capacity, np.int64)
     out_v = numbers.room(zero, capacity * most)
-    out_x = np.empty((capacity, most_x), np.float64)
+    out_x = np.empty(capacity * most_x)
     n = 0
     # Of one window: totals of all chains that begin later than the step at hand, and results
     totals, totals_x = numbers.room(zero, width), np.empty(width_x)
@@ -269,11 +273,9 @@ def _run(
             ):
                 if n + chains > capacity:
                     capacity = 2 * (n + chains)
-                    records = _taller(records, n, capacity)
-                    out_x = _taller(out_x, n, capacity)
-                    larger = numbers.room(zero, capacity * most)
-                    larger[: n * most] = out_v[: n * most]
-                    out_v = larger
+                    records = longer(records, 3 * n, 3 * capacity)
+                    out_v = longer_numbers(out_v, n * most, capacity * most)
+                    out_x = longer(out_x, n * most_x, capacity * most_x)
                 sums_p, out_p = numbers.pointer(sums), numbers.pointer(out_v)
                 for c in range(chains):
                     if numbers.is_zero(sums_p, c * most):
@@ -283,25 +285,18 @@ def _run(
                         if not numbers.is_safe(sums_p, c * most + k):
                             err[0] = 1
                     for k in range(most_x):
-                        out_x[n, k] = sums_x[c, k] * signs[c, k]
-                    records[n, 0], records[n, 1], records[n, 2] = part, c, window
+                        out_x[n * most_x + k] = sums_x[c, k] * signs[c, k]
+                    records[3 * n], records[3 * n + 1], records[3 * n + 2] = part, c, window
                     n += 1
             window += 1
         if err[0] != 0:
             n = begun
             redo[redone] = part
             redone += 1
-    return records[:n], out_v[: n * most], out_x[:n], redo[:redone]
+    return records[: 3 * n], out_v[: n * most], out_x[: n * most_x], redo[:redone]
 
 
-@njit(cache=True, nogil=True)
-def _taller(table, used, rows):
-    larger = np.empty((rows, table.shape[1]), table.dtype)
-    larger[:used] = table[:used]
-    return larger
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def _window(
     tied,
     is_event,
@@ -484,7 +479,7 @@ def _window(
     return kept + tree_array.size + found_array.size > 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _enter(
     c,
     i,
@@ -525,7 +520,7 @@ def _enter(
                 sums_x[c, k] = min(sums_x[c, k], value)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _followers(
     ordered, n, key, operator, leaves, tree, tree_x, found, found_x, d, dx, width, width_x, err
 ):
@@ -550,7 +545,7 @@ def _followers(
     _add_range(tree, tree_x, leaves, first, last, found, found_x, d, dx, width, width_x, err)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _position(ordered, n, key, after):
     """How many of n ordered values are below a key, or up to it."""
     low, high = 0, n
@@ -563,7 +558,7 @@ def _position(ordered, n, key, after):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_range(tree, tree_x, leaves, first, last, found, found_x, d, dx, width, width_x, err):
     left, right = first + leaves, last + leaves
     while left < right:
@@ -581,3 +576,17 @@ def _add_range(tree, tree_x, leaves, first, last, found, found_x, d, dx, width, 
                 found_x[dx + k] = min(found_x[dx + k], tree_x[right * width_x + k])
         left //= 2
         right //= 2
+
+
+def _kept_on_disk(sources):
+    """The one function that is cached, under a key that changes with any of the sources."""
+
+    @njit(cache=True, nogil=True)
+    def run(*arguments):
+        _ = sources
+        return _run(*arguments)
+
+    return run
+
+
+_run_kept = _kept_on_disk(digest("chains.py"))

@@ -20,10 +20,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, njit, types, uint64
+from numba import float64, types, uint64
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
+from hamlet.kernel.inner import OPTIONS, compiled, inlined
 from hamlet.kernel.words import add_product_shifted, add_shifted, add_words
 
 # Integers of one word stay below this, so that a sum of two never wraps around.
@@ -177,7 +178,7 @@ def sum_as_double(zs: Any, s: int, stamp: int) -> float:
 
 # Zero, one, copy
 
-_INLINED = {"forceinline": True}
+_INLINED = {**OPTIONS, "forceinline": True}
 
 
 @overload(room)
@@ -302,7 +303,7 @@ def _is_zero(v: Any, d: int) -> Any:
 # Floats with an exponent of their own
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _add_float(v, d, m, e):
     """v[d] += m * 2**(512 e); of two numbers 2^512 or more apart the smaller is lost."""
     if m == 0.0:
@@ -335,7 +336,7 @@ def _add_float(v, d, m, e):
             v[0][d * v[1] + 1] -= 1.0
 
 
-@njit(nogil=True)
+@compiled
 def _add_float_product(v, d, m, e, f, g):
     """v[d] += (m * 2**(512 e)) * (f * 2**(512 g)) where f may be any double."""
     size = abs(f)
@@ -360,7 +361,7 @@ def _add_float_product(v, d, m, e, f, g):
 # Integers of one word
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _store_int(v, d, value, err):
     if value >= SAFE or value <= -SAFE:
         err[0] = 1
@@ -368,12 +369,12 @@ def _store_int(v, d, value, err):
         v[d] = value
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _fits_product(a, b):
     return abs(float(a) * float(b)) < 4.0e18
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _fits(low, high):
     """Whether high * 2**32 + low is below 2^62 in size."""
     return abs(float(high) * 4294967296.0 + float(low)) < 4.0e18
@@ -479,7 +480,7 @@ def _add_growth(v: Any, d: int, w: Any, s: int, n: int, am: float, ae: float, er
     return limbs
 
 
-@njit(nogil=True, forceinline=True)
+@inlined
 def _grow_float(v, d, s, am, ae):
     """v[d] = A * v[d] + (A - 1) * v[s]; the latter only where it is not far below the former."""
     m, e = v[0][2 * d], v[0][2 * d + 1]

@@ -8,8 +8,8 @@ code is told in stack_code.py.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.stack_code import (
     ADD,
     AND,
@@ -25,10 +25,8 @@ from hamlet.kernel.stack_code import (
     SUBTRACT,
 )
 
-_compiled = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@_compiled
+@compiled
 def operated(opcode, stack, top):
     """Apply an operator to what is on top of the stack; where the top is then."""
     if opcode == NEGATE:
@@ -46,7 +44,7 @@ def operated(opcode, stack, top):
     return top
 
 
-@njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+@inlined
 def compared(kind, a, b):
     """A comparison; false where a side is NaN."""
     if kind == 0:
@@ -62,7 +60,7 @@ def compared(kind, a, b):
     return a < b or a > b
 
 
-@_compiled
+@compiled
 def _binary(opcode, a, b):
     """An operation on two numbers or truth values (1.0, 0.0, or NaN for unknown)."""
     if opcode == AND:

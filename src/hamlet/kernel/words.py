@@ -8,10 +8,12 @@ Cost: O(words) for each operation.
 
 from __future__ import annotations
 
-from numba import njit, uint64
+from numba import uint64
+
+from hamlet.kernel.inner import compiled
 
 
-@njit(nogil=True)
+@compiled
 def bits_of(v, d):
     """A bound on the bits of |v[d]|."""
     k = v[1] - 1
@@ -27,7 +29,7 @@ def bits_of(v, d):
     return 64 * k + length + 1
 
 
-@njit(nogil=True)
+@compiled
 def add_shifted(v, d, w, s, n, sign, err):
     """v[d] += sign * (w[s] << n) for sign +1 or -1."""
     words = v[1]
@@ -58,7 +60,7 @@ def add_shifted(v, d, w, s, n, sign, err):
     check_top(v, d, err)
 
 
-@njit(nogil=True)
+@compiled
 def check_top(v, d, err):
     """Two spare bits must be left, so that the next sum cannot wrap around unseen."""
     top = v[0][d * v[1] + v[1] - 1] >> uint64(61)
@@ -66,7 +68,7 @@ def check_top(v, d, err):
         err[0] = 1
 
 
-@njit(nogil=True)
+@compiled
 def _wide_product(a, b):
     """The two words of a * b."""
     mask = uint64(0xFFFFFFFF)
@@ -78,7 +80,7 @@ def _wide_product(a, b):
     return (mid2 << half) | (low & mask), a1 * b1 + (mid >> half) + (mid2 >> half)
 
 
-@njit(nogil=True)
+@compiled
 def add_product_shifted(v, d, w, s, factor, n, err):
     """v[d] += (factor * w[s]) << n."""
     words = v[1]
@@ -128,7 +130,7 @@ def add_product_shifted(v, d, w, s, factor, n, err):
     check_top(v, d, err)
 
 
-@njit(nogil=True)
+@compiled
 def add_words(v, d, w, s, err):
     """v[d] += w[s]."""
     carry = uint64(0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hamlet.kernel import numbers
 from hamlet.kernel.base import FINITE, Emission
-from hamlet.systems.caching import compiled
+from hamlet.kernel.inner import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,9 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel import numbers
+from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
-from hamlet.systems.caching import compiled, digest
+from hamlet.systems.caching import digest
 from hamlet.systems.flatten import Family, flattened
 from hamlet.systems.records import Found, alive, longer, longer_numbers
 from hamlet.systems.tables import ONE

@@ -6,13 +6,14 @@ and it is called again.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
 from numba import njit
 
 from hamlet.kernel import numbers
+from hamlet.kernel.arrays import longer, longer_numbers
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.layout import (
     C_KEPT,
     C_MOST,
@@ -36,17 +37,7 @@ from hamlet.kernel.layout import (
 )
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.keep import Keep, save, size_of_kept
-from hamlet.kernel.machine.memory import (
-    FAR,
-    Events,
-    Memory,
-    Records,
-    Scratch,
-    Sides,
-    Stored,
-    compiled,
-    inlined,
-)
+from hamlet.kernel.machine.memory import FAR, Events, Memory, Records, Scratch, Sides, Stored
 from hamlet.kernel.machine.partitions import AT_EVENT, AT_REDONE, end_partition, run_partitions
 from hamlet.kernel.machine.room import (
     ROOM_GUARD_LOGS,
@@ -59,15 +50,14 @@ from hamlet.kernel.machine.room import (
     ROOM_STACKS,
     ROOM_STATE,
     ROOM_TRACE,
-    longer,
-    longer_numbers,
     more_guard_logs,
     more_logs,
 )
 from hamlet.kernel.numbers import pointer, raw_pointer
+from hamlet.kernel.sources import digest
 
 # Modules outside this folder whose functions or constants are compiled in
-_USED = ("layout.py", "numbers.py", "stack_code.py", "stack_machine.py", "trees.py", "words.py")
+_USED = ("layout.py", "stack_code.py", "stack_machine.py", "trees.py")
 
 
 @compiled
@@ -227,21 +217,8 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     return found, progress[AT_REDONE], after, trace[: TRACED * S[C_TRACE]]
 
 
-def _digest():
-    """A number that stands for the sources of everything that is compiled."""
-    folder = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.py"), *(folder.parent / name for name in _USED)]):
-        digest.update(path.read_bytes())
-    return int.from_bytes(digest.digest()[:7], "little")
-
-
 def _kept_on_disk(sources):
-    """The one function that is cached, under a key that changes with any of the sources.
-
-    Numba looks at the file of the cached function alone, and would go on with code compiled from
-    others after they have changed; but what a function closes over is part of its key.
-    """
+    """The one function that is cached, under a key that changes with any of the sources."""
 
     @njit(cache=True, nogil=True)
     def run(memory, events, sides, stored, records, until, ranges, kept, redo):
@@ -251,4 +228,4 @@ def _kept_on_disk(sources):
     return run
 
 
-run = _kept_on_disk(_digest())
+run = _kept_on_disk(digest(*_USED, *Path(__file__).parent.glob("*.py")))

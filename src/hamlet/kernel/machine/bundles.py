@@ -20,6 +20,7 @@ Cost: a merge or a split O(units x rows x windows); a decision a few comparisons
 
 from __future__ import annotations
 
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.layout import (
     B_P,
     B_PATIENCE,
@@ -62,7 +63,7 @@ from hamlet.kernel.layout import (
     U_SBASE,
     U_SLIDE,
 )
-from hamlet.kernel.machine.memory import FAR, compiled, inlined
+from hamlet.kernel.machine.memory import FAR
 from hamlet.kernel.machine.rows import copy_row, row_of
 
 IDLE, MERGED, SPLIT = range(3)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hamlet.kernel.inner import compiled
 from hamlet.kernel.layout import (
     ALT_GUARD,
     ALT_GUARD_P,
@@ -32,7 +33,7 @@ from hamlet.kernel.layout import (
     S_G_DONE,
     S_G_DONE_T,
 )
-from hamlet.kernel.machine.memory import NO_STEP, compiled, entries
+from hamlet.kernel.machine.memory import NO_STEP, entries
 from hamlet.kernel.stack_code import CONST, GENERAL, NEXT, PREVIOUS
 from hamlet.kernel.stack_machine import compared, operated
 

@@ -8,6 +8,7 @@ their windows are alike (ALIKE), windows of all active units open and close at t
 from __future__ import annotations
 
 from hamlet.kernel import numbers
+from hamlet.kernel.inner import inlined
 from hamlet.kernel.layout import (
     C_SNAPSHOTS,
     N_Z,
@@ -22,7 +23,6 @@ from hamlet.kernel.layout import (
     T_BASE,
     U_QUICK,
 )
-from hamlet.kernel.machine.memory import inlined
 
 
 @inlined

@@ -10,6 +10,7 @@ Cost: O(rows x windows) for each event that a guard knows.
 
 from __future__ import annotations
 
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.layout import (
     C_GLOG,
     C_STEPS,
@@ -39,7 +40,7 @@ from hamlet.kernel.layout import (
     U_GLOG_P,
 )
 from hamlet.kernel.machine.conditions import atoms_fit, edge_open
-from hamlet.kernel.machine.memory import NO_STEP, compiled, entries, inlined, shape
+from hamlet.kernel.machine.memory import NO_STEP, entries, shape
 from hamlet.kernel.machine.rows import Row, copy_row, empty_row, row_of
 from hamlet.kernel.machine.tree_sums import empty_trees
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from hamlet.kernel.inner import compiled
 from hamlet.kernel.layout import (
     C_ACTIVE,
     C_STEPS,
@@ -32,7 +33,7 @@ from hamlet.kernel.layout import (
 )
 from hamlet.kernel.machine.bundles import take_up
 from hamlet.kernel.machine.lazy import stamp
-from hamlet.kernel.machine.memory import compiled, entries
+from hamlet.kernel.machine.memory import entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.layout import (
     C_ACTIVE,
     C_EVENTS,
@@ -59,7 +60,7 @@ from hamlet.kernel.layout import (
 )
 from hamlet.kernel.machine.bundles import begin_bundles
 from hamlet.kernel.machine.counts import growth
-from hamlet.kernel.machine.memory import compiled, entries, inlined, shape
+from hamlet.kernel.machine.memory import entries, shape
 
 _POWERS = 2.0 ** np.arange(201)
 

@@ -12,14 +12,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import njit
-
+from hamlet.kernel.inner import inlined
 from hamlet.kernel.layout import U_NC, U_NX, U_W
-
-# Called from compiled functions only: without wrappers for Python, which took a third of the time
-# to compile. What is called from Python, and kept on disk, is one function: see batch.py.
-compiled = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-inlined = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
 
 # Instead of the step at which something was completed: it never was.
 NO_STEP = -1

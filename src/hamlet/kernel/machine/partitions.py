@@ -7,6 +7,7 @@ is asked for more room where one runs short.
 
 from __future__ import annotations
 
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.layout import (
     C_ACTIVE,
     C_MERGED,
@@ -27,7 +28,7 @@ from hamlet.kernel.layout import (
 )
 from hamlet.kernel.machine.keep import Keep, load
 from hamlet.kernel.machine.lazy import begin
-from hamlet.kernel.machine.memory import FAR, compiled, inlined
+from hamlet.kernel.machine.memory import FAR
 from hamlet.kernel.machine.room import ROOM_STACKS, ROOM_STATE
 from hamlet.kernel.machine.walk import walk
 from hamlet.kernel.machine.windows import activate

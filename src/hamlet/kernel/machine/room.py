@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.arrays import move, move_numbers
+from hamlet.kernel.inner import compiled
 from hamlet.kernel.layout import (
     C_GLOG,
     C_GUARD_LOGS,
@@ -26,7 +28,7 @@ from hamlet.kernel.layout import (
     S_LOG_HEAD,
     S_LOG_LEN,
 )
-from hamlet.kernel.machine.memory import compiled, shape
+from hamlet.kernel.machine.memory import shape
 
 ROOM_OUT, ROOM_SCRATCH, ROOM_SCRATCH_X, ROOM_PENDING, ROOM_KEPT = range(1, 6)
 ROOM_LOGS, ROOM_GUARD_LOGS, ROOM_TRACE, ROOM_STACKS = range(6, 10)
@@ -61,22 +63,6 @@ def short_of(P, S, scratch, scratch_x, pending, kept, events):
 
 
 @compiled
-def longer(array, used, size):
-    """The used part of an array of integers or extremes in one with more room."""
-    larger = np.empty(size, array.dtype)
-    larger[:used] = array[:used]
-    return larger
-
-
-@compiled
-def longer_numbers(array, used, size):
-    """The used part of an array of numbers in one with more room."""
-    larger = numbers.room(array, size)
-    larger[:used] = array[:used]
-    return larger
-
-
-@compiled
 def more_guard_logs(P, S, guard_entries):
     """Logs of guards with as much room as is wanted."""
     logs, old, size = S[C_GUARD_LOGS], S[C_GLOG], S[C_WANTED]
@@ -84,7 +70,7 @@ def more_guard_logs(P, S, guard_entries):
     for log in range(logs):
         n = 3 * S[P[S_GLOG_LEN] + log]
         a, b = 3 * log * size, 3 * log * old
-        larger[a : a + n] = guard_entries[b : b + n]
+        move(larger, a, guard_entries, b, n)
     S[C_GLOG] = size
     return larger
 
@@ -105,15 +91,10 @@ def more_logs(P, S, entries, v, x):
         head = S[P[S_LOG_HEAD] + log]
         n = S[P[S_LOG_LEN] + log] - head
         base, base_x = P[P[LOG_VBASE] + log], P[P[LOG_XBASE] + log]
-        _move(new_entries, 3 * log * new, entries, 3 * (log * old + head), 3 * n)
-        _move(new_v, base * new, v, base * old + head * w * nc, n * w * nc)
-        _move(new_x, base_x * new, x, base_x * old + head * w * nx, n * w * nx)
+        move(new_entries, 3 * log * new, entries, 3 * (log * old + head), 3 * n)
+        move_numbers(new_v, base * new, v, base * old + head * w * nc, n * w * nc)
+        move(new_x, base_x * new, x, base_x * old + head * w * nx, n * w * nx)
         S[P[S_LOG_HEAD] + log] = 0
         S[P[S_LOG_LEN] + log] = n
     S[C_LOG] = new
     return new_entries, new_v, new_x
-
-
-@compiled
-def _move(to, at, source, start, n):
-    to[at : at + n] = source[start : start + n]

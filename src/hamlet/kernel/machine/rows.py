@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.inner import inlined
 from hamlet.kernel.layout import U_VBASE, U_XBASE
-from hamlet.kernel.machine.memory import inlined, shape
+from hamlet.kernel.machine.memory import shape
 
 
 class Row(NamedTuple):

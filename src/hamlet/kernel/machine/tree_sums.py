@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.layout import (
     C_EVENTS,
     G_TREE,
@@ -30,7 +31,7 @@ from hamlet.kernel.layout import (
     U_TREE_P,
     U_WITHIN,
 )
-from hamlet.kernel.machine.memory import EMPTY, compiled, entries, inlined, shape
+from hamlet.kernel.machine.memory import EMPTY, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, empty_row
 from hamlet.kernel.trees import FIELDS
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.layout import (
     B_P,
     C_ACTIVE,
@@ -76,7 +77,7 @@ from hamlet.kernel.machine.lazy import (
     take_run,
     take_step,
 )
-from hamlet.kernel.machine.memory import FAR, compiled, entries, inlined, shape
+from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.room import ROOM_OUT, ROOM_TRACE, short_of
 from hamlet.kernel.machine.rows import Row
 from hamlet.kernel.machine.tree_sums import turn_block

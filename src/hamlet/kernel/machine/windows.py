@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.layout import (
     ALIKE,
     B_P,
@@ -59,7 +60,7 @@ from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
 from hamlet.kernel.machine.counts import catch_up_counts, stamp_counts, sync_counts
 from hamlet.kernel.machine.guards import begin_guards
 from hamlet.kernel.machine.lazy import stamp, sync, sync_window
-from hamlet.kernel.machine.memory import FAR, compiled, entries, inlined, shape
+from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
 from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees
 from hamlet.kernel.machine.values import log_entry, logged
