@@ -306,6 +306,31 @@ def test_a_row_that_no_condition_lets_in_moves_the_watermark(
         Workload.parse(text.replace("> 5", "> 6")).run(stream, checkpoint=checkpoint)
 
 
+@pytest.mark.parametrize(("last", "closed"), [(12.0, 1), (11.999999, 0)])
+def test_a_window_ends_in_all_buckets_with_the_batch_whose_watermark_is_its_end(
+    spark: SparkSession, tmp_path: Path, last: float, closed: int
+):
+    # Were one bucket to close it a batch later, its part of the group would come out by itself.
+    rows = [(kind, time, k) for k in range(16) for kind, time in (("A", 0.0), ("B", 9.999999))]
+    rows += [("C", last, 0), ("C", 12.5, 1)]
+    names = ("type", "time", "k")
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    write(tmp_path / "in", table, [range(32), [32]])
+    workload = Workload.parse("q: RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [k] WITHIN 10 s")
+    stream, checkpoint = stream_of(spark, tmp_path / "in"), tmp_path / "checkpoint"
+
+    run(workload.run(stream, lateness="2 s", checkpoint=checkpoint), tmp_path)
+    written = len(parquet.read_table(tmp_path / "out"))
+    write(tmp_path / "in", table, [[33]], begin=2)
+    run(workload.run(stream, lateness="2 s", checkpoint=checkpoint), tmp_path)
+
+    assert written == closed
+    found = parquet.read_table(tmp_path / "out").to_pylist()
+    assert [(row["window_start"], row["exact"]) for row in found] == [(0.0, "16")]
+    state = spark.read.format("statestore").option("stateVarName", "core")
+    assert state.load(str(checkpoint)).select("key.bucket").distinct().count() > 1
+
+
 def bundled(cases: Sequence[Case]) -> tuple[str, list[dict[str, Any]], list[dict[str, Any]]]:
     """Cases as one: their queries, events and rows, with types and names of their own."""
     texts, rows, expected = [], [], []
