@@ -63,7 +63,11 @@ def ratio(slow: Work, fast: Work, repeat: int, warm: bool = True) -> Spread:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Hold this process, and Arrow's threads, to one core."""
+    """Hold this process, and Arrow's threads, to one core.
+
+    What is there already, the compiler above all, is no garbage: it is not looked through before
+    each measurement, which took longer than many of them.
+    """
     import pyarrow as pa
 
     threads = pa.cpu_count()
@@ -71,9 +75,12 @@ def one_core() -> Iterator[None]:
     pa.set_cpu_count(1)
     if cores:
         os.sched_setaffinity(0, {max(cores)})
+    gc.collect()
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         pa.set_cpu_count(threads)
         if cores:
             os.sched_setaffinity(0, cores)
