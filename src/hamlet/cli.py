@@ -118,6 +118,8 @@ def explain(
         raise click.UsageError("--analyze runs the workload: it goes with --events, and only so")
     if analyze and (stages or format_ not in ("text", "json")):
         raise click.UsageError("--analyze has no stages and no picture; it is text or json")
+    if out is not None:
+        _check_not_read(out, workload=workload, schema=schema, events=events)
     loaded = load_workload(workload, schema)
     if events is None:
         shown = loaded.explain(stages, format=format_)
@@ -127,7 +129,14 @@ def explain(
         click.echo(shown, nl=False)
         return
     write_whole(Path(out), shown)
-    click.echo(f"wrote {out}", err=True)
+    tell(f"wrote {out}")
+
+
+def _check_not_read(out: str, **read: str | None) -> None:
+    """Refuse to write over what is read."""
+    for what, path in read.items():
+        if path is not None and Path(path).resolve() == Path(out).resolve():
+            raise WriteError(out, f"that is the {what}; choose another place")
 
 
 def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, Any]) -> str:
@@ -234,9 +243,11 @@ def run_command(
         if trace is not None:
             results.write_trace(trace, overwrite=overwrite)
         kept.keep(results, loaded, engine=engine, events=events, options=Options(**options))
-    click.echo(statistics, err=True)
+        for note in results.notes:
+            tell(f"note      {note}")
+    tell(str(statistics))
     for written in filter(None, (out, trace, save, report)):
-        click.echo(f"wrote {written}", err=True)
+        tell(f"wrote {written}")
 
 
 def _give(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hamlet.errors import PlanError, ReadError, WriteError, reason_of
+from hamlet.errors import PlanError, QueryError, ReadError, WriteError, reason_of
 from hamlet.schema import Schema
 from hamlet.workload import Workload, read_text
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
 
 # What is read
+
+_OF_EVENTS = (".csv", ".json", ".jsonl", ".ndjson")
 
 
 def load_workload(workload: str, schema: str | None = None) -> Workload:
@@ -35,8 +37,17 @@ def load_workload(workload: str, schema: str | None = None) -> Workload:
         except UnicodeDecodeError as error:
             raise ReadError("standard input", "it is not UTF-8 text") from error
         return Workload.parse(text, schema=known, name="<stdin>")
-    # The whole path is shown, so that an editor or terminal can open the place of an error.
-    return Workload.parse(read_text(Path(workload)), schema=known, name=workload)
+    text = read_text(Path(workload))
+    try:
+        # The whole path is shown, so that an editor or terminal can open the place of an error.
+        return Workload.parse(text, schema=known, name=workload)
+    except QueryError as error:
+        if Path(workload).suffix.lower() not in _OF_EVENTS:
+            raise
+        reason = (
+            "by its name it has events; queries come first, as in hamlet run FILE --events FILE"
+        )
+        raise ReadError(workload, reason) from error
 
 
 # What is printed
