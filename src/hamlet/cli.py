@@ -6,7 +6,6 @@ could not do it. A user's mistake never shows a stack trace, unless `--debug` as
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import traceback
@@ -19,24 +18,25 @@ import click
 from hamlet import __version__
 from hamlet.bench.calibrate_command import calibrate_command
 from hamlet.bench.compare_command import compare_command
+from hamlet.bench.engine_command import engine_command
 from hamlet.bench.paper_command import paper_command
 from hamlet.bench.peers_command import peers_command
 from hamlet.bench.sharing_command import sharing_command
 from hamlet.bench.spark_command import spark_command
-from hamlet.commands import spark_module, write_whole
+from hamlet.check_command import check_command
+from hamlet.commands import format_option, give, load_workload, spark_module, tell, write_whole
 from hamlet.data.command import generate_command
-from hamlet.errors import HamletError, PlanError, QueryError, ReadError, WriteError, reason_of
+from hamlet.errors import HamletError, PlanError, QueryError, WriteError, reason_of
 from hamlet.explain import STAGES
 from hamlet.report.command import Kept, keeping_options, report_command
-from hamlet.schema import Schema
 from hamlet.share.policy import POLICIES
 from hamlet.systems import SYSTEMS
-from hamlet.workload import FORMATS, Workload, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hamlet.results import Results
+    from hamlet.workload import Workload
 
 _sharing_option = click.option(
     "--sharing",
@@ -81,21 +81,6 @@ def cli(context: click.Context, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
-@cli.command(epilog="Exit status: 0 the workload is right, 1 it is wrong, 2 it cannot be read.")
-@click.argument("workload")
-@click.option(
-    "--schema",
-    metavar="FILE",
-    help="Check attributes too: a .json schema, or a .csv, .jsonl or .parquet file of events.",
-)
-def check(workload: str, schema: str | None) -> None:
-    """Say whether a workload is right, or list every error in it.
-
-    WORKLOAD is a file of queries, or - for standard input.
-    """
-    click.echo(f"ok  {_load(workload, schema).summary}")
-
-
 @cli.command(epilog="Exit status: 0 fine, 1 the workload is wrong, 2 it cannot be read.")
 @click.argument("workload")
 @click.option(
@@ -106,20 +91,15 @@ def check(workload: str, schema: str | None) -> None:
     metavar="STAGE",
     help=f"Show only this stage (may be repeated): {', '.join(STAGES)}.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Pictures (mermaid, svg) show the stages merged and templates.",
-)
 @click.option("--schema", metavar="FILE", help="Check attributes too, as in hamlet check.")
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
 @click.option("--analyze", is_flag=True, help="Run it over --events; show what is shared, and why.")
 @click.option("--events", metavar="PATH", help="Events for --analyze, as in hamlet run.")
 @_column_options
 @_sharing_option
+@format_option(
+    "mermaid", "svg", help="Pictures (mermaid, svg) show the stages merged and templates."
+)
 def explain(
     workload: str,
     stages: tuple[str, ...],
@@ -138,7 +118,9 @@ def explain(
         raise click.UsageError("--analyze runs the workload: it goes with --events, and only so")
     if analyze and (stages or format_ not in ("text", "json")):
         raise click.UsageError("--analyze has no stages and no picture; it is text or json")
-    loaded = _load(workload, schema)
+    if out is not None:
+        _check_not_read(out, workload=workload, schema=schema, events=events)
+    loaded = load_workload(workload, schema)
     if events is None:
         shown = loaded.explain(stages, format=format_)
     else:
@@ -147,7 +129,14 @@ def explain(
         click.echo(shown, nl=False)
         return
     write_whole(Path(out), shown)
-    click.echo(f"wrote {out}", err=True)
+    tell(f"wrote {out}")
+
+
+def _check_not_read(out: str, **read: str | None) -> None:
+    """Refuse to write over what is read."""
+    for what, path in read.items():
+        if path is not None and Path(path).resolve() == Path(out).resolve():
+            raise WriteError(out, f"that is the {what}; choose another place")
 
 
 def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, Any]) -> str:
@@ -197,13 +186,7 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
 @keeping_options
 @click.option("--overwrite", is_flag=True, help="Replace what is there already.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Without --out: first rows, or JSON lines.  [default: text]",
-)
+@format_option(help="Without --out: first rows, or JSON lines.")
 def run_command(
     workload: str,
     events: str,
@@ -224,7 +207,7 @@ def run_command(
         raise click.UsageError("--master is for --engine spark")
     if engine == "spark" and system != "hamlet":
         raise PlanError("engine", engine, f"Pass --engine local: there alone {system} runs.")
-    loaded = _load(workload, None)
+    loaded = load_workload(workload)
     if out is not None:
         _check_out(out, events, loaded if wide else None, overwrite, format_)
     if trace is not None:
@@ -260,9 +243,11 @@ def run_command(
         if trace is not None:
             results.write_trace(trace, overwrite=overwrite)
         kept.keep(results, loaded, engine=engine, events=events, options=Options(**options))
-    click.echo(statistics, err=True)
+        for note in results.notes:
+            tell(f"note      {note}")
+    tell(str(statistics))
     for written in filter(None, (out, trace, save, report)):
-        click.echo(f"wrote {written}", err=True)
+        tell(f"wrote {written}")
 
 
 def _give(
@@ -336,8 +321,7 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
 @_sharing_option
 @click.option("--schema", metavar="FILE", help="Events that show what columns are, or a schema.")
 @click.option(
-    "--format",
-    "format_",
+    "--file-format",
     type=click.Choice(["parquet", "jsonl"]),
     default="parquet",
     help="Files at --out.  [default: parquet]",
@@ -346,7 +330,8 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
 @click.option("--buckets", type=int, help="Parts that groups are spread over.  [default: cores]")
 @click.option("--master", metavar="URL", help="Where Spark runs, as in hamlet run.")
 @click.option("--packages", metavar="NAMES", help="What Spark downloads, for Kafka.")
-def stream(workload: str, lateness: str, trigger: str | None, **given: Any) -> None:
+@format_option(help="In the end, print nothing or the counts as one JSON document.")
+def stream(workload: str, lateness: str, trigger: str | None, format_: str, **given: Any) -> None:
     """Answer every query of a workload over a stream, window by window.
 
     WORKLOAD is a file of queries, or - for standard input. Ctrl-C stops it, and the same command
@@ -356,13 +341,15 @@ def stream(workload: str, lateness: str, trigger: str | None, **given: Any) -> N
         raise click.UsageError("--flush is for the end of what is there: it goes with --once")
     if given["once"] and trigger is not None:
         raise click.UsageError("--trigger is for a stream that goes on, not for --once")
-    loaded = _load(workload, None)
+    if given["out"] == "console" and format_ == "json":
+        raise click.UsageError("--out console prints tables: --format json goes with other places")
+    loaded = load_workload(workload)
     command = spark_module("hamlet.spark.stream_command")
-    command.stream_run(
-        loaded.plan, lateness, trigger, tell=lambda line: click.echo(line, err=True), **given
-    )
+    counts = command.stream_run(loaded.plan, lateness, trigger, tell=tell, **given)
+    give(counts, "", format_)
 
 
+cli.add_command(check_command)
 cli.add_command(generate_command)
 cli.add_command(report_command)
 cli.add_command(calibrate_command)
@@ -373,55 +360,12 @@ def bench() -> None:
     """Measure how fast Hamlet is, against the floors that it has to keep."""
 
 
-@bench.command(
-    "engine",
-    epilog="Exit status: 0 every floor is kept (or --quick), 1 one is not, 2 it cannot run.",
-)
-@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
-    help="Measure only this (may be repeated); --only list shows the names.",
-)
-@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
-def bench_engine(quick: bool, only: tuple[str, ...], out: str | None) -> int:
-    """Measure the local engine on one core: throughput, sharing, sizes of numbers and windows.
-
-    Answers are compared before anything is timed.
-    """
-    from hamlet.bench import engine
-
-    if only == ("list",):
-        click.echo("\n".join(engine.names()))
-        return 0
-    report = engine.measure(only, quick=quick, tell=lambda line: click.echo(line, err=True))
-    click.echo(engine.as_text(report), nl=False)
-    if out is not None:
-        write_whole(Path(out), json.dumps(report, indent=2) + "\n")
-        click.echo(f"wrote {out}", err=True)
-    return 0 if report["kept"] else 1
-
-
+bench.add_command(engine_command)
 bench.add_command(spark_command)
 bench.add_command(sharing_command)
 bench.add_command(paper_command)
 bench.add_command(peers_command)
 bench.add_command(compare_command)
-
-
-def _load(workload: str, schema: str | None) -> Workload:
-    known = Schema.load(schema) if schema else None
-    if workload == "-":
-        try:
-            text = sys.stdin.buffer.read().decode("utf-8-sig")
-        except OSError as error:
-            raise ReadError("standard input", reason_of(error)) from error
-        except UnicodeDecodeError as error:
-            raise ReadError("standard input", "it is not UTF-8 text") from error
-        return Workload.parse(text, schema=known, name="<stdin>")
-    # The whole path is shown, so that an editor or terminal can open the place of an error.
-    return Workload.parse(read_text(Path(workload)), schema=known, name=workload)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

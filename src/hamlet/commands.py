@@ -2,15 +2,91 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hamlet.errors import PlanError, WriteError, reason_of
+from hamlet.errors import PlanError, QueryError, ReadError, WriteError, reason_of
+from hamlet.schema import Schema
+from hamlet.workload import Workload, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
+
+# What is read
+
+_OF_EVENTS = (".csv", ".json", ".jsonl", ".ndjson")
+
+
+def load_workload(workload: str, schema: str | None = None) -> Workload:
+    """The workload of a file, or of standard input, checked against a schema if there is one."""
+    known = Schema.load(schema) if schema else None
+    if workload == "-":
+        try:
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
+        except OSError as error:
+            raise ReadError("standard input", reason_of(error)) from error
+        except UnicodeDecodeError as error:
+            raise ReadError("standard input", "it is not UTF-8 text") from error
+        return Workload.parse(text, schema=known, name="<stdin>")
+    text = read_text(Path(workload))
+    try:
+        # The whole path is shown, so that an editor or terminal can open the place of an error.
+        return Workload.parse(text, schema=known, name=workload)
+    except QueryError as error:
+        if Path(workload).suffix.lower() not in _OF_EVENTS:
+            raise
+        reason = (
+            "by its name it has events; queries come first, as in hamlet run FILE --events FILE"
+        )
+        raise ReadError(workload, reason) from error
+
+
+# What is printed
+
+
+def format_option(
+    *more: str, help: str = "Print text, or one JSON document."
+) -> Callable[[Decorated], Decorated]:
+    """The option --format, which every command has: text, json, and what else it can print."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["text", "json", *more]),
+        default="text",
+        help=f"{help}  [default: text]",
+    )
+
+
+def give(document: Any, text: str, format_: str) -> None:
+    """Print the same thing as text, or as one JSON document."""
+    click.echo(text if format_ == "text" else as_json(document), nl=False)
+
+
+def give_names(names: Iterable[str], text: Iterable[str], format_: str) -> None:
+    """Print what can be measured; text may say more about each."""
+    give({"names": list(names)}, "".join(f"{line}\n" for line in text), format_)
+
+
+def as_json(document: Any) -> str:
+    """A document as lines of JSON."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def tell(line: str) -> None:
+    """Say something that is no answer: on standard error."""
+    click.echo(line, err=True)
+
+
+# What is written
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -49,6 +125,9 @@ def draw_into(folder: Path, module: str, report: dict[str, Any]) -> None:
         return
     for path in plot.draw(report, folder):
         click.echo(f"wrote {path}", err=True)
+
+
+# What may not be there
 
 
 def spark_module(name: str, instead: str = "") -> Any:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hamlet.compiling import timed_compilation
-from hamlet.errors import PlanError, listed
+from hamlet.errors import PlanError, did_you_mean, listed
 from hamlet.events import EventTable
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
@@ -120,10 +120,22 @@ def run_workload(
     tell("putting results together", 1.0)
     with _timed(statistics, "results"):
         results = Results(queries, answers, times=times, statistics=statistics)
+        results.notes = _notes(plan, table)
         if options.trace:
             results.trace = pa.concat_tables(traces).unify_dictionaries()
             results.bundles = tuple(bundles)
         return results
+
+
+def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
+    """What is odd about the events: types that queries ask for and no event has may be misspelt."""
+    known = set(table.types.words.to_pylist() if table.types.words is not None else ())
+    asked = (place.type for planned in plan.queries for place in planned.query.places)
+    absent = [each for each in dict.fromkeys(asked) if each not in known]
+    if not absent or not len(table):
+        return ()
+    guess = did_you_mean(absent[0], known) if len(absent) == 1 else ""
+    return (f"no event has type {listed(absent)}; there are {listed(sorted(known))}.{guess}",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 # Source lines longer than this are cut to the part around the mistake.
 _LINE_WIDTH = 96
@@ -191,6 +192,21 @@ def reason_of(error: OSError) -> str:
     'no such file or directory'
     """
     return os.strerror(error.errno).lower() if error.errno else str(error)
+
+
+def near_path(path: Path) -> str:
+    """An offer of what is there in the place of a path that is not: `. Did you mean 'rides.csv'?`.
+
+    >>> from pathlib import Path
+    >>> near_path(Path("no-such-folder/rides.csv"))
+    ''
+    """
+    try:
+        there = [each.name for each in path.parent.iterdir()]
+    except OSError:
+        return ""
+    guess = did_you_mean(path.name, there, cutoff=0.75)
+    return f".{guess}" if guess else ""
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ an error that says what to change.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -219,6 +220,8 @@ def _complete(found: Found, wanted: Wanted) -> pa.Table:
 def _missing(name: str, found: Found, wanted: Wanted) -> str:
     options = {wanted.type: "type", wanted.time: "time", wanted.order: "order"}
     has = f"column '{name}' not found; it has: {listed(found.columns)}"
+    if len(found.columns) == 1 and re.search(r"[;\t|]", found.columns[0]):
+        return f"{has}, which is one column; separate columns by commas"
     if name in options:
         option = options[name]
         say = f"{option}='...', or --{option} on the command line"
@@ -235,14 +238,17 @@ def _times(
     """Microseconds and whether they were numbers; rows without a time are put down as faulty."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    example = ""
     if kind_of(column.type) == "text":
         text = column.cast(pa.large_string()).combine_chunks()
+        example = next((f", such as {each!r}" for each in text[:1].to_pylist() if each), "")
         read, faulty = times_of_texts(text)
         sieve.fault(faulty, REASONS[2])
         column = pa.chunked_array([read])
     if not is_time(column.type):
         what = "time must be a timestamp, a date, a number of seconds or ISO 8601 text"
-        raise SchemaError(name, f"column '{time}' is {_described(column.type)}; {what}")
+        found = f"column '{time}' is {_described(column.type)}{example}"
+        raise SchemaError(name, f"{found}; {what} like 2026-03-02T08:00:00")
     ts, fault = microseconds(column)
     for code, reason in REASONS.items():
         if fault is not None:
@@ -272,6 +278,8 @@ def _kind(column: pa.ChunkedArray, attribute: str, name: str) -> Kind | None:
 def _described(column: pa.DataType) -> str:
     kind = kind_of(column)
     words = {"number": "a number", "text": "text", "boolean": "a truth value", "time": "a time"}
+    if pa.types.is_time(column):
+        return "a time of day without a date"
     return words[kind] if kind else f"of type {column}"
 
 

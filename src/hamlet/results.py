@@ -65,6 +65,7 @@ class Results:
             columns are told by `hamlet.share.trace.trace_schema`.
         bundles: With a trace, the queries that could be one while they behave alike.
         record: How the run came about; None for results that were not made by a run.
+        notes: What may be a mistake, such as a type that no event has.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Results:
         self.trace: Any = None
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
+        self.notes: tuple[str, ...] = ()
 
     @property
     def queries(self) -> tuple[str, ...]:

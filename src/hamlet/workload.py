@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from hamlet.compiling import when_compiling
-from hamlet.errors import PlanError, QueryError, ReadError, listed, reason_of
+from hamlet.errors import PlanError, QueryError, ReadError, listed, near_path, reason_of
 from hamlet.explain import describe, explain_text, pictures, summary
 from hamlet.explain.notebook import Explanation, workload_html
 from hamlet.explain.pictures import PICTURED
@@ -340,6 +340,8 @@ def read_text(path: Path) -> str:
         if path.stat().st_size > _LONGEST_TEXT:
             raise ReadError(str(path), "it is too large for a workload file")
         return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise ReadError(str(path), reason_of(error) + near_path(path)) from error
     except OSError as error:
         raise ReadError(str(path), reason_of(error)) from error
     except UnicodeDecodeError as error:

@@ -68,6 +68,26 @@ def test_what_is_known_is_not_measured_again(report: dict[str, Any]):
     assert again["points"] == report["points"]
 
 
+def test_the_command_prints_the_document_that_it_writes(
+    hamlet: Callable[..., Any],
+    report: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(paper, "QUICK", TINY)
+    # All of it is known, so nothing is measured again.
+    (tmp_path / "paper.json").write_text(json.dumps(report), encoding="utf-8")
+
+    arguments = ["bench", "paper", "--only", "growth", "--out", tmp_path, "--format", "json"]
+    status, out, err = hamlet(*arguments)
+
+    written = json.loads((tmp_path / "paper.json").read_text(encoding="utf-8"))
+    assert status == 0
+    assert json.loads(out) == written
+    assert written["points"] == json.loads(json.dumps(report["points"]))
+    assert f"wrote {tmp_path / 'paper.json'}\n" in err
+
+
 def test_figures_of_other_sources_are_not_gone_on_with(report: dict[str, Any]):
     points = [point for point in SWEEPS["growth"](TINY)]
 

@@ -93,6 +93,20 @@ def test_the_command_writes_figures_and_picture(hamlet, tmp_path: Path):
     assert (tmp_path / "new" / "sharing.svg").exists()
 
 
+def test_the_command_prints_the_document_that_it_writes(
+    hamlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sharing, "QUICK", TINY)
+    arguments = ["bench", "sharing", "--quick", "--only", "windows", "--out", tmp_path]
+
+    status, out, err = hamlet(*arguments, "--format", "json")
+
+    written = json.loads((tmp_path / "sharing.json").read_text(encoding="utf-8"))
+    assert json.loads(out) == written
+    assert status == (0 if written["kept"] else 1)
+    assert f"wrote {tmp_path / 'sharing.json'}\n" in err
+
+
 def test_without_matplotlib_figures_are_written_and_one_sentence_said(
     hamlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -167,6 +181,20 @@ def test_calibration_writes_a_file_that_loads_again(
         assert kind in left.out
         assert table.of(kind).event > 0
     assert "100 %" in left.err
+
+
+def test_calibration_prints_the_document_that_it_writes(
+    hamlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(calibrate, "QUICK", SMALL)
+    path = tmp_path / "coefficients.json"
+
+    status, out, err = hamlet("calibrate", "--quick", "--out", path, "--format", "json")
+
+    assert status == 0
+    assert json.loads(out) == json.loads(path.read_text(encoding="utf-8"))
+    assert set(json.loads(out)) == set(KINDS)
+    assert err.endswith(f"wrote {path}\n")
 
 
 def test_least_squares_finds_what_samples_were_made_of():

@@ -40,6 +40,8 @@ def test_each_shell_gets_a_script(shell):
         ("hamlet explain --sta", "plain,--stage"),
         ("hamlet run --numbers fl", "plain,float"),
         ("hamlet generate smart", "plain,smarthome"),
+        ("hamlet generate taxi --file-format c", "plain,csv"),
+        ("hamlet bench compare --format j", "plain,json"),
     ],
 )
 def test_words_are_completed(words, completed):

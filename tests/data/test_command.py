@@ -95,11 +95,49 @@ def test_without_a_place_events_are_json_lines_on_standard_output(hamlet, out: l
 
 def test_a_folder_may_have_another_format(hamlet, tmp_path: Path):
     left = hamlet(
-        *("generate", "taxi", "--events", 3, "--out", tmp_path / "events", "--format", "jsonl")
+        *("generate", "taxi", "--events", 3, "--out", tmp_path / "events"),
+        *("--file-format", "jsonl"),
     )
 
     assert left.status == 0
     assert [each.name for each in (tmp_path / "events").iterdir()] == ["part-00000.jsonl"]
+
+
+def test_what_was_made_is_one_document(hamlet, tmp_path: Path):
+    place = tmp_path / "events"
+    options = ("--seed", 5, "--rate", "3/group", "--groups", 7, "--burst", "Travel=2")
+
+    status, out, err = hamlet(
+        *("generate", "taxi", "--events", 3, *options, "--out", place, "--format", "json"),
+        *("--file-format", "csv", "--start", "2030-01-02"),
+    )
+
+    assert (status, err) == (0, f"wrote 3 events to {place}\n")
+    assert json.loads(out) == {
+        "data_set": "taxi",
+        "events": 3,
+        "seed": 5,
+        "settings": {
+            "rate": 21.0,
+            "burst": 10,
+            "groups": 7,
+            "bursts": {"Travel": 2.0},
+            "skew": 0.0,
+            "start": "2030-01-02T00:00:00+00:00",
+        },
+        "out": str(place),
+        "file_format": "csv",
+        "paths": [str(place / "part-00000.csv")],
+    }
+
+
+def test_the_document_has_the_format_of_a_file(hamlet, tmp_path: Path):
+    path = tmp_path / "events.csv.gz"
+
+    _, out, _ = hamlet("generate", "taxi", "--events", 3, "--out", path, "--format", "json")
+
+    document = json.loads(out)
+    assert (document["file_format"], document["paths"]) == ("csv.gz", [str(path)])
 
 
 def test_nothing_is_overwritten_unless_told(hamlet, tmp_path: Path):
@@ -155,6 +193,8 @@ def test_a_mistake_is_one_sentence_and_status_2(
     ("arguments", "reason"),
     [
         ("taxi", "say how many events with --events, or --live for a stream without an end"),
+        ("taxi --events 3 --format json", "standard output are JSON lines already"),
+        ("cabs --out - --format json", "standard output are JSON lines already"),
         ("taxi --events many", "'many' is not a valid integer"),
         ("taxy --events 3", "No such command 'taxy'"),
         ("workload taxi --kind third", "'third' is not one of 'first', 'second'"),
@@ -309,6 +349,24 @@ def test_real_data_are_written_like_generated_ones(
     assert json.loads(lines.out)["occupied"] is False
 
 
+def test_what_was_read_of_real_data_is_one_document(hamlet, tmp_path: Path):
+    (tmp_path / "cabs.csv.gz").write_bytes(gzip.compress(CABS.encode()))
+    path = tmp_path / "out.jsonl"
+
+    status, out, _ = hamlet(
+        *("generate", "cabs", "--data", tmp_path, "--out", path, "--format", "json")
+    )
+
+    assert status == 0
+    assert json.loads(out) == {
+        "data_set": "cabs",
+        "events": 1,
+        "out": str(path),
+        "file_format": "jsonl",
+        "paths": [str(path)],
+    }
+
+
 def test_a_place_is_refused_before_real_data_are_read(hamlet, tmp_path: Path):
     out = tmp_path / "out.csv"
     out.write_text("mine", encoding="utf-8")
@@ -342,6 +400,28 @@ def test_a_workload_is_printed_or_written(hamlet, tmp_path: Path):
     assert over.status == 0
     assert path.read_text(encoding="utf-8") == first("stock", 50, within="1 h", slide="1 min")
     assert len(Workload.load(path).queries) == 50
+
+
+def test_a_workload_is_one_document(hamlet, tmp_path: Path):
+    path = tmp_path / "w.hql"
+    options = ("--queries", 2, "--seed", 3, "--within", "1 h", "--format", "json")
+
+    printed = hamlet("generate", "workload", "taxi", *options)
+    written = hamlet("generate", "workload", "taxi", *options, "--out", path)
+
+    document = {
+        "data_set": "taxi",
+        "kind": "first",
+        "queries": 2,
+        "seed": 3,
+        "settings": {"within": "1 h", "slide": "5 min"},
+        "paths": [],
+        "text": first("taxi", 2, 3, within="1 h"),
+    }
+    assert (printed.status, json.loads(printed.out), printed.err) == (0, document, "")
+    assert json.loads(written.out) == {**document, "paths": [str(path)]}
+    assert written.err == f"wrote 2 queries to {path}\n"
+    assert path.read_text(encoding="utf-8") == document["text"]
 
 
 def test_a_second_workload_is_that_of_the_library(hamlet):

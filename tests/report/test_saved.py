@@ -161,6 +161,32 @@ def test_run_saves_a_folder_and_report_makes_a_page_of_it(hamlet, tmp_path):
     assert names(tmp_path) == ["events.csv", "kept", "page.html", "w.hql"]
 
 
+def test_the_conclusion_is_one_document(hamlet, tmp_path):
+    hamlet("run", "w.hql", "--save", "kept")
+    hamlet("run", "w.hql", "--save", "alone", "--sharing", "never")
+    arguments = ["report", "kept", "--beside", "alone", "--overwrite", "--out", "page.html"]
+
+    _, text, _ = hamlet(*arguments)
+    status, out, err = hamlet(*arguments, "--format", "json")
+
+    document = json.loads(out)
+    assert (status, err) == (0, "wrote page.html\n")
+    assert document["page"] == "page.html"
+    assert document["bytes"] == (tmp_path / "page.html").stat().st_size
+    assert text.startswith(document["conclusion"])
+    told = " ".join(text.split())
+    assert document["sharing_saved"]
+    assert all(" ".join(sentence.split()) in told for sentence in document["sharing_saved"])
+    assert document["differing_rows"] == [0]
+    low, _, none = document["queries"]
+    assert (low["name"], none["name"]) == ("low", "none")
+    assert low["results"] > low["windows"] > 0
+    assert set(low["greatest"]) == {"window", "group", "aggregate", "value"}
+    assert low["greatest"]["window"] in text
+    assert low["greatest"]["group"]["g"] in text
+    assert none["greatest"] is None
+
+
 def test_run_writes_the_same_page_at_once(hamlet, tmp_path):
     status, _, err = hamlet("run", "w.hql", "--save", "kept", "--report", "page.html")
 

@@ -7,6 +7,7 @@ session of the user that is stopped.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from hamlet.bench import spark as bench
 from hamlet.cli import run
 from hamlet.errors import RunError
 from hamlet.spark import session as sessions
@@ -224,3 +226,29 @@ def test_what_java_says_when_it_does_not_start_is_shown(capfd: pytest.CaptureFix
         start()
 
     assert capfd.readouterr().err == "Error: no room\n"
+
+
+# Measured
+
+
+def test_bench_spark_prints_the_document_that_it_writes(
+    spark: SparkSession,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """As few groups and runs as show that it works: one measurement of four, once."""
+    small = {"GROUPS": 20, "QUERIES": 2, "REPEAT": 1, "RETURNS": ("COUNT(*)",)}
+    for name, value in {**small, "_NUMBERS": ("exact",)}.items():
+        monkeypatch.setattr(bench, name, value)
+    path = tmp_path / "spark.json"
+
+    options = ["--quick", "--only", "batch", "--events", "1000", "--format", "json"]
+    status = run(["bench", "spark", *options, "--out", str(path)])
+
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert status == 0
+    assert document == json.loads(path.read_text(encoding="utf-8"))
+    assert [figure["case"] for figure in document["batch"]["figures"]] == ["batch"]
+    assert err.endswith(f"wrote {path}\n")

@@ -162,6 +162,15 @@ def test_no_rows_give_no_results(spark: SparkSession, tmp_path: Path):
     assert len(results) == 0
 
 
+@pytest.mark.parametrize("name", ["events.csv", "events.jsonl"])
+def test_a_file_without_a_byte_is_no_events(spark: SparkSession, tmp_path: Path, name: str):
+    (tmp_path / name).touch()
+
+    results = compare(spark, tmp_path / name)
+
+    assert len(results) == 0
+
+
 def test_an_order_column_and_other_names(spark: SparkSession, tmp_path: Path):
     path = write(tmp_path / "e.csv", ["1,B,2,x", "1,A,1,x"], "at,kind,a.b,Kind")
     queries = "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 9 s"

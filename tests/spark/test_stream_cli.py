@@ -113,17 +113,32 @@ def test_json_lines_to_json_lines(
     write(folder / "in" / "1.jsonl", [*lines[:60], "", *BAD_LINES], 1)
     write(folder / "in" / "2.jsonl", lines[60:], 2)
 
-    assert stream("--once", "--flush", "--format", "jsonl", "--files", "1") == 0
+    options = ("--file-format", "jsonl", "--files", "1", "--format", "json")
+    assert stream("--once", "--flush", *options) == 0
 
-    told = capsys.readouterr().err
+    printed, told = capsys.readouterr()
     assert "124 in, " in told
     assert "4 malformed" in told
+    counts = json.loads(printed)
+    assert (counts["source"], counts["out"], counts["ended"]) == ("in", "out", True)
+    assert counts["events"]["in"] == 124
+    assert sum(counts["events"]["malformed"].values()) == 4
+    assert f"{counts['events']['used']:,} used, " in told
+    assert f"results   {counts['results']['rows']:,} rows, " in told
     parts = sorted((folder / "out").glob("part-*.json"))
     found = [json.loads(line) for part in parts for line in part.read_text("utf-8").splitlines()]
     wanted = Workload.parse(WORKLOAD).run("in").table.to_pylist()
     assert list(found[0]) == list(COLUMNS)
     assert comparable(found) == comparable(wanted)
     assert found[0]["window_start"].endswith("Z") or "+" in found[0]["window_start"]
+
+
+def test_tables_on_the_screen_are_no_document(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert stream("--once", "--format", "json", out="console") == 2
+
+    left = capsys.readouterr()
+    assert left.out == ""
+    assert "--out console prints tables" in left.err
 
 
 def test_a_stream_may_begin_before_its_first_file(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
+
+from hamlet.commands import format_option, give, tell
 
 
 @click.command("calibrate", epilog="Exit status: 0 fine, 2 it could not be measured or written.")
 @click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
 @click.option("--out", metavar="FILE", help="Write to this .json file, not the user's own.")
-def calibrate_command(quick: bool, out: str | None) -> None:
+@format_option()
+def calibrate_command(quick: bool, out: str | None, format_: str) -> None:
     """Measure how many nanoseconds the steps of the kernels take on this machine.
 
     They decide when queries share work, never what the answers are. They are kept in the user's
@@ -21,10 +26,11 @@ def calibrate_command(quick: bool, out: str | None) -> None:
     scale = calibrate.QUICK if quick else calibrate.FULL
     with shown_progress() as progress:
 
-        def tell(what: str, done: float) -> None:
+        def told(what: str, done: float) -> None:
             progress(what, done)
-            click.echo(f"{100 * done:3.0f} %  {what}", err=True)
+            tell(f"{100 * done:3.0f} %  {what}")
 
-        found = interruptible(lambda: calibrate.calibrate(scale, tell))
-    click.echo(calibrate.as_text(found), nl=False)
-    click.echo(f"wrote {save_coefficients(calibrate.as_table(found), out)}", err=True)
+        found = interruptible(lambda: calibrate.calibrate(scale, told))
+    table = calibrate.as_table(found)
+    give(asdict(table), calibrate.as_text(found), format_)
+    tell(f"wrote {save_coefficients(table, out)}")

@@ -6,6 +6,7 @@ their spreads overlap, or when they are closer than a band that is wider than ch
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _MORE_IS_BETTER = ("events_per_s", "rate", "throughput", "per_s")
 # What names a point, in the order in which it is said.
 _NAMES = ("sweep", "name", "what", "case", "x", "system")
+VERDICTS = ("better", "worse", "no change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,27 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def as_data(found: list[Change], alone: list[str], band: float) -> dict[str, Any]:
+    """All figures and how many changed, as plain data."""
+    verdicts = [change.verdict(band) for change in found]
+    return {
+        "band": band,
+        "rows": [
+            {
+                "name": change.what,
+                "old": change.old._asdict(),
+                "new": change.new._asdict(),
+                # JSON has no word for what is not a number.
+                "ratio": change.ratio if math.isfinite(change.ratio) else None,
+                "verdict": verdict,
+            }
+            for change, verdict in zip(found, verdicts, strict=True)
+        ],
+        "counts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
+        "in_one_file_only": alone,
+    }
+
+
 def as_text(found: list[Change], alone: list[str], band: float) -> str:
     """A table of all figures, and how many changed."""
     width = max((len(change.what) for change in found), default=10) + 2
@@ -92,7 +115,7 @@ def as_text(found: list[Change], alone: list[str], band: float) -> str:
             f"{change.ratio:>9.2f}  {change.verdict(band)}"
         )
     verdicts = [change.verdict(band) for change in found]
-    counts = ", ".join(f"{verdicts.count(v)} {v}" for v in ("better", "worse", "no change"))
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS)
     lines += ["", f"{counts}; the same within {band:.0%}, or where spreads overlap"]
     if alone:
         lines.append(f"{len(alone)} figures are in one file only")

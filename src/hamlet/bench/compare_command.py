@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hamlet.commands import format_option, give
 from hamlet.errors import ReadError, reason_of
 
 
@@ -24,17 +25,19 @@ from hamlet.errors import ReadError, reason_of
     metavar="PART",
     help="How large a difference is no change.  [default: 0.1]",
 )
-def compare_command(old: str, new: str, band: float) -> int:
+@format_option()
+def compare_command(old: str, new: str, band: float, format_: str) -> int:
     """Compare two .json files that a benchmark wrote: figure by figure, old and new.
 
     A difference inside the band, or where spreads overlap, is no change.
     """
-    from hamlet.bench.compare import as_text, changes
+    from hamlet.bench.compare import as_data, as_text, changes
 
     found, alone = changes(_read(old), _read(new))
     if not found:
         raise ReadError(new, f"it has no figure in common with {old}")
-    click.echo(as_text(found, alone, band), nl=False)
+    document = {"old": old, "new": new, **as_data(found, alone, band)}
+    give(document, as_text(found, alone, band), format_)
     return 1 if any(change.verdict(band) == "worse" for change in found) else 0
 
 

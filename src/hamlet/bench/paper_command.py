@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import draw_into, made_folder, write_whole
+from hamlet.commands import (
+    draw_into,
+    format_option,
+    give,
+    give_names,
+    made_folder,
+    tell,
+    write_whole,
+)
 from hamlet.errors import ReadError, reason_of
 
 if TYPE_CHECKING:
@@ -30,7 +38,10 @@ REPORT = "paper.json"
 )
 @click.option("--out", metavar="DIR", help="Write paper.json and pictures to this folder too.")
 @click.option("--again", is_flag=True, help="Measure everything again, whatever --out has.")
-def paper_command(quick: bool, only: tuple[str, ...], out: str | None, again: bool) -> int:
+@format_option()
+def paper_command(
+    quick: bool, only: tuple[str, ...], out: str | None, again: bool, format_: str
+) -> int:
     """Measure Hamlet against GRETA, SHARON and MCEP, and dynamic against static sharing.
 
     Answers are compared before anything is timed.
@@ -39,7 +50,7 @@ def paper_command(quick: bool, only: tuple[str, ...], out: str | None, again: bo
     from hamlet.console import shown_progress
 
     if only == ("list",):
-        click.echo("\n".join(paper.names()))
+        give_names(paper.names(), paper.names(), format_)
         return 0
     folder = None if out is None else made_folder(out)
     known = None if folder is None or again else _known(folder / REPORT)
@@ -56,10 +67,10 @@ def paper_command(quick: bool, only: tuple[str, ...], out: str | None, again: bo
             keep=keep,
             tell=progress,
         )
-    click.echo(paper.as_text(report), nl=False)
+    give(report, paper.as_text(report), format_)
     if folder is not None:
         keep(report)
-        click.echo(f"wrote {folder / REPORT}", err=True)
+        tell(f"wrote {folder / REPORT}")
         draw_into(folder, "hamlet.bench.paper_plot", report)
     return 0
 

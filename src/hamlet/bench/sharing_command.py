@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import draw_into, made_folder, write_whole
+from hamlet.commands import (
+    draw_into,
+    format_option,
+    give,
+    give_names,
+    made_folder,
+    tell,
+    write_whole,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +33,8 @@ if TYPE_CHECKING:
     help="Measure only this (may be repeated); --only list shows the names.",
 )
 @click.option("--out", metavar="DIR", help="Write sharing.json, .png and .svg to this folder too.")
-def sharing_command(quick: bool, only: tuple[str, ...], out: str | None) -> int:
+@format_option()
+def sharing_command(quick: bool, only: tuple[str, ...], out: str | None, format_: str) -> int:
     """Measure sharing on one core: never, always, static and dynamic, on streams of all kinds.
 
     Answers are compared before anything is timed.
@@ -33,12 +42,12 @@ def sharing_command(quick: bool, only: tuple[str, ...], out: str | None) -> int:
     from hamlet.bench import sharing
 
     if only == ("list",):
-        click.echo("\n".join(sharing.NAMES))
+        give_names(sharing.NAMES, sharing.NAMES, format_)
         return 0
     folder = None if out is None else made_folder(out)
     scale = sharing.QUICK if quick else sharing.FULL
-    report = sharing.measure(only, scale=scale, tell=lambda line: click.echo(line, err=True))
-    click.echo(sharing.as_text(report), nl=False)
+    report = sharing.measure(only, scale=scale, tell=tell)
+    give(report, sharing.as_text(report), format_)
     if folder is not None:
         _write(folder, report)
     return 0 if report["kept"] else 1
@@ -47,5 +56,5 @@ def sharing_command(quick: bool, only: tuple[str, ...], out: str | None) -> int:
 def _write(folder: Path, report: dict[str, Any]) -> None:
     figures = folder / "sharing.json"
     write_whole(figures, json.dumps(report, indent=2) + "\n")
-    click.echo(f"wrote {figures}", err=True)
+    tell(f"wrote {figures}")
     draw_into(folder, "hamlet.bench.sharing_plot", report)

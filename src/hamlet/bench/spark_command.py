@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hamlet.commands import spark_module, write_whole
+from hamlet.commands import format_option, give, spark_module, tell, write_whole
 
 
 @click.command(
@@ -19,8 +19,9 @@ from hamlet.commands import spark_module, write_whole
 @click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
 @click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
 @click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+@format_option()
 def spark_command(
-    events: int, only: str | None, master: str | None, quick: bool, out: str | None
+    events: int, only: str | None, master: str | None, quick: bool, out: str | None, format_: str
 ) -> int:
     """Measure workloads on Spark against a bare task of Python over the same rows.
 
@@ -29,17 +30,20 @@ def spark_command(
     reports = {}
     if only != "stream":
         batch = spark_module("hamlet.bench.spark")
-        reports["batch"] = batch.measure(events, master=master, quick=quick, tell=_tell)
-        click.echo(batch.as_text(reports["batch"]), nl=False)
+        reports["batch"] = batch.measure(events, master=master, quick=quick, tell=tell)
+        _show(batch.as_text(reports["batch"]), format_)
     if only != "batch":
         stream = spark_module("hamlet.spark.stream_bench")
-        reports["stream"] = stream.measure_streaming(quick, _tell, master=master)
-        click.echo(stream.as_text(reports["stream"]), nl=False)
+        reports["stream"] = stream.measure_streaming(quick, tell, master=master)
+        _show(stream.as_text(reports["stream"]), format_)
+    give(reports, "", format_)
     if out is not None:
         write_whole(Path(out), json.dumps(reports, indent=2) + "\n")
-        click.echo(f"wrote {out}", err=True)
+        tell(f"wrote {out}")
     return 0 if all(report["kept"] for report in reports.values()) else 1
 
 
-def _tell(line: str) -> None:
-    click.echo(line, err=True)
+def _show(text: str, format_: str) -> None:
+    """Print what is known already: the other measurement takes minutes, and may fail."""
+    if format_ == "text":
+        click.echo(text, nl=False)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.data.places import FORMATS, check_file, check_place, put_whole
+from hamlet.commands import format_option, give, tell
+from hamlet.data.places import FORMATS, check_file, check_place, ending_of, put_whole
 from hamlet.data.real import read_real, real_files
 from hamlet.data.settings import DATA_SETS, StreamSettings, settings_of
 from hamlet.data.streams import generate, schema_of
@@ -39,12 +40,15 @@ def _places() -> list[click.Option]:
     """The options that say where events go."""
     where = "A .parquet, .csv[.gz] or .jsonl[.gz] file, a folder, or - (JSON lines).  [default: -]"
     formats = click.Choice(FORMATS)
-    of_parts = f"Of the files in a folder.  [default: {FORMATS[0]}]"
+    of_parts = f"Files in a folder: {', '.join(FORMATS)}.  [default: {FORMATS[0]}]"
     return [
         _option("--out", "PATH", where),
-        click.Option(["--format", "format_"], type=formats, default=FORMATS[0], help=of_parts),
+        _option("--file-format", "F", of_parts, type=formats, default=FORMATS[0]),
         click.Option(["--overwrite"], is_flag=True, help="Replace what is at --out."),
     ]
+
+
+_told_option = format_option(help="With --out: print nothing, or what was made as JSON.")
 
 
 # Streams
@@ -73,7 +77,7 @@ def _stream_command(kind: type[StreamSettings]) -> click.Command:
         *_places(),
     ]
     about = (kind.__doc__ or "").split("\n\n")[0]
-    return click.Command(
+    command = click.Command(
         kind.name,
         params=list(options),
         callback=lambda **given: _run_stream(kind.name, **given),
@@ -81,6 +85,7 @@ def _stream_command(kind: type[StreamSettings]) -> click.Command:
         short_help=f"Stream. {about.split(':')[0].rstrip('.')}.",
         epilog=STATUS,
     )
+    return _told_option(command)
 
 
 def _run_stream(
@@ -92,11 +97,12 @@ def _run_stream(
     start: str | None,
     live: float | None,
     out: str | None,
-    format_: str,
+    file_format: str,
     overwrite: bool,
+    format_: str,
     **given: Any,
 ) -> None:
-    place = Place.of(out, format_, overwrite)
+    place = Place.of(out, file_format, overwrite, format_)
     if live is not None:
         from hamlet.data.live import chunk_of
 
@@ -107,10 +113,18 @@ def _run_stream(
         raise click.UsageError(message)
     settings = settings_of(name, start=_start(name, start), **_bursts(name, burst), **given)
     if live is not None:
-        _play(settings, live, events, seed, place)
+        rows = _play(settings, live, events, seed, place)
     else:
         batches = generate(settings, events=events, seed=seed)
-        _write(batches, schema_of(name), events or 0, place)
+        rows = _write(batches, schema_of(name), events or 0, place)
+    if rows is not None:
+        _tell(name, rows, place, seed=seed, settings=_plain(settings))
+
+
+def _plain(settings: StreamSettings) -> dict[str, Any]:
+    """Settings as data that can be written as JSON."""
+    found = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    return {**found, "bursts": dict(settings.bursts), "start": settings.start.isoformat()}
 
 
 def _start(name: str, text: str | None) -> datetime | None:
@@ -144,8 +158,12 @@ def _bursts(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _play(
     settings: StreamSettings, rate: float, events: int | None, seed: int, place: Place
-) -> None:
-    """Deliver a stream until it ends, or until Ctrl-C where it has no end."""
+) -> int | None:
+    """Deliver a stream until it ends, or until Ctrl-C where it has no end.
+
+    Returns:
+        How many events, or None where nobody reads them any more.
+    """
     from hamlet.data.live import LiveFolder, LiveLines, chunk_of, play
 
     batches = generate(settings, events=events, seed=seed, chunk=chunk_of(rate))
@@ -161,22 +179,27 @@ def _play(
         except KeyboardInterrupt:
             if events is not None:
                 raise
-        _tell(listener.rows, place)
+        return listener.rows
+    return None
 
 
 # Real data
 
 
 def _real_command(name: str, about: str) -> click.Command:
-    def run(data: str | None, out: str | None, format_: str, overwrite: bool) -> None:
-        place = Place.of(out, format_, overwrite)
+    def run(
+        data: str | None, out: str | None, file_format: str, overwrite: bool, format_: str
+    ) -> None:
+        place = Place.of(out, file_format, overwrite, format_)
         if place.path is not None:
             check_place(place.path, overwrite=overwrite)  # before anything is read
         table = read_real(name, data)
-        _write(table.to_batches(), table.schema, table.num_rows, place)
+        rows = _write(table.to_batches(), table.schema, table.num_rows, place)
+        if rows is not None:
+            _tell(name, rows, place)
 
     data = _option("--data", "DIR", "The folder with the files.  [default: $HAMLET_DATA]")
-    return click.Command(
+    command = click.Command(
         name,
         params=[data, *_places()],
         callback=run,
@@ -184,6 +207,7 @@ def _real_command(name: str, about: str) -> click.Command:
         short_help=f"Real data. {about.split(';')[0].rstrip('.')}.",
         epilog=STATUS,
     )
+    return _told_option(command)
 
 
 # Both
@@ -191,20 +215,39 @@ def _real_command(name: str, about: str) -> click.Command:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where events go; no path is standard output."""
+    """Where events go; no path is standard output.
+
+    format: Of the files in a folder.
+    told: How it is told what was made: as text or as json.
+    """
 
     path: Path | None
     format: str
     overwrite: bool
+    told: str
 
     @staticmethod
-    def of(out: str | None, format: str, overwrite: bool) -> Place:
+    def of(out: str | None, format: str, overwrite: bool, told: str) -> Place:
         """The place that options name."""
-        return Place(None if out in (None, "-") else Path(str(out)), format, overwrite)
+        path = None if out in (None, "-") else Path(str(out))
+        if path is None and told == "json":
+            message = "events on standard output are JSON lines already; --format goes with --out"
+            raise click.UsageError(message)
+        return Place(path, format, overwrite, told)
+
+    def paths(self) -> list[Path]:
+        """The files that are there."""
+        if self.path is None:
+            return []
+        return sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
 
 
-def _write(batches: Iterable[Any], schema: Any, events: int, place: Place) -> None:
-    """Write events to a place, or to standard output."""
+def _write(batches: Iterable[Any], schema: Any, events: int, place: Place) -> int | None:
+    """Write events to a place, or to standard output.
+
+    Returns:
+        How many, or None where nobody reads them any more.
+    """
     if place.path is None:
         from hamlet.data.live import LiveLines
 
@@ -212,12 +255,12 @@ def _write(batches: Iterable[Any], schema: Any, events: int, place: Place) -> No
         with _until_nobody_reads():
             for batch in batches:
                 lines.deliver(batch)
-            _tell(lines.rows, place)
-        return
+            return lines.rows
+        return None
     from hamlet.data.files import write_events
 
     with _shown(events) as wrote:
-        rows = write_events(
+        return write_events(
             batches,
             place.path,
             schema,
@@ -225,12 +268,22 @@ def _write(batches: Iterable[Any], schema: Any, events: int, place: Place) -> No
             format=place.format,
             wrote=wrote,
         )
-    _tell(rows, place)
 
 
-def _tell(rows: int, place: Place) -> None:
+def _tell(name: str, rows: int, place: Place, **how: Any) -> None:
+    """Say what was made; as data, with how it was made."""
+    paths = place.paths()
+    made = {
+        "data_set": name,
+        "events": rows,
+        **how,
+        "out": str(place.path),
+        "file_format": ending_of(paths[0]).removeprefix(".") if paths else place.format,
+        "paths": [str(path) for path in paths],
+    }
+    give(made, "", place.told)
     number = f"{rows:,} event{'' if rows == 1 else 's'}"
-    click.echo(f"wrote {number}" + (f" to {place.path}" if place.path else ""), err=True)
+    tell(f"wrote {number}" + (f" to {place.path}" if place.path else ""))
 
 
 @contextmanager
@@ -280,6 +333,7 @@ def _shown(events: int) -> Iterator[Callable[[int], None]]:
 @click.option("--slide", metavar="D", help="How far apart they begin.  [default: 5 min]")
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
 @click.option("--overwrite", is_flag=True, help="Replace what is at --out.")
+@format_option(help="Print queries, or one JSON document with them.")
 def workload_command(
     data_set: str,
     kind: str,
@@ -289,6 +343,7 @@ def workload_command(
     slide: str | None,
     out: str | None,
     overwrite: bool,
+    format_: str,
 ) -> None:
     """Write a generated workload."""
     from hamlet.data.workloads import GENERATORS
@@ -301,12 +356,17 @@ def workload_command(
     if out is not None:
         check_file(Path(out), overwrite=overwrite)
     text = GENERATORS[kind](data_set, queries, seed, **window)
+    made = {"data_set": data_set, "kind": kind, "queries": queries, "seed": seed}
+    # Those of the first kind have defaults.
+    settings = {**(GENERATORS[kind].__kwdefaults__ or {}), **window}
+    made |= {"settings": settings, "paths": [] if out is None else [out], "text": text}
     if out is None:
-        click.echo(text, nl=False)
+        give(made, text, format_)
         return
     with put_whole(Path(out)) as partial:
         partial.write_text(text, encoding="utf-8")
-    click.echo(f"wrote {counted(queries, 'query', 'queries')} to {out}", err=True)
+    give(made, "", format_)
+    tell(f"wrote {counted(queries, 'query', 'queries')} to {out}")
 
 
 generate_command = click.Group(

@@ -55,6 +55,7 @@ def _names(queries: list[tree.PartialQuery]) -> tuple[list[str], list[Problem]]:
     names: list[str] = []
     problems: list[Problem] = []
     seen: set[str] = set()
+    unnamed: set[str] = set()
     for position, query in enumerate(queries, 1):
         given = query.name
         name = given.text if given else f"q{position}"
@@ -63,11 +64,15 @@ def _names(queries: list[tree.PartialQuery]) -> tuple[list[str], list[Problem]]:
             continue  # its name may be what could not be read
         if name in seen:
             at = given.span if given else Span(query.span.start, query.span.start + 1)
-            remedy = f"Give this one another name; unnamed queries are called q1, q2, ... ({name})."
+            remedy = "Give this one another name."
+            if given is None or name in unnamed:
+                remedy += " Queries without one are called by their places: q1, q2, ..."
             problems.append(
                 Problem("duplicate-query", f"two queries are called {name}", remedy, at)
             )
         seen.add(name)
+        if given is None:
+            unnamed.add(name)
     return names, problems
 
 

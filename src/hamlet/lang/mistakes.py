@@ -5,9 +5,10 @@ Every message says what is wrong and, in the remedy, what to type instead.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from hamlet.errors import Problem, Span, did_you_mean
+from hamlet.errors import Problem, Span
 from hamlet.lang.build import token_span
 
 if TYPE_CHECKING:
@@ -28,6 +29,25 @@ _EXAMPLES = {
 _FOREIGN = {
     "LIKE": "LIKE is not supported; compare whole texts with = or IN ('a', 'b').",
     "BETWEEN": "BETWEEN is not supported; write T.x >= 1 AND T.x <= 9.",
+}
+
+# Words that begin a clause in other languages, and what begins it here.
+_FOREIGN_CLAUSES = {
+    "SELECT": "RETURN",
+    "MATCH": "PATTERN",
+    "FILTER": "WHERE",
+    "HAVING": "WHERE",
+    "WHEN": "WHERE",
+    "PARTITION": "GROUPBY",
+    "WINDOW": "WITHIN",
+    "EVERY": "SLIDE",
+    "SLIDING": "SLIDE",
+}
+
+# Signs that patterns have in other languages, and what to write here.
+_FOREIGN_SIGNS = {
+    "STAR": "There is no '*': one or more is B+, and A with none or more is SEQ(A, B+) OR A.",
+    "MINUS": "There is no '->': one after the other is SEQ(A, B).",
 }
 
 # What a token is called in a sentence that says which one was expected.
@@ -90,13 +110,13 @@ def unreadable_head(head: list[Token], has_clauses: bool) -> Problem:
         return Problem(
             "missing-colon",
             f"the query's name {first} is not followed by ':'",
-            f"Write {first}: RETURN ..." + _nearest_clause(first),
+            _offered(first, f"Write {first}: RETURN ..."),
             span,
         )
     return Problem(
         "unexpected-text",
         "a query starts with RETURN, or with a name and ':'",
-        f"Begin like this: q1: {_EXAMPLES['RETURN']}" + _nearest_clause(first),
+        _offered(first, f"Begin like this: q1: {_EXAMPLES['RETURN']}"),
         span,
     )
 
@@ -212,13 +232,15 @@ def too_deep(span: Span) -> Problem:
 def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Problem:
     """A token that cannot stand where it does, or an end that comes too soon."""
     clause = tokens[0].type
-    example = f"Write, for example: {_EXAMPLES[clause]}"
+    example = _example_of(clause)
     before = tokens[position - 1]
     if position == len(tokens):
         return _ends_too_soon(tokens, example)
     token = tokens[position]
-    if clause == "PATTERN" and before.type == "NAME" and _nearest_clause(before):
+    if clause == "PATTERN" and before.type == "NAME" and _clause_meant(before):
         token = before  # a misspelt clause has been taken for an alias
+    if clause == "PATTERN":
+        example = _FOREIGN_SIGNS.get(token.type, example)
     if clause == "WHERE":
         example = _FOREIGN.get(token.upper(), example)
     span = token_span(token)
@@ -241,7 +263,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         return Problem(
             "missing-comparison",
             f"expected a comparison, AND or OR before {_shown(token)}",
-            example + _nearest_clause(token),
+            _exemplified(token, example),
             span,
         )
     remedy = example
@@ -249,7 +271,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         if "NAME" in expected and token.type != "NAME":
             remedy = f"{token.type} is a keyword; as a name it is written in backticks: `{token}`"
     elif token.type == "NAME":
-        remedy += _nearest_clause(token)
+        remedy = _exemplified(token, example)
     return Problem(
         "unexpected-text",
         f"expected {_expectation(expected)} but found {_shown(token)}",
@@ -284,16 +306,37 @@ def _odd_duration(tokens: list[Token], position: int, example: str) -> Problem:
             return Problem(
                 "text-after-query",
                 "the query ends before this text",
-                remedy + _nearest_clause(tokens[position]),
+                _offered(tokens[position], remedy),
                 after,
             )
         return Problem("missing-unit", f"{clause} has a number without a unit", example, span)
     return Problem("missing-duration", f"{clause} needs a number and a unit", example, span)
 
 
-def _nearest_clause(word: str) -> str:
-    """An offer of the clause that a word may be meant to begin, if it is near: LIKE is no SLIDE."""
-    return did_you_mean(word, _CLAUSE_WORDS, cutoff=0.75)
+def _offered(word: str, remedy: str) -> str:
+    """A remedy, after an offer of the clause that a word may be meant to begin if there is one.
+
+    An offer stands first: an example behind which it stood would seem to go on.
+    """
+    clause = _clause_meant(word)
+    return remedy if clause is None else f"Did you mean '{clause}'? {remedy}"
+
+
+def _exemplified(word: str, example: str) -> str:
+    """The example of the clause that a word may be meant to begin, or that of another clause."""
+    clause = _clause_meant(word)
+    return _offered(word, example if clause is None else _example_of(clause))
+
+
+def _example_of(clause: str) -> str:
+    return f"Write, for example: {_EXAMPLES[clause]}"
+
+
+def _clause_meant(word: str) -> str | None:
+    """The clause that a word may be meant to begin, if it is near: LIKE is no SLIDE."""
+    if word.upper() in _FOREIGN_CLAUSES:
+        return _FOREIGN_CLAUSES[word.upper()]
+    return next(iter(get_close_matches(word.upper(), _CLAUSE_WORDS, n=1, cutoff=0.75)), None)
 
 
 def _shown(token: Token) -> str:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hamlet.columns import is_text, kind_of
-from hamlet.errors import ReadError, SchemaError, listed
+from hamlet.errors import ReadError, SchemaError, listed, near_path
 from hamlet.reading.csv_file import read_csv
 from hamlet.reading.found import Found, Wanted
 from hamlet.reading.json_file import read_json
@@ -56,7 +56,7 @@ def paths_of(source: str | Path) -> list[Path]:
     except OSError as error:
         raise ReadError(str(source), error.strerror or str(error)) from error
     if not glob.has_magic(str(source)):
-        raise ReadError(str(source), "no such file or folder")
+        raise ReadError(str(source), "no such file or folder" + near_path(path))
     matches = [Path(name) for name in sorted(glob.glob(str(source), recursive=True))]  # noqa: PTH207
     files = [m for match in matches for m in (_in_folder(match) if match.is_dir() else [match])]
     if not files:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hamlet.commands import format_option, give, tell
 from hamlet.errors import WriteError
 from hamlet.report.record import now, record_of
 
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     help="Another run of the same workload and events, to compare with (may be repeated).",
 )
 @click.option("--overwrite", is_flag=True, help="Replace what is at --out.")
-def report_command(run: str, out: str, beside: tuple[str, ...], overwrite: bool) -> None:
+@format_option()
+def report_command(
+    run: str, out: str, beside: tuple[str, ...], overwrite: bool, format_: str
+) -> None:
     """Make a page of a run: one HTML file that opens offline. Its conclusion is printed too.
 
     RUN is a folder that hamlet run --save has written. A run with --sharing never beside one with
@@ -41,13 +45,15 @@ def report_command(run: str, out: str, beside: tuple[str, ...], overwrite: bool)
     from hamlet.report.findings import Findings
     from hamlet.report.page import write_report
     from hamlet.report.saved import Run, check_page_target
-    from hamlet.report.text import report_text
+    from hamlet.report.text import report_data, report_text
 
     check_page_target(Path(out), overwrite=overwrite)
     told, others = Run.load(run), [Run.load(each) for each in beside]
     write_report(told, out, beside=others, overwrite=overwrite)
-    click.echo(report_text(Findings.of(told, others)), nl=False)
-    click.echo(f"wrote {out}", err=True)
+    findings = Findings.of(told, others)
+    page = {"page": out, "bytes": Path(out).stat().st_size}
+    give({**page, **report_data(findings)}, report_text(findings), format_)
+    tell(f"wrote {out}")
 
 
 def keeping_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,9 +1,10 @@
-"""The conclusion of a report as text, for a terminal."""
+"""The conclusion of a report as text, for a terminal, and as data, for programs."""
 
 from __future__ import annotations
 
+import json
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hamlet.report.findings import many
 from hamlet.report.sections import group_name, grouped
@@ -26,6 +27,29 @@ def report_text(findings: Findings) -> str:
     )
     blocks.append("\n".join(["what sharing saved", *saved]))
     return "\n\n".join(blocks) + "\n"
+
+
+def report_data(findings: Findings) -> dict[str, Any]:
+    """The same as plain data, with every query."""
+    queries = []
+    for one in findings.found:
+        greatest = None
+        if one.most is not None:
+            _, window, group, aggregate, value = one.most
+            greatest = {
+                "window": window,
+                "group": json.loads(group),
+                "aggregate": aggregate,
+                "value": value,
+            }
+        counts = {"results": one.rows, "windows": one.windows, "groups": one.groups}
+        queries.append({"name": one.name, **counts, "greatest": greatest})
+    return {
+        "conclusion": findings.first,
+        "queries": queries,
+        "sharing_saved": _told(findings),
+        "differing_rows": [one.differing for one in findings.others],
+    }
 
 
 def _told(findings: Findings) -> list[str]:

@@ -132,7 +132,11 @@ def events_of(
     if seen.time is not None:
         columns[wanted.time] = seen.time.column
         kinds[wanted.time] = renamed.select(seen.time.column).schema.fields[0].dataType
-    _check(plan, {each: kinds[each] for each in names}, wanted, name)
+    example: str | None = None
+    if seen.time is None and isinstance(kinds.get(wanted.time), TEXT) and not frame.isStreaming:
+        first = renamed.select(columns[wanted.time]).first()
+        example = None if first is None else first[0]
+    _check(plan, {each: kinds[each] for each in names}, wanted, name, example)
     attributes = {a: (F.col(by_place[names.index(a)]), kinds[a]) for a in wanted.needs.attributes}
     types = plain_text(columns[wanted.type], kinds[wanted.type])
     time, kind = columns[wanted.time], kinds[wanted.time]
@@ -156,10 +160,20 @@ def events_of(
     )
 
 
-def _check(plan: WorkloadPlan, kinds: Mapping[str, T.DataType], wanted: Wanted, name: str) -> None:
-    """Refuse what the engine refuses on one machine, with the same words."""
-    arrow = {column: arrow_type(kind) for column, kind in kinds.items()}
-    nothing = pa.schema(list(arrow.items())).empty_table()
+def _check(
+    plan: WorkloadPlan,
+    kinds: Mapping[str, T.DataType],
+    wanted: Wanted,
+    name: str,
+    time: str | None,
+) -> None:
+    """Refuse what the engine refuses on one machine, with the same words.
+
+    A text that is no time, if there is one, is shown in these words.
+    """
+    schema = pa.schema([(column, arrow_type(kind)) for column, kind in kinds.items()])
+    rows = [] if time is None else [{wanted.time: time}]
+    nothing = pa.Table.from_pylist(rows, schema)
     try:
         EventTable.of(nothing, plan, type=wanted.type, time=wanted.time, order=wanted.order)
     except SchemaError as error:

@@ -121,6 +121,8 @@ def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: 
     Columns that nobody wants are null too: they are there because a message may name one of them.
     """
     names = list(dict.fromkeys(each for part in parts for each in part.names))
+    # Files with nothing in them, not even names of columns, are no events, as on one machine.
+    names = names or list(wanted.columns)
     found = [each for each in wanted.columns if any(each in part.columns for part in parts)]
     kinds = [_kinds(part) for part in parts]
     for column in found:

@@ -85,8 +85,8 @@ class StreamRun:
     tell: Callable[[str], None]
     totals: Counter[str] = field(default_factory=Counter)
 
-    def run(self) -> None:
-        """Run it until it ends, or until it is interrupted."""
+    def run(self) -> dict[str, Any]:
+        """Run it until it ends, or until it is interrupted; what was read and written."""
         self._check_places()
         with _told(), self._session() as spark:
             checkpoint = Checkpoint(spark, _absolute(self.checkpoint))
@@ -100,7 +100,7 @@ class StreamRun:
                 is_done = self._run(spark, checkpoint, form, is_over, flush=False)
                 if self.flush and is_done and not is_over.is_set():
                     is_done = self._run(spark, checkpoint, form, is_over, flush=True)
-            self._tell_totals(is_done)
+            return self._tell_totals(is_done)
 
     # Before it begins
 
@@ -221,7 +221,7 @@ class StreamRun:
             self.tell(_line(found, rows, work))
         return seen
 
-    def _tell_totals(self, is_done: bool) -> None:
+    def _tell_totals(self, is_done: bool) -> dict[str, Any]:
         count = self.totals
         skipped = {ROWS, USED}
         malformed = {
@@ -240,6 +240,19 @@ class StreamRun:
             self.tell("stopped; the same command goes on from here")
         elif not self._is_elsewhere():
             self.tell(f"wrote {self.out}")
+        return {
+            "source": self.source,
+            "out": self.out,
+            "checkpoint": self.checkpoint,
+            "ended": is_done,
+            "events": {
+                "in": count[f"in {ROWS}"],
+                "used": count[f"in {USED}"],
+                "malformed": malformed,
+                "late": count[f"out {LATE}"],
+            },
+            "results": {"rows": count["out results"], "windows": count[f"out {WINDOWS}"]},
+        }
 
 
 def stream_run(
@@ -253,22 +266,22 @@ def stream_run(
     once: bool,
     flush: bool,
     schema: str | None,
-    format_: str,
+    file_format: str,
     files: int,
     buckets: int | None,
     master: str | None,
     packages: str | None,
     tell: Callable[[str], None],
     **options: Any,
-) -> None:
+) -> dict[str, Any]:
     """Run a stream as the command line says; see `StreamRun`."""
-    StreamRun(
+    return StreamRun(
         plan=plan,
         options=Options(**options),
         settings=StreamSettings(duration_us(lateness), buckets),
         source=source,
         out=out,
-        format=format_,
+        format=file_format,
         checkpoint=checkpoint,
         trigger_ms=None if trigger is None else max(1, duration_us(trigger, "trigger") // 1000),
         once=once,

@@ -318,13 +318,32 @@ def test_the_largest_integer_is_read():
         ("RETURN COUNT(*) PATTERN A WITHIN 2 s SLID 1 s", "SLIDE"),
         ("RETURN COUNT(*) PATTERN A WHER A.x = 1 WITHIN 1 s", "WHERE"),
         ("RETURN COUNT(*) PATTERN A WITHN 1 s", "WITHIN"),
+        ("RETURN COUNT(*) PATTERN A+ WHEN A.x = 1 WITHIN 1 s", "WHERE"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 2 s SLIDING 1 s", "SLIDE"),
+        ("SELECT COUNT(*) PATTERN A WITHIN 2 s", "RETURN"),
     ],
 )
 def test_a_misspelt_clause_is_one_problem_that_offers_the_right_word(text, offered):
     _, problems = read(text)
 
     assert len(problems) == 1
-    assert f"Did you mean '{offered}'?" in problems[0].remedy
+    assert problems[0].remedy.startswith(f"Did you mean '{offered}'? ")
+
+
+def test_the_example_is_that_of_the_clause_that_is_offered():
+    _, (problem,) = read("RETURN COUNT(*) PATTERN A+ WITHN 1 s")
+
+    assert problem.remedy.endswith("Write, for example: WITHIN 30 min SLIDE 5 min")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "instead"),
+    [("SEQ(A, B*)", "one or more is B+"), ("A -> B", "one after the other is SEQ(A, B)")],
+)
+def test_signs_of_other_languages_are_answered_with_what_there_is_instead(pattern, instead):
+    _, (problem,) = read(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 1 s")
+
+    assert instead in problem.remedy
 
 
 # Depth

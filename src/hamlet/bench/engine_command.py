@@ -1,0 +1,41 @@
+"""`hamlet bench engine`: the engine on one core, against its floors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from hamlet.commands import format_option, give, give_names, tell, write_whole
+
+
+@click.command(
+    "engine",
+    epilog="Exit status: 0 every floor is kept (or --quick), 1 one is not, 2 it cannot run.",
+)
+@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Measure only this (may be repeated); --only list shows the names.",
+)
+@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+@format_option()
+def engine_command(quick: bool, only: tuple[str, ...], out: str | None, format_: str) -> int:
+    """Measure the local engine on one core: throughput, sharing, sizes of numbers and windows.
+
+    Answers are compared before anything is timed.
+    """
+    from hamlet.bench import engine
+
+    if only == ("list",):
+        give_names(engine.CASES, engine.names(), format_)
+        return 0
+    report = engine.measure(only, quick=quick, tell=tell)
+    give(report, engine.as_text(report), format_)
+    if out is not None:
+        write_whole(Path(out), json.dumps(report, indent=2) + "\n")
+        tell(f"wrote {out}")
+    return 0 if report["kept"] else 1

@@ -1,0 +1,160 @@
+"""What a newcomer gets wrong at the command line, and what is said about it.
+
+Would catch a mistake that passes without a word, a message that does not say where it is or what
+to do about it, more than one sentence, and a file that is lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUERIES = "q1: RETURN COUNT(*) PATTERN SEQ(Request, Travel T+) WHERE [rider] WITHIN 10 min"
+EVENTS = "time,type,rider\n1,Request,ann\n2,Travel,ann\n3,Travel,ann\n"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries.hql").write_text(QUERIES, encoding="utf-8")
+    (tmp_path / "rides.csv").write_text(EVENTS, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            "queries.hql --events ride.csv",
+            "cannot read ride.csv: no such file or folder. Did you mean 'rides.csv'?",
+        ),
+        (
+            "query.hql --events rides.csv",
+            "cannot read query.hql: no such file or directory. Did you mean 'queries.hql'?",
+        ),
+        ("queries.hql --events other.csv", "cannot read other.csv: no such file or folder"),
+        ("queries.hql --events none/e.csv", "cannot read none/e.csv: no such file or folder"),
+        (
+            "rides.csv --events queries.hql",
+            "cannot read rides.csv: by its name it has events; queries come first, as in "
+            "hamlet run FILE --events FILE",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named_with_the_right_one_where_it_is_known(hamlet, arguments, said):
+    left = hamlet("run", *arguments.split())
+
+    assert left == (2, "", f"hamlet: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (
+            "time,type,rider\n02/03/2026 08:00,Request,ann\n",
+            "column 'time' is text, such as '02/03/2026 08:00'; time must be a timestamp, a date, "
+            "a number of seconds or ISO 8601 text like 2026-03-02T08:00:00",
+        ),
+        (
+            "time,type,rider\n08:00:00,Request,ann\n",
+            "column 'time' is a time of day without a date; time must be a timestamp, a date, "
+            "a number of seconds or ISO 8601 text like 2026-03-02T08:00:00",
+        ),
+        (
+            "time;type;rider\n1;Request;ann\n",
+            "column 'type' not found; it has: time;type;rider, which is one column; separate "
+            "columns by commas",
+        ),
+        (
+            "when,type,rider\n1,Request,ann\n",
+            "column 'time' not found; it has: when, type, rider; pass time='...', or --time on "
+            "the command line.",
+        ),
+    ],
+    ids=["odd time", "time of day", "semicolons", "no time"],
+)
+def test_events_that_do_not_fit_are_shown_and_what_would(hamlet, tmp_path, events, said):
+    (tmp_path / "rides.csv").write_text(events, encoding="utf-8")
+
+    left = hamlet("run", "queries.hql", "--events", "rides.csv")
+
+    assert left == (2, "", f"hamlet: rides.csv: {said}\n")
+
+
+# Types
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("SEQ(Request, Travle+)", "type Travle; there are Request, Travel. Did you mean 'Travel'?"),
+        ("SEQ(Request, Travel+, NOT Pickup)", "type Pickup; there are Request, Travel."),
+        ("SEQ(Pickup, Dropoff+)", "type Pickup, Dropoff; there are Request, Travel."),
+    ],
+)
+def test_a_type_that_no_event_has_is_noted(hamlet, pattern, said):
+    text = f"RETURN COUNT(*) PATTERN {pattern} WITHIN 10 min"
+
+    left = hamlet("run", "-", "--events", "rides.csv", stdin=text.encode())
+
+    assert left.status == 0
+    assert left.err.splitlines()[0] == f"note      no event has {said}"
+    assert left.err.count("note ") == 1
+
+
+@pytest.mark.parametrize("events", [EVENTS, EVENTS.splitlines()[0] + "\n", ""])
+def test_nothing_is_noted_where_types_fit_or_there_are_no_events(hamlet, tmp_path, events):
+    (tmp_path / "rides.csv").write_text(events, encoding="utf-8")
+
+    left = hamlet("run", "queries.hql", "--events", "rides.csv")
+
+    assert left.status == 0
+    assert "note" not in left.err
+
+
+# Names
+
+
+def test_two_queries_of_one_name_are_refused_at_the_second(hamlet):
+    text = f"{QUERIES};\n{QUERIES}"
+
+    status, out, err = hamlet("check", "-", stdin=text.encode())
+
+    assert (status, out) == (1, "")
+    assert err.startswith("<stdin>:2:1: two queries are called q1  [duplicate-query]\n")
+    assert "    Give this one another name.\n" in err
+
+
+def test_a_name_that_a_query_has_by_its_place_is_explained(hamlet):
+    text = f"{QUERIES.removeprefix('q1: ')};\n{QUERIES}"
+
+    status, _, err = hamlet("check", "-", stdin=text.encode())
+
+    assert status == 1
+    assert "Queries without one are called by their places: q1, q2, ...\n" in err
+
+
+# Places
+
+
+@pytest.mark.parametrize(
+    ("options", "out", "what"),
+    [
+        ([], "queries.hql", "workload"),
+        (["--schema", "rides.csv"], "./rides.csv", "schema"),
+        (["--analyze", "--events", "rides.csv"], "rides.csv", "events"),
+    ],
+)
+def test_explain_does_not_write_over_what_it_reads(hamlet, tmp_path, options, out, what):
+    left = hamlet("explain", "queries.hql", *options, "--out", out)
+
+    assert left == (
+        2,
+        "",
+        f"hamlet: cannot write {out}: that is the {what}; choose another place\n",
+    )
+    assert (tmp_path / "queries.hql").read_text(encoding="utf-8") == QUERIES
+    assert (tmp_path / "rides.csv").read_text(encoding="utf-8") == EVENTS
