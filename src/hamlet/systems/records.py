@@ -43,7 +43,9 @@ def alive(one, two, three, err):
 def longer(array, rows):
     """A copy of an array with room for more rows."""
     larger = np.empty((rows, *array.shape[1:]), array.dtype)
-    larger[: array.shape[0]] = array
+    # Row by row: where whole tables are assigned Numba compiles an error message, for seconds.
+    for row in range(array.shape[0]):
+        larger[row] = array[row]
     return larger
 
 

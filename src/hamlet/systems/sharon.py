@@ -26,14 +26,24 @@ from numba import njit
 from hamlet.kernel import numbers
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.systems.caching import compiled, digest
-from hamlet.systems.flatten import Family, flattened
+from hamlet.systems.flatten import flattened
+from hamlet.systems.middles import (
+    add_all,
+    add_combined,
+    advance,
+    empty,
+    extend,
+    note_entries,
+    note_starts,
+)
 from hamlet.systems.records import Found, alive, longer, longer_numbers
-from hamlet.systems.tables import ONE
+from hamlet.systems.sharon_plan import choose_middles, rates_of, starts_at_most
+from hamlet.systems.sharon_tables import Family, sequences_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables
+    from hamlet.systems.tables import Events, Tables, Unit
 
 
 def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> list[Family]:
@@ -43,15 +53,29 @@ def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> li
         SystemCannot: A query has an edge predicate, or a NOT of several events.
         SystemLimit: There are too many sequences.
     """
-    groups: dict[tuple[Any, ...], list[Any]] = {}
+    groups: dict[tuple[Any, ...], list[Unit]] = {}
     for unit in tables.units:
         graph = unit.graph
         key = (graph.within, graph.slide, graph.weights.shape[1], graph.signs.tobytes())
         groups.setdefault(key, []).append(unit)
-    return [
-        flattened(tables, units, steps_at_most(units[0].graph, events, ranges))
-        for units in groups.values()
-    ]
+    return [_family_of(tables, units, events, ranges) for units in groups.values()]
+
+
+def _family_of(
+    tables: Tables, units: list[Unit], events: Events, ranges: NDArray[np.int64]
+) -> Family:
+    """The sequences of units with the same windows and aggregates, and what they share."""
+    graph = units[0].graph
+    tree = flattened(tables, units, steps_at_most(graph, events, ranges))
+    middles = choose_middles(tree, rates_of(graph, events, ranges)) if len(ranges) else []
+    sequences = sequences_of(
+        tree,
+        middles,
+        graph,
+        len(units),
+        lambda takes: starts_at_most(takes, graph.within, events, ranges),
+    )
+    return Family(np.array([unit.template for unit in units], np.int32), sequences)
 
 
 def run_sharon(
@@ -109,23 +133,6 @@ def steps_at_most(graph: Any, events: Events, ranges: NDArray[np.int64]) -> NDAr
 
 
 @compiled
-def _add_all(v, to, source, size, x, size_x, err):
-    """Add one record of numbers and extremes to another, both by their number."""
-    for c in range(size):
-        numbers.add(v, to * size + c, v, source * size + c, err)
-    for k in range(size_x):
-        x[to * size_x + k] = min(x[to * size_x + k], x[source * size_x + k])
-
-
-@compiled
-def _empty(v, at, size, x, size_x):
-    for c in range(size):
-        numbers.set_zero(v, at * size + c)
-    for k in range(size_x):
-        x[at * size_x + k] = np.inf
-
-
-@compiled
 def _run(q, events, ranges, zero):
     """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
     ts, slide, within = events.ts, q.slide, q.within
@@ -136,11 +143,14 @@ def _run(q, events, ranges, zero):
     # Of each window: prefixes (0 is the empty one), feeds, what is added to feeds, units
     pending, totals = prefixes + feeds, prefixes + 2 * feeds
     width = totals + units
-    record = windows * width  # where one record is put together
-    v_array = numbers.room(zero, (record + 1) * nc)
-    x = np.empty((record + 1) * nx)
+    m, has_middles = q.middles, q.middles.each.shape[0] > 0
+    # Behind them starts of middles, and where records are put together
+    record = windows * width + m.records
+    v_array = numbers.room(zero, (record + 2) * nc)
+    x = np.empty((record + 2) * nx)
     v = numbers.pointer(v_array)
     reached = np.empty(windows, np.int64)  # the longest prefix with a match, -1: window not begun
+    state, ring = np.zeros((m.each.shape[0], 4), np.int64), np.empty((m.ring, 2), np.int64)
     is_hit = np.empty(q.hits.shape[0], np.bool_)
     err_array = np.zeros(1, np.int64)
     err = raw_pointer(err_array)
@@ -152,6 +162,7 @@ def _run(q, events, ranges, zero):
         part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
         reached[:] = -1
+        state[:] = 0
         low = (ts[first] - within) // slide + 1
         i = first
         while i <= end and err[0] == 0:
@@ -165,7 +176,7 @@ def _run(q, events, ranges, zero):
                     reached[slot] = -1
                     for f in range(feeds):
                         if q.feed_unit[f] >= 0:
-                            _add_all(
+                            add_all(
                                 v,
                                 here + totals + q.feed_unit[f],
                                 here + prefixes + f,
@@ -174,6 +185,11 @@ def _run(q, events, ranges, zero):
                                 nx,
                                 err,
                             )
+                    for j in range(m.ends.shape[0]):
+                        to = here + totals + m.ends[j, 3]
+                        add_combined(
+                            m.each, state, ring, m.ends[j], w, slide, windows, v, to, nc, x, nx, err
+                        )
                     if n + units > capacity:
                         capacity = 2 * (n + units)
                         records = longer(records, capacity)
@@ -198,18 +214,25 @@ def _run(q, events, ranges, zero):
             after = i
             while after < end and events.step[after] == events.step[i]:
                 after += 1
+            has_starts = False
+            if has_middles:
+                has_starts = note_starts(
+                    m.each, m.places, state, ring, low * slide, events.letter, i, after
+                )
             for w in range(low, ts[i] // slide + 1):
                 slot = w % windows
                 here = slot * width
                 if reached[slot] < 0:
                     # A window begins with the empty prefix, also where a feed is to follow it.
                     for at in range(here, here + width):
-                        _empty(v, at, nc, x, nx)
+                        empty(v, at, nc, x, nx)
                     numbers.set_one(v, here * nc)
                     for f in range(feeds):
                         if q.feed_source[f] == 0:
                             numbers.set_one(v, (here + prefixes + f) * nc)
                     reached[slot] = 0
+                if has_starts:
+                    note_entries(m.each, m.entries, state, here, prefixes, slot, v, nc, x, nx)
                 # Longer prefixes first: what is read of a shorter one is from before this step.
                 for depth in range(min(reached[slot] + 1, deepest), 0, -1):
                     for e in range(i, after):
@@ -217,37 +240,38 @@ def _run(q, events, ranges, zero):
                         for k in range(q.by_letter_p[group], q.by_letter_p[group + 1]):
                             prefix = q.by_letter[k]
                             feed = q.feed[prefix]
-                            source = here + (prefixes + feed if feed >= 0 else q.parent[prefix])
+                            parent = q.parent[prefix]
+                            source = here + (prefixes + feed if feed >= 0 else parent)
+                            if parent < 0:
+                                source, joined = record + 1, m.exits[-1 - parent]
+                                empty(v, source, nc, x, nx)
+                                add_combined(
+                                    m.each,
+                                    state,
+                                    ring,
+                                    joined,
+                                    w,
+                                    slide,
+                                    windows,
+                                    v,
+                                    source,
+                                    nc,
+                                    x,
+                                    nx,
+                                    err,
+                                )
                             if numbers.is_zero(v, source * nc):
                                 continue
-                            numbers.copy(v, record * nc, v, source * nc)
-                            for c in range(1, nc):
-                                numbers.copy(v, record * nc + c, v, source * nc + c)
-                                weight = q.weights[prefix, c - 1]
-                                if weight >= 0:
-                                    numbers.add_times(
-                                        v,
-                                        record * nc + c,
-                                        v,
-                                        source * nc,
-                                        events.weights[weight, e],
-                                        err,
-                                    )
-                                elif weight == ONE:
-                                    numbers.add(v, record * nc + c, v, source * nc, err)
-                            for k2 in range(nx):
-                                best = x[source * nx + k2]
-                                attribute = q.extremes[prefix, k2]
-                                if attribute >= 0:
-                                    own = events.extremes[attribute, e]
-                                    if own == own:
-                                        best = min(best, own * q.signs[k2])
-                                x[record * nx + k2] = best
-                            _add_all(v, here + prefix, record, nc, x, nx, err)
-                            for m in range(q.end_p[prefix], q.end_p[prefix + 1]):
-                                _add_all(v, here + totals + q.end[m], record, nc, x, nx, err)
-                            for m in range(q.feeding_p[prefix], q.feeding_p[prefix + 1]):
-                                _add_all(v, here + pending + q.feeding[m], record, nc, x, nx, err)
+                            adds, least = q.weights[prefix], q.extremes[prefix]
+                            extend(
+                                v, record, source, nc, x, nx, adds, least, events.weights,
+                                events.extremes, q.signs, e, err,
+                            )  # fmt: skip
+                            add_all(v, here + prefix, record, nc, x, nx, err)
+                            for j in range(q.end_p[prefix], q.end_p[prefix + 1]):
+                                add_all(v, here + totals + q.end[j], record, nc, x, nx, err)
+                            for j in range(q.feeding_p[prefix], q.feeding_p[prefix + 1]):
+                                add_all(v, here + pending + q.feeding[j], record, nc, x, nx, err)
                             reached[slot] = max(reached[slot], depth)
                 if feeds > 0:
                     for g in range(is_hit.shape[0]):
@@ -257,9 +281,16 @@ def _run(q, events, ranges, zero):
                                 is_hit[g] = True
                     for f in range(feeds):
                         if is_hit[q.feed_guards[f]]:
-                            _empty(v, here + prefixes + f, nc, x, nx)
-                        _add_all(v, here + prefixes + f, here + pending + f, nc, x, nx, err)
-                        _empty(v, here + pending + f, nc, x, nx)
+                            empty(v, here + prefixes + f, nc, x, nx)
+                        add_all(v, here + prefixes + f, here + pending + f, nc, x, nx, err)
+                        empty(v, here + pending + f, nc, x, nx)
+            if has_middles:
+                longest = advance(
+                    m.each, m.places, state, ring, ts, events.letter, events.weights,
+                    events.extremes, q.signs, i, after, v, record, nc, x, nx, err,
+                )  # fmt: skip
+                for w in range(low, ts[i] // slide + 1):
+                    reached[w % windows] = max(reached[w % windows], longest)
             i = after
         if err[0] != 0:
             n = begun
@@ -278,4 +309,4 @@ def _kept_on_disk(sources):
     return run
 
 
-run = _kept_on_disk(digest("sharon.py", "records.py"))
+run = _kept_on_disk(digest("sharon.py", "middles.py", "records.py"))
