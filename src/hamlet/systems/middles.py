@@ -22,7 +22,7 @@ from numba.extending import overload
 from hamlet.kernel import numbers
 from hamlet.kernel.numbers import _add_float_product, _fits_product, _kind, _store_int
 from hamlet.kernel.words import add_product_shifted
-from hamlet.systems.caching import compiled
+from hamlet.systems.caching import compiled, inlined
 from hamlet.systems.tables import ONE
 
 # What is known of a middle: its places; its entries; where its starts are in the ring, the first of
@@ -43,7 +43,8 @@ class Middles(NamedTuple):
     places: For each letter whether its events come to a place, then the weights and extremes that
         they add there, then for each row after the places whether it adds them up.
     entries: Prefix, and feed or -1.
-    exits: Entry, middle and row that prefixes which go on after a middle grow from.
+    exits: Entry, middle and row that prefixes which go on after a middle grow from; then, for each
+        letter, whether its events make any of them.
     ends: Entry, middle and row that are added to a unit when a window ends, and the unit.
     ring, records: How many starts there is room for, and how many records they take.
     """
@@ -102,24 +103,29 @@ def copy_all(v, to, source, size, x, size_x):
         x[to * size_x + k] = x[source * size_x + k]
 
 
-@compiled
-def extend(v, to, source, size, x, size_x, adds, least, weights, extremes, signs, e, err):
+@inlined
+def extend(
+    v, to, source, size, x, size_x, adds, adds_at, least, least_at, row, weights, extremes, signs,
+    e, err,
+):  # fmt: skip
     """Write what a record becomes with one more event, e, to another.
 
-    Numbers add the weights `adds` of the event, and extremes are at most its values `least`.
+    What its numbers add and its extremes look at stands in a row of `adds` and `least`, from some
+    columns on: numbers of the weights and extremes of events.
     """
     numbers.copy(v, to * size, v, source * size)
     for c in range(1, size):
         numbers.copy(v, to * size + c, v, source * size + c)
-        if adds[c - 1] >= 0:
-            weight = weights[adds[c - 1], e]
-            numbers.add_times(v, to * size + c, v, source * size, weight, err)
-        elif adds[c - 1] == ONE:
+        weight = adds[row, adds_at + c - 1]
+        if weight >= 0:
+            numbers.add_times(v, to * size + c, v, source * size, weights[weight, e], err)
+        elif weight == ONE:
             numbers.add(v, to * size + c, v, source * size, err)
     for k in range(size_x):
         best = x[source * size_x + k]
-        if least[k] >= 0:
-            own = extremes[least[k], e]
+        attribute = least[row, least_at + k]
+        if attribute >= 0:
+            own = extremes[attribute, e]
             if own == own:
                 best = min(best, own * signs[k])
         x[to * size_x + k] = best
@@ -197,6 +203,26 @@ def add_combined(each, state, ring, joined, w, slide, windows, v, to, size, x, s
 
 
 @compiled
+def add_exits(
+    m, state, ring, letter, first, after, w, slide, windows, v, here, size, x, size_x, err
+):  # fmt: skip
+    """Make what the events of one step grow from, where that comes out of a middle.
+
+    It is from before this step, as long as no start has advanced.
+    """
+    for j in range(m.exits.shape[0]):
+        is_asked = False
+        for e in range(first, after):
+            is_asked |= m.exits[j, 3 + letter[e]] == 1
+        if is_asked:
+            empty(v, here + j, size, x, size_x)
+            add_combined(
+                m.each, state, ring, m.exits[j], w, slide, windows, v, here + j, size, x, size_x,
+                err,
+            )  # fmt: skip
+
+
+@compiled
 def note_starts(each, places, state, ring, before, letter, first, after):
     """Count the starts among the events of one step, and drop those before a time.
 
@@ -232,24 +258,6 @@ def note_entries(each, entries, state, here, prefixes, slot, v, size, x, size_x)
 
 
 @compiled
-def _arrive(
-    about, letters, start, place, rows, weights, extremes, signs, e, v, source, record, size, x,
-    size_x, err,
-):  # fmt: skip
-    """An event brings a record to a place of a start, and to the sums that the place is in."""
-    least = letters + size - 1
-    sums = least + size_x
-    extend(
-        v, record, source, size, x, size_x, about[letters:least], about[least:sums], weights,
-        extremes, signs, e, err,
-    )  # fmt: skip
-    add_all(v, start + place, record, size, x, size_x, err)
-    for row in range(rows):
-        if sums + row < about.shape[0] and about[sums + row]:
-            add_all(v, start + row, record, size, x, size_x, err)
-
-
-@compiled
 def advance(
     each, places, state, ring, ts, letter, weights, extremes, signs, first, after, v, record, size,
     x, size_x, err,
@@ -261,6 +269,7 @@ def advance(
     """
     longest = 0
     letters = each.shape[1] - TOUCHED
+    least = letters + size - 1
     for p in range(each.shape[0]):
         begin, last, rows = each[p, PLACE], each[p, PLACE_END] - each[p, PLACE] - 1, each[p, ROWS]
         old, is_touched = state[p, COUNT], False
@@ -290,9 +299,13 @@ def advance(
                 for e in range(low_e, high_e):
                     if places[begin + place, letter[e]]:
                         ring[at, REACHED] = max(ring[at, REACHED], place)
-                        _arrive(
-                            places[begin + place], letters, start, place, rows, weights, extremes,
-                            signs, e, v, source, record, size, x, size_x, err,
+                        extend(
+                            v, record, source, size, x, size_x, places, letters, places, least,
+                            begin + place, weights, extremes, signs, e, err,
                         )  # fmt: skip
+                        add_all(v, start + place, record, size, x, size_x, err)
+                        for row in range(last + 1, rows):
+                            if places[begin + place, least + size_x + row]:
+                                add_all(v, start + row, record, size, x, size_x, err)
             longest = max(longest, each[p, DEEPEST] + 1 + ring[at, REACHED])
     return longest

@@ -30,6 +30,7 @@ from hamlet.systems.flatten import flattened
 from hamlet.systems.middles import (
     add_all,
     add_combined,
+    add_exits,
     advance,
     empty,
     extend,
@@ -140,9 +141,9 @@ def _run(q, events, ranges, zero):
     nc, nx = 1 + q.weights.shape[1], q.extremes.shape[1]
     prefixes, feeds, units = q.parent.shape[0], q.feed_unit.shape[0], q.units
     deepest = q.depth[prefixes - 1]
-    # Of each window: prefixes (0 is the empty one), feeds, what is added to feeds, units
+    # Of each window: prefixes (0 is the empty one), feeds, what is added to feeds, units, exits
     pending, totals = prefixes + feeds, prefixes + 2 * feeds
-    width = totals + units
+    width = totals + units + q.middles.exits.shape[0]
     m, has_middles = q.middles, q.middles.each.shape[0] > 0
     # Behind them starts of middles, and where records are put together
     record = windows * width + m.records
@@ -233,6 +234,11 @@ def _run(q, events, ranges, zero):
                     reached[slot] = 0
                 if has_starts:
                     note_entries(m.each, m.entries, state, here, prefixes, slot, v, nc, x, nx)
+                if has_middles:
+                    add_exits(
+                        m, state, ring, events.letter, i, after, w, slide, windows, v,
+                        here + totals + units, nc, x, nx, err,
+                    )  # fmt: skip
                 # Longer prefixes first: what is read of a shorter one is from before this step.
                 for depth in range(min(reached[slot] + 1, deepest), 0, -1):
                     for e in range(i, after):
@@ -240,32 +246,12 @@ def _run(q, events, ranges, zero):
                         for k in range(q.by_letter_p[group], q.by_letter_p[group + 1]):
                             prefix = q.by_letter[k]
                             feed = q.feed[prefix]
-                            parent = q.parent[prefix]
-                            source = here + (prefixes + feed if feed >= 0 else parent)
-                            if parent < 0:
-                                source, joined = record + 1, m.exits[-1 - parent]
-                                empty(v, source, nc, x, nx)
-                                add_combined(
-                                    m.each,
-                                    state,
-                                    ring,
-                                    joined,
-                                    w,
-                                    slide,
-                                    windows,
-                                    v,
-                                    source,
-                                    nc,
-                                    x,
-                                    nx,
-                                    err,
-                                )
+                            source = here + (prefixes + feed if feed >= 0 else q.parent[prefix])
                             if numbers.is_zero(v, source * nc):
                                 continue
-                            adds, least = q.weights[prefix], q.extremes[prefix]
                             extend(
-                                v, record, source, nc, x, nx, adds, least, events.weights,
-                                events.extremes, q.signs, e, err,
+                                v, record, source, nc, x, nx, q.weights, 0, q.extremes, 0, prefix,
+                                events.weights, events.extremes, q.signs, e, err,
                             )  # fmt: skip
                             add_all(v, here + prefix, record, nc, x, nx, err)
                             for j in range(q.end_p[prefix], q.end_p[prefix + 1]):

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 # How many windows are looked at, evenly spread over all.
 MOST_WINDOWS = 128
-# What is touched, in records that an event adds to when a prefix grows by it: one that it adds to
-# at a place of a start, two that are multiplied, one that is kept beside a start.
-ADDED, COMBINED, KEPT = 1.0, 1.0, 0.5
+# What it takes to add an event to a record: of a prefix, or at a place of a start; to multiply two
+# records; to keep one beside a start; and to look whether an event is for a middle at all.
+GROWN, ADDED, COMBINED, KEPT, LOOKED = 1.0, 2.0, 3.0, 1.0, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,8 @@ class _Model:
         order = np.argsort(depth, kind="stable")
         self.levels = np.split(order, np.searchsorted(depth[order], np.arange(1, depth.max() + 1)))
         self.has_match, self.coming = self._coming()
+        self.cost_apart = GROWN * self.coming.mean(axis=1, dtype=np.float64)
+        self.cost_looked = LOOKED * float(rates.counts.sum(axis=1).mean())
         self.is_free = np.ones(n, bool)
         self.is_free[0] = False
         self.is_free[[prefix for prefix, _, _ in tree.feeds]] = False
@@ -170,7 +172,8 @@ class _Model:
         starts = self.events[self.kind[firsts[0]]]
         entries = [_Entry(self, first, starts) for first in firsts]
         is_begun = self.has_match[self.parent[firsts]].any(axis=0)
-        cost, best = ADDED * float((starts * is_begun).mean()) / self.overlap, None
+        cost = ADDED * float((starts * is_begun).mean()) / self.overlap + self.cost_looked
+        best: Middle | None = None
         used = {int(self.kind[firsts[0]]): 1}
         going = starts > 0
         while True:
@@ -236,11 +239,13 @@ class _Entry:
 
     def cost_apart(self, model: _Model, prefix: int) -> float:
         """Records that the events of one place of the chain touch where it is not shared."""
-        return ADDED * float(model.coming[prefix].mean()) * self.part_after
+        return float(model.cost_apart[prefix]) * self.part_after
 
-    def _cost_out(self, model: _Model, prefix: int) -> float:
-        """What it takes to go on to a prefix that is no more of the middle."""
-        return COMBINED * float((self.starts * model.coming[prefix]).mean()) / 2
+    def _cost_out(self, model: _Model, prefixes: list[int]) -> float:
+        """What it takes to go on to prefixes that are no more of the middle."""
+        if not prefixes:
+            return 0.0
+        return COMBINED / 2 * float((model.coming[prefixes] @ self.starts).sum()) / len(self.starts)
 
     def may_go_to(self, model: _Model) -> list[int]:
         """Prefixes that may be the next place of the chain: no NOT lies between."""
@@ -259,10 +264,10 @@ class _Entry:
     def go_on(self, model: _Model, prefix: int) -> None:
         """Have one more prefix replaced."""
         if self.path:
-            self.gain += self._cost_out(model, prefix)
+            self.gain += self._cost_out(model, [prefix])
         self.path.append(prefix)
         self.gain += self.cost_apart(model, prefix)
-        self.gain -= sum(self._cost_out(model, child) for child in model.children[prefix])
+        self.gain -= self._cost_out(model, model.children[prefix])
         more = set(model.tree.ends[prefix]) - self.units
         self.units |= more
         self.gain -= len(more) * COMBINED * float(self.starts.mean())

@@ -28,7 +28,7 @@ class Sequences(NamedTuple):
 
     Prefixes that end in a middle are not among them.
 
-    parent: The prefix before, or -1 - the number of an exit of a middle.
+    parent: The prefix before, or where an exit of a middle is among the records of a window.
     by_letter_p, by_letter: The prefixes that an event ends, by letter and length.
     end_p, end: The units that have a prefix as a whole sequence.
     feed: The feed that a prefix grows from, -1 where that is the prefix before itself.
@@ -104,9 +104,8 @@ def sequences_of(
     hits = np.array([np.frombuffer(hit, bool) for hit in tree.hits], bool)
     nothing = Step(b"", -1, (-1,) * graph.weights.shape[1], (-1,) * graph.extremes.shape[1])
     known = [tree.steps[old] or nothing for old in order]
-    records = -(-graph.within // graph.slide) * (len(order) + 2 * len(tree.feeds) + units)
-    shared = _Shared(tree, middles, graph, moved, records)
-    sources = ints(shared.source(tree.parent[old]) for old in order)
+    shared = _Shared(tree, middles, graph, moved, len(order) + 2 * len(tree.feeds) + units)
+    sources = ints(shared.source(old) for old in order)
     return Sequences(
         graph.within,
         graph.slide,
@@ -135,13 +134,14 @@ class _Shared:
     """Makes tables of middles."""
 
     def __init__(
-        self, tree: Tree, middles: list[Middle], graph: Graph, moved: dict[int, int], records: int
+        self, tree: Tree, middles: list[Middle], graph: Graph, moved: dict[int, int], width: int
     ) -> None:
         self.tree, self.middles, self.graph = tree, middles, graph
-        self.moved, self.records = moved, records
+        self.moved, self.width = moved, width
         # What a prefix that is gone is made of: entry, middle and row.
         self.replaced: dict[int, tuple[int, int, int]] = {}
         self.exits: dict[int, int] = {}
+        self.asked: list[NDArray[np.bool_]] = []
         entry = 0
         for number, middle in enumerate(middles):
             for path in middle.paths:
@@ -149,10 +149,16 @@ class _Shared:
                 entry += 1
 
     def source(self, prefix: int) -> int:
-        """Where those that make a prefix longer find it: there, or at an exit of a middle."""
-        if prefix in self.moved:
-            return self.moved[prefix]
-        return -1 - self.exits.setdefault(prefix, len(self.exits))
+        """Where a window has what a prefix makes longer: a prefix, or an exit of a middle."""
+        before, step = self.tree.parent[prefix], self.tree.steps[prefix]
+        if before in self.moved or step is None:
+            return self.moved[before]
+        number = self.exits.setdefault(before, len(self.exits))
+        takes = np.frombuffer(step.takes, bool)
+        if number == len(self.asked):
+            self.asked.append(takes)
+        self.asked[number] = self.asked[number] | takes
+        return self.width + number
 
     def tables(self, starts_at_most: Callable[[NDArray[np.bool_]], int]) -> Middles:
         """The tables, once all sources are known."""
@@ -160,7 +166,8 @@ class _Shared:
         windows = -(-self.graph.within // self.graph.slide)
         each, places = list[tuple[int, ...]](), list[tuple[int, ...]]()
         entries, ends = list[tuple[int, int]](), list[tuple[int, int, int, int]]()
-        ring, record = 0, self.records
+        records = windows * (self.width + len(self.exits))
+        ring, record = 0, records
         for number, middle in enumerate(self.middles):
             chain = [self._step(prefix) for prefix in middle.longest]
             takes = np.array([np.frombuffer(step.takes, bool) for step in chain])
@@ -182,15 +189,19 @@ class _Shared:
             for before, path in zip(middle.entries, middle.paths, strict=True):
                 entries.append((self.moved[before], self.tree.feed[path[0]]))
             ring, record = ring + room, record + room * size
+        exits = [
+            (*self.replaced[prefix], *(int(is_asked) for is_asked in asked))
+            for prefix, asked in zip(self.exits, self.asked, strict=True)
+        ]
         widest = max((len(row) for row in places), default=0)
         return Middles(
             _table(each, TOUCHED + letters),
             _table([row + (0,) * (widest - len(row)) for row in places], widest),
             _table(entries, 2),
-            _table([self.replaced[prefix] for prefix in self.exits], 3),
+            _table(exits, 3 + letters),
             _table(ends, 4),
             ring,
-            record - self.records,
+            record - records,
         )
 
     def _step(self, prefix: int) -> Step:
