@@ -22,7 +22,7 @@ from numba.extending import overload
 from hamlet.kernel import numbers
 from hamlet.kernel.numbers import _add_float_product, _fits_product, _kind, _store_int
 from hamlet.kernel.words import add_product_shifted
-from hamlet.systems.caching import compiled, inlined
+from hamlet.systems.caching import compiled
 from hamlet.systems.tables import ONE
 
 # What is known of a middle: its places; its entries; where its starts are in the ring, the first of
@@ -103,7 +103,7 @@ def copy_all(v, to, source, size, x, size_x):
         x[to * size_x + k] = x[source * size_x + k]
 
 
-@inlined
+@compiled
 def extend(
     v, to, source, size, x, size_x, adds, adds_at, least, least_at, row, weights, extremes, signs,
     e, err,

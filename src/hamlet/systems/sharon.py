@@ -33,13 +33,13 @@ from hamlet.systems.middles import (
     add_exits,
     advance,
     empty,
-    extend,
     note_entries,
     note_starts,
 )
 from hamlet.systems.records import Found, alive, longer, longer_numbers
 from hamlet.systems.sharon_plan import choose_middles, rates_of, starts_at_most
 from hamlet.systems.sharon_tables import Family, sequences_of
+from hamlet.systems.tables import ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -249,10 +249,30 @@ def _run(q, events, ranges, zero):
                             source = here + (prefixes + feed if feed >= 0 else q.parent[prefix])
                             if numbers.is_zero(v, source * nc):
                                 continue
-                            extend(
-                                v, record, source, nc, x, nx, q.weights, 0, q.extremes, 0, prefix,
-                                events.weights, events.extremes, q.signs, e, err,
-                            )  # fmt: skip
+                            # As in `extend`, but arrays would be counted in and out of it.
+                            numbers.copy(v, record * nc, v, source * nc)
+                            for c in range(1, nc):
+                                numbers.copy(v, record * nc + c, v, source * nc + c)
+                                weight = q.weights[prefix, c - 1]
+                                if weight >= 0:
+                                    numbers.add_times(
+                                        v,
+                                        record * nc + c,
+                                        v,
+                                        source * nc,
+                                        events.weights[weight, e],
+                                        err,
+                                    )
+                                elif weight == ONE:
+                                    numbers.add(v, record * nc + c, v, source * nc, err)
+                            for k2 in range(nx):
+                                best = x[source * nx + k2]
+                                attribute = q.extremes[prefix, k2]
+                                if attribute >= 0:
+                                    own = events.extremes[attribute, e]
+                                    if own == own:
+                                        best = min(best, own * q.signs[k2])
+                                x[record * nx + k2] = best
                             add_all(v, here + prefix, record, nc, x, nx, err)
                             for j in range(q.end_p[prefix], q.end_p[prefix + 1]):
                                 add_all(v, here + totals + q.end[j], record, nc, x, nx, err)
