@@ -56,10 +56,10 @@ def freely(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sharon_plan, name, 0.0)
 
 
-def stream(letters: str, every: int = 1) -> Events:
+def stream(types: Iterable[str]) -> Events:
     return [
-        {"time": t // every, "type": k, "x": t % 5 - 1, "y": t % 3 / 2, "g": t % 2}
-        for t, k in enumerate(letters)
+        {"time": t, "type": k, "x": t % 5 - 1, "y": t % 3 / 2, "g": t % 2}
+        for t, k in enumerate(types)
     ]
 
 
@@ -131,7 +131,8 @@ def test_random_shared_middles_agree_with_the_reference(
 
 # When it is worth it
 
-FEW_STARTS = "XYZW" + "A" + "BTBTBTBTBTBT" * 4 + "D"
+HEADS = [f"X{n}" for n in range(80)]
+FEW_STARTS = ["A", *"BT" * 20]
 
 
 def many(before: Iterable[str], rest: str) -> str:
@@ -143,36 +144,38 @@ def many(before: Iterable[str], rest: str) -> str:
 
 
 def test_a_middle_is_shared_where_it_begins_seldom(chosen: list[Middle]) -> None:
-    workload = many("XYZW", "A, B, T+")
-    events = stream(FEW_STARTS)
+    workload = many(HEADS, "A, B, T+")
+    events = stream([*HEADS, *FEW_STARTS])
 
     found = engine_rows(workload, events, system="sharon")
 
-    assert [len(middle.entries) for middle in chosen] == [4]
+    assert [len(middle.entries) for middle in chosen] == [len(HEADS)]
     assert len(chosen[0].longest) > 10
     assert chosen[0].benefit > 0
+    assert len(found) == 2 * len(HEADS)
     assert not differences(engine_rows(workload, events), found, "exact")
 
 
 @pytest.mark.parametrize(
-    ("workload", "events"),
+    ("heads", "rest", "events"),
     [
-        (many("XY", "T+"), stream("XY" + "T" * 40)),  # as many starts as events
-        (many("X", "A, B, T+"), stream(FEW_STARTS)),  # nobody to share with
-        (many("XYZW", "A, B, T+"), stream("A" + FEW_STARTS.replace("A", ""))),  # no entry before
+        (HEADS[:2], "A, B, T+", [*HEADS[:2], *FEW_STARTS]),
+        (HEADS[:1], "A, B, T+", [*HEADS[:1], *FEW_STARTS]),
+        (HEADS[:20], "T+", [*HEADS[:20], *"T" * 40]),
+        (HEADS, "A, B, T+", [*HEADS, "A", "B", "T"]),
     ],
-    ids=["many starts", "one entry", "hardly any events"],
+    ids=["few entries", "one entry", "many starts", "hardly any events"],
 )
 def test_nothing_is_shared_where_that_costs_more(
-    workload: str, events: Events, chosen: list[Middle]
+    heads: list[str], rest: str, events: list[str], chosen: list[Middle]
 ) -> None:
-    if "Z" in workload:
-        events = events[:6]
+    workload, rows = many(heads, rest), stream(events)
 
-    found = engine_rows(workload, events, system="sharon")
+    found = engine_rows(workload, rows, system="sharon")
 
     assert chosen == []
-    assert not differences(engine_rows(workload, events), found, "exact")
+    assert len(found) == 2 * len(heads)
+    assert not differences(engine_rows(workload, rows), found, "exact")
 
 
 @pytest.mark.usefixtures("freely")

@@ -4,16 +4,22 @@ A count is kept for each prefix of each sequence, and an event adds the count of
 to that of the prefix that it ends: no match is built. There is no Kleene closure, so E+ is
 flattened, as in the paper: to E, (E, E), (E, E, E) and so on, up to the length of the longest match
 that the events allow. Sequences of one query or of several that begin alike have those prefixes in
-common. (O. Poppe and others, "SHARON: Shared Online Event Sequence Aggregation", 2018. It shares
-sub-sequences in the middle as well, by keeping counts for each event that begins one. That pays
-where there are more queries than such events in a window, and is not done here.)
+common. Parts in the middle of sequences that begin differently are shared as well, with counts for
+each event that begins such a part (`middles.py`), where a model of the cost says that it pays
+(`sharon_plan.py`): where there are many more queries than such events in a window. (O. Poppe and
+others, "SHARON: Shared Online Event Sequence Aggregation", 2018.)
 
 Name here        in that paper
 prefix           a prefix pattern with its aggregate
+middle           a pattern that is shared, start: its START event
 flattened        a Kleene query as a workload of sequence queries
 feed             the part of a count that a negated event has not cancelled
 
-Cost: O(length of the longest match) for each event, query and window, in time and in memory.
+Not shared in the middle: a part with a NOT in it, or right before it ends, and two parts of a
+sequence with no event between them. Only queries that the engine has in one sharable set share.
+
+Cost: O(length of the longest match) for each event, query and window, in time and in memory; for
+what is shared O(starts in the window) instead of O(queries).
 """
 
 from __future__ import annotations
