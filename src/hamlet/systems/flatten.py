@@ -7,13 +7,11 @@ prefixes, each with what one more event does to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hamlet.errors import SystemCannot, SystemLimit
-from hamlet.kernel.compiler.parts import Rows
 from hamlet.systems.tables import NO_EDGE
 
 if TYPE_CHECKING:
@@ -26,70 +24,37 @@ SYSTEM = "sharon"
 MOST_PREFIXES = 300_000
 
 
-class Sequences(NamedTuple):
-    """A tree of prefixes; 0 is the empty one, and shorter ones come first.
-
-    by_letter_p, by_letter: The prefixes that an event ends, by letter and length.
-    end_p, end: The units that have a prefix as a whole sequence.
-    feed: The feed that a prefix grows from, -1 where that is the prefix before itself.
-    feeding_p, feeding: The feeds that grow with a prefix.
-    feed_source: The prefix of a feed, feed_unit: the unit that it ends or -1, feed_guards: the row
-        of `hits` that says which letters empty it.
-    """
-
-    within: int
-    slide: int
-    units: int
-    parent: Any
-    depth: Any
-    feed: Any
-    by_letter_p: Any
-    by_letter: Any
-    end_p: Any
-    end: Any
-    feeding_p: Any
-    feeding: Any
-    feed_source: Any
-    feed_unit: Any
-    feed_guards: Any
-    hits: Any
-    weights: Any
-    extremes: Any
-    signs: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Units with the same windows and aggregates, and the sequences of all of them."""
-
-    templates: NDArray[np.int32]
-    sequences: Sequences
-
-
-def flattened(tables: Tables, units: list[Unit], most: NDArray[np.int64]) -> Family:
-    """The sequences of some units.
+def flattened(tables: Tables, units: list[Unit], most: NDArray[np.int64]) -> Tree:
+    """The prefixes of all sequences of some units.
 
     Args:
         tables: The set.
         units: Some of its units, with the same windows and aggregates.
         most: For each atom how often it can occur in a match; last, how long a match can be.
     """
-    tree = _Tree(tables, most)
+    tree = Tree(tables, most)
     for number, unit in enumerate(units):
         tree.add(number, unit)
-    templates = np.array([unit.template for unit in units], np.int32)
-    return Family(templates, tree.sequences(units[0].graph, len(units)))
+    return tree
 
 
-class _Tree:
-    """Collects prefixes."""
+class Tree:
+    """Collects prefixes; 0 is the empty one, and each comes after the one that it makes longer.
+
+    parent, depth: The prefix before, and the number of events.
+    steps: What the last event of each must be and adds.
+    feed: The feed that a prefix grows from, -1 where that is the prefix before itself.
+    ends: The units that have a prefix as a whole sequence.
+    feeds: By prefix, row of `hits`, and unit that it ends or -1: what no NOT has cancelled of it.
+    hits: For each letter, whether an event of it cancels.
+    """
 
     def __init__(self, tables: Tables, most: NDArray[np.int64]) -> None:
         self.tables, self.most = tables, most
         self.letters = tables.encoded.batch.letters
         self.children: dict[tuple[Any, ...], int] = {}
         self.parent, self.depth, self.feed = [0], [0], [-1]
-        self.steps: list[_Step | None] = [None]
+        self.steps: list[Step | None] = [None]
         self.ends: list[list[int]] = [[]]
         self.feeds: dict[tuple[int, int, int], int] = {}  # prefix, guards, unit or -1
         self.hits: dict[bytes, int] = {}
@@ -101,7 +66,7 @@ class _Tree:
             [(int(graph.in_source[e]), int(graph.in_rule[e])) for e in range(low, high)]
             for low, high in zip(graph.in_p[:-1], graph.in_p[1:], strict=True)
         ]
-        leaving: dict[int, list[tuple[int, _Step]]] = {}
+        leaving: dict[int, list[tuple[int, Step]]] = {}
         for state in range(states):
             for source, rule in arriving[state]:
                 step = self._step(unit, state, rule)
@@ -129,7 +94,7 @@ class _Tree:
                     further.append((longer, target, {**used, atom: times}))
             frontier = further
 
-    def _prefix(self, prefix: int, step: _Step) -> int:
+    def _prefix(self, prefix: int, step: Step) -> int:
         key = (prefix, *step)
         if key not in self.children:
             if len(self.parent) >= MOST_PREFIXES:
@@ -148,7 +113,7 @@ class _Tree:
             self.feed.append(feed)
         return self.children[key]
 
-    def _step(self, unit: Unit, state: int, rule: int) -> _Step:
+    def _step(self, unit: Unit, state: int, rule: int) -> Step:
         """What an edge into a state takes: letters, guards, and what an event adds."""
         condition, rules = self._condition(rule), self.tables.rules
         self._check(unit, condition)
@@ -157,7 +122,7 @@ class _Tree:
             takes &= self.letters[:, rules.holds[k]] == 1
         for k in range(rules.fails_p[rule], rules.fails_p[rule + 1]):
             takes &= self.letters[:, rules.fails[k]] == 0
-        return _Step(
+        return Step(
             takes.tobytes(),
             self._guards(unit, condition),
             tuple(unit.graph.weights[state].tolist()),
@@ -207,55 +172,8 @@ class _Tree:
                 hit[letter] = True
         return hit
 
-    def sequences(self, graph: Graph, units: int) -> Sequences:
-        """The tree as arrays, shorter prefixes first."""
-        order = np.argsort(np.array(self.depth), kind="stable")
-        moved = np.empty(len(order), np.int64)
-        moved[order] = np.arange(len(order))
-        depth = np.array(self.depth, np.int64)[order]
-        deepest = int(depth[-1])
-        by_letter = Rows([[] for _ in range(len(self.letters) * (deepest + 1))])
-        feeding = Rows([[] for _ in order])
-        for (prefix, _, _), feed in self.feeds.items():
-            feeding.lists[moved[prefix]].append(feed)
-        letters_of: dict[bytes, list[int]] = {}
-        for new, old in enumerate(order.tolist()):
-            step = self.steps[old]
-            if step is None:
-                continue
-            if step.takes not in letters_of:
-                letters_of[step.takes] = np.flatnonzero(np.frombuffer(step.takes, bool)).tolist()
-            for letter in letters_of[step.takes]:
-                by_letter.lists[letter * (deepest + 1) + int(depth[new])].append(new)
-        steps = [self.steps[old] for old in order.tolist()]
-        ends = Rows([self.ends[old] for old in order.tolist()])
-        hits = np.array([np.frombuffer(hit, bool) for hit in self.hits], bool)
-        nothing = _Step(b"", -1, (-1,) * graph.weights.shape[1], (-1,) * graph.extremes.shape[1])
-        known = [step or nothing for step in steps]
-        return Sequences(
-            graph.within,
-            graph.slide,
-            units,
-            moved[np.array(self.parent, np.int64)[order]],
-            depth,
-            np.array(self.feed, np.int64)[order],
-            by_letter.pointers(),
-            by_letter.flat(),
-            ends.pointers(),
-            ends.flat(),
-            feeding.pointers(),
-            feeding.flat(),
-            np.array([moved[prefix] for prefix, _, _ in self.feeds], np.int64),
-            np.array([unit for _, _, unit in self.feeds], np.int64),
-            np.array([guards for _, guards, _ in self.feeds], np.int64),
-            hits.reshape(len(self.hits), len(self.letters)),
-            _table([step.weights for step in known]),
-            _table([step.extremes for step in known]),
-            graph.signs,
-        )
 
-
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """One more event of a sequence: steps that are equal lead to one prefix."""
 
     takes: bytes
@@ -264,9 +182,7 @@ class _Step(NamedTuple):
     extremes: tuple[int, ...]
 
 
-def _leading_to_end(
-    leaving: dict[int, list[tuple[int, _Step]]], ends: list[int | None]
-) -> set[int]:
+def _leading_to_end(leaving: dict[int, list[tuple[int, Step]]], ends: list[int | None]) -> set[int]:
     """The states from which END can be reached."""
     useful = {state for state, end in enumerate(ends) if end is not None}
     while True:
@@ -278,7 +194,3 @@ def _leading_to_end(
         if not more - {-1}:
             return useful
         useful |= more - {-1}
-
-
-def _table(rows: list[tuple[int, ...]]) -> NDArray[np.int64]:
-    return np.array(rows, np.int64).reshape(len(rows), len(rows[0]))

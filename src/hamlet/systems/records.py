@@ -40,10 +40,18 @@ def alive(one, two, three, err):
 
 
 @compiled
+def _copy_first(to, array, rows):
+    """Copy some rows, one by one: to assign them all makes Numba compile an error message."""
+    flat, source = to.ravel(), array.ravel()
+    for k in range(rows * (source.shape[0] // max(array.shape[0], 1))):
+        flat[k] = source[k]
+
+
+@compiled
 def longer(array, rows):
     """A copy of an array with room for more rows."""
     larger = np.empty((rows, *array.shape[1:]), array.dtype)
-    larger[: array.shape[0]] = array
+    _copy_first(larger, array, array.shape[0])
     return larger
 
 
@@ -51,7 +59,7 @@ def longer(array, rows):
 def longer_numbers(array, used, n):
     """A copy of the first numbers of an array with room for n."""
     larger = numbers.room(array, n)
-    larger[:used] = array[:used]
+    _copy_first(larger, array, used)
     return larger
 
 

@@ -4,16 +4,22 @@ A count is kept for each prefix of each sequence, and an event adds the count of
 to that of the prefix that it ends: no match is built. There is no Kleene closure, so E+ is
 flattened, as in the paper: to E, (E, E), (E, E, E) and so on, up to the length of the longest match
 that the events allow. Sequences of one query or of several that begin alike have those prefixes in
-common. (O. Poppe and others, "SHARON: Shared Online Event Sequence Aggregation", 2018. It shares
-sub-sequences in the middle as well, by keeping counts for each event that begins one. That pays
-where there are more queries than such events in a window, and is not done here.)
+common. Parts in the middle of sequences that begin differently are shared as well, with counts for
+each event that begins such a part (`middles.py`), where a model of the cost says that it pays
+(`sharon_plan.py`): where there are many more queries than such events in a window. (O. Poppe and
+others, "SHARON: Shared Online Event Sequence Aggregation", 2018.)
 
 Name here        in that paper
 prefix           a prefix pattern with its aggregate
+middle           a pattern that is shared, start: its START event
 flattened        a Kleene query as a workload of sequence queries
 feed             the part of a count that a negated event has not cancelled
 
-Cost: O(length of the longest match) for each event, query and window, in time and in memory.
+Not shared in the middle: a part with a NOT in it, or right before it ends, and two parts of a
+sequence with no event between them. Only queries that the engine has in one sharable set share.
+
+Cost: O(length of the longest match) for each event, query and window, in time and in memory; for
+what is shared O(starts in the window) instead of O(queries).
 """
 
 from __future__ import annotations
@@ -27,14 +33,25 @@ from hamlet.kernel import numbers
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.systems.caching import digest
-from hamlet.systems.flatten import Family, flattened
+from hamlet.systems.flatten import flattened
+from hamlet.systems.middles import (
+    add_all,
+    add_combined,
+    add_exits,
+    advance,
+    empty,
+    note_entries,
+    note_starts,
+)
 from hamlet.systems.records import Found, alive, longer, longer_numbers
+from hamlet.systems.sharon_plan import choose_middles, rates_of, starts_at_most
+from hamlet.systems.sharon_tables import Family, sequences_of
 from hamlet.systems.tables import ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables
+    from hamlet.systems.tables import Events, Tables, Unit
 
 
 def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> list[Family]:
@@ -44,15 +61,29 @@ def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> li
         SystemCannot: A query has an edge predicate, or a NOT of several events.
         SystemLimit: There are too many sequences.
     """
-    groups: dict[tuple[Any, ...], list[Any]] = {}
+    groups: dict[tuple[Any, ...], list[Unit]] = {}
     for unit in tables.units:
         graph = unit.graph
         key = (graph.within, graph.slide, graph.weights.shape[1], graph.signs.tobytes())
         groups.setdefault(key, []).append(unit)
-    return [
-        flattened(tables, units, steps_at_most(units[0].graph, events, ranges))
-        for units in groups.values()
-    ]
+    return [_family_of(tables, units, events, ranges) for units in groups.values()]
+
+
+def _family_of(
+    tables: Tables, units: list[Unit], events: Events, ranges: NDArray[np.int64]
+) -> Family:
+    """The sequences of units with the same windows and aggregates, and what they share."""
+    graph = units[0].graph
+    tree = flattened(tables, units, steps_at_most(graph, events, ranges))
+    middles = choose_middles(tree, rates_of(graph, events, ranges)) if len(ranges) else []
+    sequences = sequences_of(
+        tree,
+        middles,
+        graph,
+        len(units),
+        lambda takes: starts_at_most(takes, graph.within, events, ranges),
+    )
+    return Family(np.array([unit.template for unit in units], np.int32), sequences)
 
 
 def run_sharon(
@@ -110,23 +141,6 @@ def steps_at_most(graph: Any, events: Events, ranges: NDArray[np.int64]) -> NDAr
 
 
 @compiled
-def _add_all(v, to, source, size, x, size_x, err):
-    """Add one record of numbers and extremes to another, both by their number."""
-    for c in range(size):
-        numbers.add(v, to * size + c, v, source * size + c, err)
-    for k in range(size_x):
-        x[to * size_x + k] = min(x[to * size_x + k], x[source * size_x + k])
-
-
-@compiled
-def _empty(v, at, size, x, size_x):
-    for c in range(size):
-        numbers.set_zero(v, at * size + c)
-    for k in range(size_x):
-        x[at * size_x + k] = np.inf
-
-
-@compiled
 def _run(q, events, ranges, zero):
     """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
     ts, slide, within = events.ts, q.slide, q.within
@@ -134,14 +148,17 @@ def _run(q, events, ranges, zero):
     nc, nx = 1 + q.weights.shape[1], q.extremes.shape[1]
     prefixes, feeds, units = q.parent.shape[0], q.feed_unit.shape[0], q.units
     deepest = q.depth[prefixes - 1]
-    # Of each window: prefixes (0 is the empty one), feeds, what is added to feeds, units
+    # Of each window: prefixes (0 is the empty one), feeds, what is added to feeds, units, exits
     pending, totals = prefixes + feeds, prefixes + 2 * feeds
-    width = totals + units
-    record = windows * width  # where one record is put together
-    v_array = numbers.room(zero, (record + 1) * nc)
-    x = np.empty((record + 1) * nx)
+    width = totals + units + q.middles.exits.shape[0]
+    m, has_middles = q.middles, q.middles.each.shape[0] > 0
+    # Behind them starts of middles, and where records are put together
+    record = windows * width + m.records
+    v_array = numbers.room(zero, (record + 2) * nc)
+    x = np.empty((record + 2) * nx)
     v = numbers.pointer(v_array)
     reached = np.empty(windows, np.int64)  # the longest prefix with a match, -1: window not begun
+    state, ring = np.zeros((m.each.shape[0], 4), np.int64), np.empty((m.ring, 2), np.int64)
     is_hit = np.empty(q.hits.shape[0], np.bool_)
     err_array = np.zeros(1, np.int64)
     err = raw_pointer(err_array)
@@ -153,6 +170,7 @@ def _run(q, events, ranges, zero):
         part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
         reached[:] = -1
+        state[:] = 0
         low = (ts[first] - within) // slide + 1
         i = first
         while i <= end and err[0] == 0:
@@ -166,7 +184,7 @@ def _run(q, events, ranges, zero):
                     reached[slot] = -1
                     for f in range(feeds):
                         if q.feed_unit[f] >= 0:
-                            _add_all(
+                            add_all(
                                 v,
                                 here + totals + q.feed_unit[f],
                                 here + prefixes + f,
@@ -175,6 +193,11 @@ def _run(q, events, ranges, zero):
                                 nx,
                                 err,
                             )
+                    for j in range(m.ends.shape[0]):
+                        to = here + totals + m.ends[j, 3]
+                        add_combined(
+                            m.each, state, ring, m.ends[j], w, slide, windows, v, to, nc, x, nx, err
+                        )
                     if n + units > capacity:
                         capacity = 2 * (n + units)
                         records = longer(records, capacity)
@@ -199,18 +222,30 @@ def _run(q, events, ranges, zero):
             after = i
             while after < end and events.step[after] == events.step[i]:
                 after += 1
+            has_starts = False
+            if has_middles:
+                has_starts = note_starts(
+                    m.each, m.places, state, ring, low * slide, events.letter, i, after
+                )
             for w in range(low, ts[i] // slide + 1):
                 slot = w % windows
                 here = slot * width
                 if reached[slot] < 0:
                     # A window begins with the empty prefix, also where a feed is to follow it.
                     for at in range(here, here + width):
-                        _empty(v, at, nc, x, nx)
+                        empty(v, at, nc, x, nx)
                     numbers.set_one(v, here * nc)
                     for f in range(feeds):
                         if q.feed_source[f] == 0:
                             numbers.set_one(v, (here + prefixes + f) * nc)
                     reached[slot] = 0
+                if has_starts:
+                    note_entries(m.each, m.entries, state, here, prefixes, slot, v, nc, x, nx)
+                if has_middles:
+                    add_exits(
+                        m, state, ring, events.letter, i, after, w, slide, windows, v,
+                        here + totals + units, nc, x, nx, err,
+                    )  # fmt: skip
                 # Longer prefixes first: what is read of a shorter one is from before this step.
                 for depth in range(min(reached[slot] + 1, deepest), 0, -1):
                     for e in range(i, after):
@@ -221,6 +256,7 @@ def _run(q, events, ranges, zero):
                             source = here + (prefixes + feed if feed >= 0 else q.parent[prefix])
                             if numbers.is_zero(v, source * nc):
                                 continue
+                            # As in `extend`, but arrays would be counted in and out of it.
                             numbers.copy(v, record * nc, v, source * nc)
                             for c in range(1, nc):
                                 numbers.copy(v, record * nc + c, v, source * nc + c)
@@ -244,11 +280,11 @@ def _run(q, events, ranges, zero):
                                     if own == own:
                                         best = min(best, own * q.signs[k2])
                                 x[record * nx + k2] = best
-                            _add_all(v, here + prefix, record, nc, x, nx, err)
-                            for m in range(q.end_p[prefix], q.end_p[prefix + 1]):
-                                _add_all(v, here + totals + q.end[m], record, nc, x, nx, err)
-                            for m in range(q.feeding_p[prefix], q.feeding_p[prefix + 1]):
-                                _add_all(v, here + pending + q.feeding[m], record, nc, x, nx, err)
+                            add_all(v, here + prefix, record, nc, x, nx, err)
+                            for j in range(q.end_p[prefix], q.end_p[prefix + 1]):
+                                add_all(v, here + totals + q.end[j], record, nc, x, nx, err)
+                            for j in range(q.feeding_p[prefix], q.feeding_p[prefix + 1]):
+                                add_all(v, here + pending + q.feeding[j], record, nc, x, nx, err)
                             reached[slot] = max(reached[slot], depth)
                 if feeds > 0:
                     for g in range(is_hit.shape[0]):
@@ -258,9 +294,16 @@ def _run(q, events, ranges, zero):
                                 is_hit[g] = True
                     for f in range(feeds):
                         if is_hit[q.feed_guards[f]]:
-                            _empty(v, here + prefixes + f, nc, x, nx)
-                        _add_all(v, here + prefixes + f, here + pending + f, nc, x, nx, err)
-                        _empty(v, here + pending + f, nc, x, nx)
+                            empty(v, here + prefixes + f, nc, x, nx)
+                        add_all(v, here + prefixes + f, here + pending + f, nc, x, nx, err)
+                        empty(v, here + pending + f, nc, x, nx)
+            if has_middles:
+                longest = advance(
+                    m.each, m.places, state, ring, ts, events.letter, events.weights,
+                    events.extremes, q.signs, i, after, v, record, nc, x, nx, err,
+                )  # fmt: skip
+                for w in range(low, ts[i] // slide + 1):
+                    reached[w % windows] = max(reached[w % windows], longest)
             i = after
         if err[0] != 0:
             n = begun
@@ -279,4 +322,4 @@ def _kept_on_disk(sources):
     return run
 
 
-run = _kept_on_disk(digest("sharon.py", "records.py"))
+run = _kept_on_disk(digest("sharon.py", "middles.py", "records.py"))
