@@ -24,6 +24,9 @@ from hamlet.engine import Options
 from hamlet.errors import PlanError, SchemaError
 from hamlet.results import COLUMNS
 from hamlet.spark.batch import answer
+from hamlet.spark.events import events_of
+from hamlet.spark.prepare import prepare
+from hamlet.times import FARTHEST_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,6 +231,34 @@ def test_a_workload_takes_a_dataframe_and_gives_one(spark: SparkSession):
         "string", "double", "double", "string", "string", "double", "double", "string"
     ]  # fmt: skip
     assert [row["exact"] for row in found.collect()] == ["3"]
+
+
+@pytest.mark.parametrize("conditions", [19, 20])
+def test_times_beside_letters_as_far_away_as_times_can_be(spark: SparkSession, conditions: int):
+    # Two types take a bit; beside 20 bits of letters a number of seconds has room, beside 21 not.
+    far = FARTHEST_US // 10**6
+    moments = [-far, -far + 1, -far + 2, -2, -1, 0, 1, far - 2, far - 1, far]
+    rows = [
+        {"type": kind, "time": moment, "x": number, "k": f"{number % 2}"}
+        for number, (moment, kind) in enumerate((m, t) for m in moments for t in ("A", "B"))
+    ]
+    table = pa.Table.from_pylist(rows)
+    text = ";".join(
+        f"q{n}: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) WHERE B.x != {n} WITHIN 5 s"
+        for n in range(conditions)
+    )
+    workload = Workload.parse(text + ";k: RETURN COUNT(*) PATTERN SEQ(A, A+) GROUPBY k WITHIN 4 s")
+
+    frame = frame_of(spark, table)
+    found = workload.run(frame)
+
+    assert sorted(as_rows(found.toArrow())) == sorted(as_rows(workload.run(table).table))
+    options = Options()
+    prepared = prepare(events_of(frame, workload.plan, options), workload.plan)
+    joint = {
+        ("time" in each.frame.columns, each.layout.has_joint_time) for each in prepared.shuffles
+    }
+    assert joint == ({(False, True)} if conditions == 19 else {(True, False)})
 
 
 def test_one_shuffle_for_each_partitioning(spark: SparkSession):

@@ -64,9 +64,14 @@ class Lettering:
         return 1 + max(self.bits.values(), default=-1)
 
     @property
+    def all_bits(self) -> int:
+        """How many bits both take."""
+        return self.type_bits + self.condition_bits
+
+    @property
     def longs(self) -> int:
         """How many integers an event has."""
-        return -(-(self.type_bits + self.condition_bits) // LONG)
+        return -(-self.all_bits // LONG)
 
     def place(self, bit: int) -> tuple[int, int]:
         """In which integer, and where in it, the bit of a condition is."""

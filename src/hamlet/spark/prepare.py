@@ -22,8 +22,8 @@ from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import pane_us
 from hamlet.spark.events import are_given
 from hamlet.spark.hot import SLICE, hot_groups, pane_slices_of, slices_of
-from hamlet.spark.kinds import FLOATING
-from hamlet.spark.letter_columns import FAULT, count_where, letters_of
+from hamlet.spark.kinds import FLOATING, WHOLE
+from hamlet.spark.letter_columns import BITS, FAULT, count_where, letters_of
 from hamlet.spark.letters import is_bit_column, over_bits
 from hamlet.spark.worker import Layout
 
@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from hamlet.spark.events import Events
     from hamlet.spark.hot import Hot, Slices
     from hamlet.spark.letter_columns import LetterColumns
+    from hamlet.spark.letters import Lettering
     from hamlet.spark.settings import Settings
 
+# A whole number of seconds that is no fault (spark/events.py) takes 44 bits with its sign.
+_BITS_BESIDE_SECONDS = 20
 _TIME, _ORDER, _GIVEN, _ATTRIBUTE = "time", "order", "given", "attribute"
 # A query is run by panes where it takes no more queries over panes than this for each core, by kind
 # of numbers. Exact numbers are so much shorter in a pane than in a window that more still pay.
@@ -212,7 +215,12 @@ def _shuffles(
             named[f"{_GIVEN}{i}"] = are_given([events.schema[each] for each in other.key])
             takes_part[i] = letters.takes_part(other.alphabet) & F.col(f"{_GIVEN}{i}")
     frame = events.frame.select(*(column.alias(name) for name, column in named.items()))
-    layout = Layout(lettering, events.order is not None, attributes)
+    layout = Layout(
+        lettering,
+        events.order is not None,
+        attributes,
+        has_joint_time=_fits_above(lettering, frame.schema[_TIME].dataType),
+    )
     keys = tuple(_key(column, kind) for column, kind in given)
     cuts = [_Cut(way.sets)]
     if settings is not None:
@@ -231,11 +239,26 @@ def _shuffles(
         kept = watched.where(takes_part[number] | never)
         kept = kept.select(*letters.columns(), *_others(events, attributes))
         if cut.slices is None:
-            yield Shuffle(cut.sets, kept, keys, layout)
+            yield Shuffle(cut.sets, _joint(kept, layout), keys, layout)
             continue
         sliced = replace(layout, slice_us=cut.slices.length_us)
-        kept = cut.slices.applied(kept, keys, _TIME)
+        kept = _joint(cut.slices.applied(kept, keys, _TIME), layout)
         yield Shuffle(cut.sets, kept, (*keys, F.col(SLICE)), sliced, cut.panes)
+
+
+def _fits_above(lettering: Lettering, time: DataType) -> bool:
+    """Whether letters are so short that a time, a whole number of seconds, fits above them."""
+    return isinstance(time, WHOLE) and 0 < lettering.all_bits <= _BITS_BESIDE_SECONDS
+
+
+def _joint(frame: DataFrame, layout: Layout) -> DataFrame:
+    """Time and letters in one column where the layout says so: each column that travels costs."""
+    if not layout.has_joint_time:
+        return frame
+    above = F.shiftleft(F.col(_TIME).cast("long"), layout.lettering.all_bits)
+    joint = F.col(f"{BITS}0").bitwiseOR(above).alias(f"{BITS}0")
+    others = [name for name in frame.columns if name not in (f"{BITS}0", _TIME)]
+    return frame.select(joint, *others)
 
 
 def _column(attributes: tuple[str, ...], attribute: str) -> Column:

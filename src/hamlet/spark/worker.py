@@ -82,30 +82,37 @@ class Layout:
     has_order: Whether there is a column that orders events of equal time.
     attributes: Their names, in the order of their columns.
     slice_us: How long a slice is; 0 where there are none.
+    has_joint_time: Whether the time has no column of its own: it is a number of seconds, above the
+        letters in the one integer that they have.
     """
 
     lettering: Lettering
     has_order: bool
     attributes: tuple[str, ...]
     slice_us: int = 0
+    has_joint_time: bool = False
 
     def pool(self, most: int) -> Pool:
         """Where rows are gathered, of which some number is held in memory."""
         return Pool(most, self._clock, _SLICE if self.slice_us else None)
 
     def _clock(self, table: pa.Table) -> NDArray[np.int64]:
+        if self.has_joint_time:
+            return self._joint_time(numpy_of(table.column(0)))
         place = self.lettering.longs + self.lettering.is_text
         return microseconds(table.column(place))[0]
+
+    def _joint_time(self, joint: NDArray[np.int64]) -> NDArray[np.int64]:
+        return (joint >> self.lettering.all_bits) * 1_000_000
 
     def table(self, name: str, table: pa.Table, times: Times) -> EventTable:
         """Rows as events that can be encoded."""
         columns = iter(table.columns)
         longs = [numpy_of(next(columns)) for _ in range(self.lettering.longs)]
         text = next(columns) if self.lettering.is_text else None
-        time = next(columns)
-        codes = self.lettering.codes(longs, text, len(time))
+        ts = self._joint_time(longs[0]) if self.has_joint_time else microseconds(next(columns))[0]
+        codes = self.lettering.codes(longs, text, len(ts))
         types = Values("text", codes, None, pa.array(self.lettering.types, pa.large_string()))
-        ts = microseconds(time)[0]
         found: dict[str, Any] = {_ORDER: next(columns)} if self.has_order else {}
         found |= {attribute: _plain(next(columns)) for attribute in self.attributes}
         for bit in range(self.lettering.condition_bits):
