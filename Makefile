@@ -23,7 +23,7 @@ DAY := --events demo/day.parquet --overwrite
 demo: $(READY) ## ten queries over a day of rides, on Spark: what they found, and a report in demo/
 	@mkdir -p demo
 	@echo "1 of 6  make a day of ride-sharing events"
-	@$(BIN)/hamlet generate ridesharing --events 200000 --rate 139 --groups 20 --burst 3 --seed 1 --out demo/day.parquet --overwrite
+	@$(BIN)/hamlet generate ridesharing --events 200000 --rate 139 --groups 20 --burst 30 --seed 1 --out demo/day.parquet --overwrite
 	@echo "2 of 6  explain the workload: which of its queries can share what"
 	@$(BIN)/hamlet explain examples/day.hql --stage sets
 	@$(BIN)/hamlet explain examples/day.hql --stage merged --format svg --out demo/plan.svg
