@@ -21,6 +21,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.errors import PlanError, SchemaError
+from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.query import show_duration
 from hamlet.session import workload_digest
@@ -34,7 +35,7 @@ from hamlet.spark.stream_state import ANSWERED, BucketProcessor
 from hamlet.times import FARTHEST_US
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -104,7 +105,7 @@ def answer_stream(
     derived = with_derived(plan, letters, [range(len(plan.queries))])
     job = job_of(
         derived.plan,
-        pa.schema([*_key_schema(events), *derived.fields()]),
+        pa.schema([*_shipped_fields(events, needs_of(plan).partition), *derived.fields()]),
         options,
         settings,
         lettering=letters.lettering,
@@ -141,11 +142,16 @@ def _check_time(frame: DataFrame, options: Options, name: str) -> None:
 # What is done
 
 
-def _key_schema(events: Events) -> pa.Schema:
-    """The types of attributes; what is always null may be text."""
-    known = events.arrow_schema()
-    kinds = [pa.string() if pa.types.is_null(field.type) else field.type for field in known]
-    return pa.schema(list(zip(known.names, kinds, strict=True)))
+def _shipped_fields(events: Events, keys: frozenset[str]) -> Iterator[pa.Field]:
+    """The attributes as they travel; what is always null may be text."""
+    for field in events.arrow_schema():
+        kind = field.type
+        if pa.types.is_null(kind):
+            kind = pa.string()
+        elif pa.types.is_decimal(kind) and field.name not in keys:
+            term = events.term(field.name)
+            kind = pa.int64() if term.is_integer and term.is_long else kind
+        yield pa.field(field.name, kind)
 
 
 def _order_type(events: Events) -> pa.DataType | None:
