@@ -1,9 +1,10 @@
-"""Conditions as expressions of Spark, against the engine's own evaluation, on random values.
+"""Conditions and numbers as expressions of Spark, against the engine's own evaluation.
 
-Would catch a comparison that treats null, NaN, infinity or -0.0 in Spark's way, an integer compared
-by its nearest double, an overflow, a division by zero that fails, a remainder with the wrong sign,
-text in another order, a time that depends on the zone of the session, and conditions that are left
-to Python although Spark could evaluate them.
+On random values. Would catch a comparison that treats null, NaN, infinity or -0.0 in Spark's way,
+an integer compared by its nearest double, an overflow, a division by zero that fails, a remainder
+with the wrong sign, text in another order, a time that depends on the zone of the session, and
+conditions that are left to Python although Spark could evaluate them; and of numbers another sum, a
+NaN that is null or a null that is NaN, and an integer that has become a double.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from hamlet.columns import values_of
-from hamlet.kernel.evaluate import holds
+from hamlet.columns import derived_values, values_of
+from hamlet.kernel.evaluate import evaluate, holds
 from hamlet.plan.predicates import COMPARISONS, Column, Constant, Expression, Operation, show
-from hamlet.spark.expressions import condition_of
+from hamlet.spark.expressions import condition_of, number_of
 from hamlet.spark.kinds import term_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from hamlet.columns import Values
 
 INF, NAN = float("inf"), float("nan")
 LONGS = [0, 1, -1, 2, 3, 7, 10, -10, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1]
@@ -176,3 +179,47 @@ def test_conditions_hold_on_the_same_rows(
                 break
     assert not wrong, "\n".join([f"{len(wrong)} conditions differ", *wrong[:5]])
     assert len(truths) > 0.7 * len(conditions)
+
+
+def plain(values: Values) -> list[Any]:
+    """Values as text, with their kind: None for null, and no sign for zero or NaN."""
+    valid = [True] * len(values) if values.valid is None else values.valid.tolist()
+    data = [number + 0 for number in values.data.tolist()]
+    return [str(number) if known else None for number, known in zip(data, valid, strict=True)]
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+def test_numbers_are_the_same_on_every_row(
+    spark: SparkSession, settings: Callable[..., None], ansi: bool
+):
+    rng = random.Random(10 + ansi)
+    table = random_table(rng).drop_columns(["nothing"])
+    columns = {name: values_of(table.column(name)) for name in table.column_names}
+    settings(ansi__enabled=ansi, timestampType="TIMESTAMP_NTZ")
+    settings(codegen__wholeStage=ansi, codegen__factoryMode="FALLBACK" if ansi else "NO_CODEGEN")
+    frame = spark.createDataFrame(table.append_column("row", pa.array(range(ROWS))))
+    kinds = {field.name: field.dataType for field in frame.schema.fields}
+    term = cache(lambda name: term_of(F.col(name), kinds[name]))
+    maker = Maker(rng)
+    maker.column = lambda *names: Column("this", rng.choice(names))  # type: ignore[method-assign]
+    numbers = [maker.number(2) for _ in range(80 if ansi else 240)]
+    terms = {str(place): number_of(number, term) for place, number in enumerate(numbers)}
+    found = {place: each.column for place, each in terms.items() if each is not None}
+
+    rows = frame.select("row", *(column.alias(place) for place, column in found.items()))
+    rows = rows.toArrow().sort_by("row")
+
+    wrong, nans = [], 0
+    for place in found:
+        number = numbers[int(place)]
+        expected = plain(evaluate(number, lambda column: columns[column.attribute], ROWS))
+        worth = plain(derived_values(rows.column(place)))
+        nans += "nan" in worth
+        for row, (is_, should) in enumerate(zip(worth, expected, strict=True)):
+            if is_ != should:
+                values = table.slice(row, 1).to_pylist()[0]
+                wrong.append(f"{is_}, not {should}: {show(number)} on {values}")
+                break
+    assert not wrong, "\n".join([f"{len(wrong)} numbers differ", *wrong[:5]])
+    assert len(found) > 0.5 * len(numbers)
+    assert nans > 3

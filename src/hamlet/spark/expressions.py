@@ -1,9 +1,9 @@
-"""Local conditions as expressions of Spark, built from the plan and never from SQL text.
+"""Conditions and numbers of one event as expressions of Spark, never by way of SQL text.
 
-A row satisfies the expression if and only if it satisfies the condition in `kernel/evaluate.py`:
-three truth values, NaN a value of its own once it has been computed, integers exact and compared
-with doubles by value, division by zero null. What Spark cannot say exactly so (integers beyond 38
-digits, quotients of integers beyond 2**53) is left to Python: `condition_of` returns None.
+On every row an expression is worth what `kernel/evaluate.py` finds there: three truth values, NaN a
+value of its own once it has been computed, integers exact and compared with doubles by value,
+division by zero null. What Spark cannot say exactly so (integers beyond 38 digits, quotients of
+integers beyond 2**53) is left to Python: then the functions return None.
 
 No expression can fail, with or without Spark's ANSI mode: whether an integer fits is decided by
 what its operands can be at most, before any row is seen.
@@ -55,6 +55,22 @@ def condition_of(expression: Expression, lookup: Lookup) -> SparkColumn | None:
     except _Inexpressible:
         return None
     return F.lit(False) if term.kind is None else F.coalesce(term.column, F.lit(False))
+
+
+def number_of(expression: Expression, lookup: Lookup) -> Term | None:
+    """What arithmetic on one event gives, as long or double; None where Python has to find out.
+
+    Args:
+        expression: The arithmetic.
+        lookup: Gives the term of an attribute.
+    """
+    try:
+        term = _term(expression, lookup)
+    except _Inexpressible:
+        return None
+    # Integers that may be longer than a long would travel as decimals, which Python takes apart one
+    # by one.
+    return term if term.kind == "number" and term.is_long else None
 
 
 def _term(expression: Expression, lookup: Lookup) -> Term:

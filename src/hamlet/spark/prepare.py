@@ -1,9 +1,9 @@
 """Before Python sees a row: letters, columns that are needed, rows that take part, one shuffle.
 
 Sets that partition the stream by the same attributes go through one shuffle. For each, Spark finds
-the letter of every event, counts rows, leaves out those that take no part or cannot be read, drops
-columns that nobody needs any more, and brings the rows of a partition into one task; into several
-where a partition is too large for one (hot.py).
+the letter of every event, derives what edge predicates compare, counts rows, leaves out those that
+take no part or cannot be read, drops columns that nobody needs any more, and brings the rows of a
+partition into one task; into several where a partition is too large for one (hot.py).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hamlet.needs import needs_of
 from hamlet.panes.derive import composes, derive
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import pane_us
+from hamlet.spark.derived import with_derived
 from hamlet.spark.events import are_given
 from hamlet.spark.hot import SLICE, hot_groups, pane_slices_of, slices_of
 from hamlet.spark.kinds import FLOATING, WHOLE
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from hamlet.panes.derive import Panes
     from hamlet.plan.letters import Alphabet
     from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.spark.derived import Derived
     from hamlet.spark.events import Events
     from hamlet.spark.hot import Hot, Slices
     from hamlet.spark.letter_columns import LetterColumns
@@ -82,7 +84,7 @@ class Shuffle:
 class Prepared:
     """A workload over a DataFrame, ready to be run.
 
-    plan: The plan over bits.
+    plan: The plan over bits and derived attributes.
     shuffles: One for each partitioning.
     counts: Of all rows.
     """
@@ -107,16 +109,18 @@ def prepare(
         numbers: The kind of numbers, which says how much work may go into cutting.
     """
     letters = letters_of(events, plan)
-    rewritten = over_bits(plan, letters.lettering)
     by_key: dict[tuple[str, ...], list[SharableSet]] = {}
     for sharable in plan.sets:
         by_key.setdefault(tuple(sorted(sharable.partition)), []).append(sharable)
     counts = Counts(Observation(), tuple(reason for _, reason in events.faults))
+    together = [[n for sharable in sets for n in sharable.queries] for sets in by_key.values()]
+    derived = with_derived(plan, letters, together)
+    rewritten = over_bits(derived.plan, letters.lettering)
     ways = [_Way(plan, rewritten, key, tuple(sets)) for key, sets in by_key.items()]
     shuffles = [
         shuffle
         for number in range(len(ways))
-        for shuffle in _shuffles(letters, ways, number, counts, settings, numbers)
+        for shuffle in _shuffles(letters, derived, ways, number, counts, settings, numbers)
     ]
     return Prepared(rewritten, tuple(shuffles), counts)
 
@@ -142,7 +146,7 @@ class _Way:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What the engine looks at, once it has bits."""
+        """What the engine looks at, once it has bits and derived attributes."""
         queries = tuple(self.rewritten.queries[number] for number in self.numbers)
         needed = needs_of(replace(self.rewritten, queries=queries)).attributes
         return tuple(name for name in needed if not is_bit_column(name))
@@ -191,6 +195,7 @@ def _cuts(way: _Way, hot: Hot | None, settings: Settings, kind: Numbers) -> list
 
 def _shuffles(
     letters: LetterColumns,
+    derived: Derived,
     ways: list[_Way],
     number: int,
     counts: Counts,
@@ -204,7 +209,7 @@ def _shuffles(
         named[_ORDER] = events.order
     for place, attribute in enumerate(attributes):
         is_key = attribute in way.key
-        named[f"{_ATTRIBUTE}{place}"] = events.shipped(attribute, is_key=is_key)
+        named[f"{_ATTRIBUTE}{place}"] = derived.shipped(events, attribute, is_key=is_key)
     takes_part = {number: letters.takes_part(way.alphabet)}
     given = [(_column(attributes, each), events.schema[each][1]) for each in way.key]
     if given:

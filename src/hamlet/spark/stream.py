@@ -21,9 +21,11 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.errors import PlanError, SchemaError
+from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.query import show_duration
 from hamlet.session import workload_digest
+from hamlet.spark.derived import with_derived
 from hamlet.spark.events import are_given, events_of
 from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds
 from hamlet.spark.letter_columns import count_where, letters_of
@@ -33,12 +35,13 @@ from hamlet.spark.stream_state import ANSWERED, BucketProcessor
 from hamlet.times import FARTHEST_US
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.spark.derived import Derived
     from hamlet.spark.events import Events
     from hamlet.spark.letter_columns import LetterColumns
     from hamlet.spark.stream_checkpoint import Checkpoint
@@ -98,9 +101,11 @@ def answer_stream(
         before = checkpoint.begun_with() or {"buckets": min(max(cores, 2), _MOST_BUCKETS)}
         settings = replace(settings, buckets=before["buckets"])
     letters = letters_of(events, plan)
+    # A row travels once for all queries.
+    derived = with_derived(plan, letters, [range(len(plan.queries))])
     job = job_of(
-        plan,
-        _key_schema(events),
+        derived.plan,
+        pa.schema([*_shipped_fields(events, needs_of(plan).partition), *derived.fields()]),
         options,
         settings,
         lettering=letters.lettering,
@@ -109,7 +114,7 @@ def answer_stream(
     )
     _set_up(frame.sparkSession, job)
     light = job.without_templates()
-    rows = _rows(plan, letters, job, settings)
+    rows = _rows(plan, letters, derived, job, settings)
     packed = rows.mapInArrow(light.packed, _spark_schema(PACKED))
     if checkpoint is not None:
         checkpoint.begin(_facts(plan, events, options, settings, job) | dict(also or {}))
@@ -137,11 +142,16 @@ def _check_time(frame: DataFrame, options: Options, name: str) -> None:
 # What is done
 
 
-def _key_schema(events: Events) -> pa.Schema:
-    """The types of attributes; what is always null may be text."""
-    known = events.arrow_schema()
-    kinds = [pa.string() if pa.types.is_null(field.type) else field.type for field in known]
-    return pa.schema(list(zip(known.names, kinds, strict=True)))
+def _shipped_fields(events: Events, keys: frozenset[str]) -> Iterator[pa.Field]:
+    """The attributes as they travel; what is always null may be text."""
+    for field in events.arrow_schema():
+        kind = field.type
+        if pa.types.is_null(kind):
+            kind = pa.string()
+        elif pa.types.is_decimal(kind) and field.name not in keys:
+            term = events.term(field.name)
+            kind = pa.int64() if term.is_integer and term.is_long else kind
+        yield pa.field(field.name, kind)
 
 
 def _order_type(events: Events) -> pa.DataType | None:
@@ -188,7 +198,11 @@ def _set_up(spark: SparkSession, job: StreamJob) -> None:
 
 
 def _rows(
-    plan: WorkloadPlan, letters: LetterColumns, job: StreamJob, settings: StreamSettings
+    plan: WorkloadPlan,
+    letters: LetterColumns,
+    derived: Derived,
+    job: StreamJob,
+    settings: StreamSettings,
 ) -> DataFrame:
     """The rows that take part, with the columns that are packed.
 
@@ -201,7 +215,7 @@ def _rows(
     attributes = [each for each in job.schema.names if each != ORDER]
     keys = {key for lane in job.lanes for key in lane.partition}
     for place, each in enumerate(attributes):
-        named[f"{_ATTRIBUTE}{place}"] = events.shipped(each, is_key=each in keys)
+        named[f"{_ATTRIBUTE}{place}"] = derived.shipped(events, each, is_key=each in keys)
     for number, lane in enumerate(job.lanes):
         named[f"{_GIVEN}{number}"] = are_given([events.schema[key] for key in lane.keys])
     frame = events.frame.select(*(column.alias(n) for n, column in named.items()))
