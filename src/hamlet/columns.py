@@ -3,7 +3,6 @@
 Everything after reading works on `Values`. Integers are exact: 64 bits, or Python integers where a
 column has larger ones. Text is a code for each row and the distinct words, so that whatever has to
 be known of a word is found out once. NaN is null: tables that have no nulls of their own use it so.
-Only in a derived column, which a host has computed from others, it is a value, as in an expression.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 LARGEST = 2**63 - 1
 # Integers up to here are doubles, one to one.
 EXACT = 2**53
-_DERIVED = "\0derived "
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +115,6 @@ def _valid(column: pa.ChunkedArray) -> NDArray[np.bool_] | None:
 
 def _filled(column: pa.ChunkedArray, value: bool | int | float) -> NDArray[Any]:
     return numpy_of(column.fill_null(value) if column.null_count else column)
-
-
-# Derived columns
-
-
-def derived_name(text: str) -> str:
-    """The name of the column of an expression that a host has computed.
-
-    >>> is_derived(derived_name("a + b")), is_derived("a + b")
-    (True, False)
-    """
-    return f"{_DERIVED}({text})"
-
-
-def is_derived(name: str) -> bool:
-    """Whether a column is derived."""
-    return name.startswith(_DERIVED)
-
-
-def derived_values(column: pa.ChunkedArray) -> Values:
-    """A derived column, of 64-bit integers or doubles: NaN is not null."""
-    if types.is_integer(column.type):
-        return _numbers(column)
-    return Values("number", _filled(column, 0.0), _valid(column))
 
 
 # Numbers

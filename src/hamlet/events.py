@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hamlet.columns import Values, derived_values, is_derived, kind_of, values_of
+from hamlet.columns import Values, kind_of, values_of
 from hamlet.errors import SchemaError, did_you_mean, listed
 from hamlet.needs import check_kinds, needs_of
 from hamlet.reading.files import read_files
@@ -134,8 +134,7 @@ class EventTable:
     def column(self, attribute: str) -> Values:
         """An attribute of all rows."""
         if attribute not in self._values:
-            of = derived_values if is_derived(attribute) else values_of
-            self._values[attribute] = of(self.table.column(attribute))
+            self._values[attribute] = values_of(self.table.column(attribute))
         return self._values[attribute]
 
     @property

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from conformance import Case, check_case, engine_rows, load_cases
+from conformance import Case, check_case, engine_rows, load_cases, reference_rows
 
 ALL_CASES = load_cases()
 ABOUT = sorted({case.about for case in ALL_CASES})
@@ -42,6 +42,35 @@ def test_a_wrong_row_is_told(numbers: str) -> None:
                   [first | {"exact": "-1"}, *others], [moved, *others]):  # fmt: skip
         with pytest.raises(AssertionError, match=f"case {case.id}"):
             check_case(case, wrong, numbers)
+
+
+@pytest.mark.parametrize("sharing", ["dynamic", "never"])
+@pytest.mark.parametrize("operator", ["=", "!=", "<", ">="])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "T.x - T.y {} NEXT(T).x",
+        "T.x * T.y {} NEXT(T).n",
+        "T.n {} NEXT(T).x % 2",
+        "T.x - NEXT(T).x {} T.y",
+        "T.x - T.y {} NEXT(T).x OR T.x - T.y IS NULL",
+    ],
+)
+def test_what_is_no_number_is_null_between_events_too(
+    condition: str, operator: str, sharing: str
+) -> None:
+    """Infinity minus infinity, and its like; beside integers that are no doubles, too."""
+    inf = float("inf")
+    x, y = [inf, 1.0, -inf, 0.0, inf, 2.5], [inf, 0.5, inf, inf, 1.0, -inf]
+    n = [2**53 + 1, 1, 2**60, 0, -(2**55) - 1, 3]
+    rows = zip(x, y, n, strict=True)
+    events = [{"type": "T", "time": t, "x": a, "y": b, "n": c} for t, (a, b, c) in enumerate(rows)]
+    workload = f"q: RETURN COUNT(*) PATTERN T+ WHERE {condition.format(operator)} WITHIN 9 s"
+
+    found = engine_rows(workload, events, sharing=sharing)
+
+    expected = reference_rows(workload, events)
+    assert [row["exact"] for row in found] == [row["exact"] for row in expected]
 
 
 def test_a_deep_condition_is_evaluated_or_refused_but_breaks_nothing() -> None:

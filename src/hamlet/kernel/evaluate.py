@@ -135,7 +135,10 @@ def _arithmetic(symbol: str, left: Values, right: Values) -> Values:
             b = np.where(nonzero, b, 1)
     if left.is_integer and right.is_integer:
         return Values("number", _of_integers(symbol, a, b), valid)
-    return Values("number", _of_doubles(symbol, doubles(a), doubles(b)), valid)
+    result = _of_doubles(symbol, doubles(a), doubles(b))
+    # What is no number, as infinity minus infinity, is null.
+    is_number = ~np.isnan(result)
+    return Values("number", result, valid if is_number.all() else _both(valid, is_number))
 
 
 def doubles(data: NDArray[Any]) -> NDArray[np.float64]:
@@ -226,9 +229,7 @@ def _compare_data(symbol: str, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.b
         if bound(whole) > EXACT:
             order = _order(whole, fraction)
             signs = order if whole is a else -order
-            truth = _COMPARE[symbol](signs, 0)
-            # NaN is different from everything, and nothing else.
-            return np.where(np.isnan(fraction), symbol == "!=", truth)
+            return _COMPARE[symbol](signs, 0)  # type: ignore[no-any-return]
     return _COMPARE[symbol](a, b)  # type: ignore[no-any-return]
 
 

@@ -260,6 +260,16 @@ def _strict(function: Callable[..., Any]) -> Callable[[list[Any]], Any]:
     return lambda values: None if any(v is None for v in values) else function(*values)
 
 
+def _arithmetic(function: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+    """Null also where the result is no number, as infinity minus infinity."""
+
+    def found(*values: Any) -> Any:
+        result = function(*values)
+        return None if isinstance(result, float) and math.isnan(result) else result
+
+    return _strict(found)
+
+
 def _subtract(left: Any, right: Any = None) -> Any:
     return -left if right is None else left - right
 
@@ -269,11 +279,11 @@ def _divide(left: Any, right: Any) -> Any:
 
 
 def _remainder(left: Any, right: Any) -> Any:
-    """The remainder with the sign of the dividend, as in SQL; null for division by zero."""
+    """The remainder with the sign of the dividend, as in SQL; null where there is none."""
     if right == 0:
         return None
     if math.isinf(left):
-        return math.nan  # as infinity minus infinity is
+        return None
     if isinstance(left, int) and isinstance(right, int):
         return int(math.copysign(1, left)) * (abs(left) % abs(right))
     return math.fmod(left, right)
@@ -304,11 +314,11 @@ def _not(value: Any) -> bool | None:
 
 
 _MEANINGS: dict[str, Callable[[list[Any]], Any]] = {
-    "+": _strict(operator.add),
-    "-": _strict(_subtract),
-    "*": _strict(operator.mul),
-    "/": _strict(_divide),
-    "%": _strict(_remainder),
+    "+": _arithmetic(operator.add),
+    "-": _arithmetic(_subtract),
+    "*": _arithmetic(operator.mul),
+    "/": _arithmetic(_divide),
+    "%": _arithmetic(_remainder),
     "=": _strict(operator.eq),
     "!=": _strict(operator.ne),
     "<": _strict(operator.lt),

@@ -5,8 +5,8 @@ Python sees a row, and two columns travel instead of four. The plan is rewritten
 expression becomes a column under a name of its own, the same in all queries and for both events.
 
 A derived column is worth on each row what `kernel/evaluate.py` would make of the expression there.
-Integers that may pass 64 bits are left to Python; a NaN that was computed stays one, and does not
-become null (`columns.py`). What is derived never takes more columns than it replaces.
+Integers that may pass 64 bits are left to Python. What is derived never takes more columns than it
+replaces.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from hamlet.columns import derived_name, is_derived
 from hamlet.needs import needs_of
 from hamlet.plan.predicates import Column, Operation, columns_of, edge_predicate, roles_of, show
 from hamlet.spark.expressions import number_of
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from hamlet.spark.kinds import Term
     from hamlet.spark.letter_columns import LetterColumns
 
+_DERIVED = "\0derived "
 _ARITHMETIC = ("+", "-", "*", "/", "%")
 
 
@@ -92,6 +92,20 @@ def with_derived(
             queries[number] = _over(queries[number], chosen)
     terms = {name: term for name, term in finder.terms.items() if name in used}
     return Derived(replace(plan, queries=tuple(queries)), terms)
+
+
+def derived_name(text: str) -> str:
+    """The name of the column of an expression.
+
+    >>> is_derived(derived_name("a + b")), is_derived("a + b")
+    (True, False)
+    """
+    return f"{_DERIVED}({text})"
+
+
+def is_derived(name: str) -> bool:
+    """Whether a column is derived."""
+    return name.startswith(_DERIVED)
 
 
 class _Finder:

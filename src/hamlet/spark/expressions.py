@@ -1,9 +1,10 @@
 """Conditions and numbers of one event as expressions of Spark, never by way of SQL text.
 
-On every row an expression is worth what `kernel/evaluate.py` finds there: three truth values, NaN a
-value of its own once it has been computed, integers exact and compared with doubles by value,
-division by zero null. What Spark cannot say exactly so (integers beyond 38 digits, quotients of
-integers beyond 2**53) is left to Python: then the functions return None.
+On every row an expression is worth what `kernel/evaluate.py` finds there: three truth values,
+integers exact and compared with doubles by value, null what is divided by zero or is no number
+(NaN, which to Spark is a number, equal to itself and greater than others). What Spark cannot say
+exactly so (integers beyond 38 digits, quotients of integers beyond 2**53) is left to Python: then
+the functions return None.
 
 No expression can fail, with or without Spark's ANSI mode: whether an integer fits is decided by
 what its operands can be at most, before any row is seen.
@@ -22,7 +23,7 @@ from pyspark.sql import types as T
 
 from hamlet.columns import EXACT, LARGEST
 from hamlet.plan.predicates import COMPARISONS, FLIPPED, Column, Constant, Expression
-from hamlet.spark.kinds import Term, nothing
+from hamlet.spark.kinds import Term, nothing, number_or_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +140,8 @@ def _arithmetic(symbol: str, left: Term, right: Term) -> Term:
     if left.most is not None and right.most is not None:
         return _of_integers(symbol, left, right, left.most, right.most)
     a, b = _double(left), _double(right)
-    return Term("number", _result(symbol, a, b), may_be_nan=True)
+    # What is no number, as infinity minus infinity, is null.
+    return Term("number", number_or_null(_result(symbol, a, b)))
 
 
 def _result(symbol: str, a: SparkColumn, b: SparkColumn) -> SparkColumn:
@@ -227,19 +229,8 @@ def _compare_numbers(symbol: str, left: Term, right: Term) -> SparkColumn:
     if right.is_integer:
         return _compare_numbers(FLIPPED[symbol], right, left)
     if left.most is None or left.most <= EXACT:
-        return _compare_doubles(symbol, left, right)
+        return _compared(symbol, _double(left), _double(right))
     return _compare_mixed(symbol, left, right)
-
-
-def _compare_doubles(symbol: str, left: Term, right: Term) -> SparkColumn:
-    """NaN is different from everything and nothing else; Spark has it equal to itself and last."""
-    truth = _compared(symbol, _double(left), _double(right))
-    unordered = [F.isnan(term.column) for term in (left, right) if term.may_be_nan]
-    if not unordered:
-        return truth
-    are_known = left.column.isNotNull() & right.column.isNotNull()
-    different = F.when(are_known, F.lit(symbol == "!="))
-    return F.when(reduce(or_, unordered), different).otherwise(truth)
 
 
 def _compare_mixed(symbol: str, whole: Term, fraction: Term) -> SparkColumn:
@@ -248,7 +239,7 @@ def _compare_mixed(symbol: str, whole: Term, fraction: Term) -> SparkColumn:
         near, then = _nearest(FLIPPED[symbol], whole.value)
         if then is None:
             return F.when(fraction.column.isNotNull(), F.lit(symbol == "!="))
-        return _compare_doubles(then, fraction, constant(near))
+        return _compared(then, fraction.column, _double(constant(near)))
     if isinstance(fraction.value, float):
         return _compare_with_double(symbol, whole, fraction.value)
     if not whole.is_long:
@@ -266,8 +257,6 @@ def _compare_mixed(symbol: str, whole: Term, fraction: Term) -> SparkColumn:
         .when(nearest == fraction.column, F.lit(0))
     )
     truth = _compared(symbol, order, F.lit(0))
-    if fraction.may_be_nan:
-        truth = F.when(F.isnan(fraction.column), F.lit(symbol == "!=")).otherwise(truth)
     return F.when(whole.column.isNotNull(), truth)
 
 

@@ -65,7 +65,6 @@ class Term:
     column: Integers as long or decimal, other numbers as double, times as long microseconds.
     most: Of integers the greatest absolute value that there can be; None for everything else.
     is_long: Whether integers are long and not decimal.
-    may_be_nan: Whether a double can be NaN, which is a value here like any other.
     value: What a constant is.
     """
 
@@ -73,13 +72,17 @@ class Term:
     column: Column
     most: int | None = None
     is_long: bool = True
-    may_be_nan: bool = False
     value: Scalar = None
 
     @property
     def is_integer(self) -> bool:
         """Whether these are whole numbers, exact however large."""
         return self.most is not None
+
+
+def number_or_null(column: Column) -> Column:
+    """Doubles, null where they are NaN."""
+    return F.nanvl(column, F.lit(None).cast("double"))
 
 
 def nothing() -> Term:
@@ -100,7 +103,7 @@ def term_of(column: Column, spark: T.DataType, *, is_whole: bool = False) -> Ter
     if isinstance(spark, T.DecimalType):
         return _decimal(column, spark, is_whole)
     if isinstance(spark, FLOATING):
-        return Term("number", F.when(~F.isnan(column), column).cast("double"))
+        return Term("number", number_or_null(column.cast("double")))
     if isinstance(spark, TEXT):
         return Term("text", plain_text(column, spark))
     if isinstance(spark, T.BooleanType):
