@@ -40,20 +40,20 @@ def when_compiling(tell: Callable[[], None] | None = None) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Compilation:
-    """How long Numba has compiled, in seconds; loading from its cache is none."""
+    """How long Numba has compiled, or loaded what it compiled before, in seconds."""
 
     seconds: float = 0.0
 
 
 @contextmanager
 def timed_compilation() -> Iterator[Compilation]:
-    """Find out how long Numba compiles."""
+    """Find out how long Numba compiles and loads: it holds a lock meanwhile."""
     from numba.core import event
 
     found = Compilation()
 
     class Watch(event.Listener):
-        # What a function calls is compiled while the function is: the outermost counts.
+        # What a function calls is compiled while the function is: the outermost lock counts.
         depth = 0
         begun = 0.0
 
@@ -67,5 +67,5 @@ def timed_compilation() -> Iterator[Compilation]:
             if self.depth == 0:
                 found.seconds += time.perf_counter() - self.begun
 
-    with event.install_listener("numba:compile", Watch()):
+    with event.install_listener("numba:compiler_lock", Watch()):
         yield found

@@ -334,5 +334,5 @@ def _timed(statistics: RunStatistics, stage: str) -> Iterator[None]:
     took = clock.perf_counter() - begun - compilation.seconds
     statistics.seconds[stage] = statistics.seconds.get(stage, 0.0) + took
     if compilation.seconds:
-        before = statistics.seconds.get("compile", 0.0)
-        statistics.seconds["compile"] = before + compilation.seconds
+        before = statistics.seconds.get("kernels", 0.0)
+        statistics.seconds["kernels"] = before + compilation.seconds

@@ -24,7 +24,7 @@ _STAGES = {
     "plan": "make the plan",
     "encode": "events to arrays",
     "run": "run the queries",
-    "compile": "compile the kernels, once",
+    "kernels": "compile the kernels, or load them",
     "finish": "numbers to rows",
     "results": "put results together",
 }
