@@ -6,11 +6,12 @@ from dataclasses import asdict
 
 import click
 
+from hamlet.bench.options import quick_option
 from hamlet.commands import format_option, give, tell
 
 
 @click.command("calibrate", epilog="Exit status: 0 fine, 2 it could not be measured or written.")
-@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
+@quick_option
 @click.option("--out", metavar="FILE", help="Write to this .json file, not the user's own.")
 @format_option()
 def calibrate_command(quick: bool, out: str | None, format_: str) -> None:

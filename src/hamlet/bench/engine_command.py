@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from hamlet.commands import format_option, give, give_names, tell, write_whole
+from hamlet.bench.options import only_option, out_option, quick_option, write_figures
+from hamlet.commands import format_option, give, give_names, tell
 
 
 @click.command(
     "engine",
     epilog="Exit status: 0 every floor is kept (or --quick), 1 one is not, 2 it cannot run.",
 )
-@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
-    help="Measure only this (may be repeated); --only list shows the names.",
-)
-@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+@quick_option
+@only_option
+@out_option
 @format_option()
 def engine_command(quick: bool, only: tuple[str, ...], out: str | None, format_: str) -> int:
     """Measure the local engine on one core: throughput, sharing, sizes of numbers and windows.
@@ -36,6 +31,6 @@ def engine_command(quick: bool, only: tuple[str, ...], out: str | None, format_:
     report = engine.measure(only, quick=quick, tell=tell)
     give(report, engine.as_text(report), format_)
     if out is not None:
-        write_whole(Path(out), json.dumps(report, indent=2) + "\n")
+        write_figures(Path(out), report)
         tell(f"wrote {out}")
     return 0 if report["kept"] else 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hamlet.bench.options import only_option, write_figures
 from hamlet.commands import (
     draw_into,
     format_option,
@@ -14,7 +15,6 @@ from hamlet.commands import (
     give_names,
     made_folder,
     tell,
-    write_whole,
 )
 from hamlet.errors import ReadError, reason_of
 
@@ -30,12 +30,7 @@ REPORT = "paper.json"
     "was when it is begun again with the same --out.",
 )
 @click.option("--quick/--full", default=True, help="5 minutes, or about an hour.  [default: quick]")
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
-    help="Measure only this (may be repeated); --only list shows the names.",
-)
+@only_option
 @click.option("--out", metavar="DIR", help="Write paper.json and pictures to this folder too.")
 @click.option("--again", is_flag=True, help="Measure everything again, whatever --out has.")
 @format_option()
@@ -57,7 +52,7 @@ def paper_command(
 
     def keep(report: dict[str, Any]) -> None:
         if folder is not None:
-            write_report(folder / REPORT, report)
+            write_figures(folder / REPORT, report)
 
     with shown_progress() as progress:
         report = paper.measure(
@@ -73,11 +68,6 @@ def paper_command(
         tell(f"wrote {folder / REPORT}")
         draw_into(folder, "hamlet.bench.paper_plot", report)
     return 0
-
-
-def write_report(path: Path, report: dict[str, Any]) -> None:
-    """Write figures so that the file appears whole or not at all."""
-    write_whole(path, json.dumps(report, indent=1) + "\n")
 
 
 def _known(path: Path) -> dict[str, Any] | None:

@@ -6,18 +6,14 @@ from pathlib import Path
 
 import click
 
+from hamlet.bench.options import only_option, out_option, quick_option, write_figures
 from hamlet.commands import format_option, give, give_names, tell
 
 
 @click.command("peers", epilog="Exit status: 0 fine, 2 it cannot run.")
-@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
-    help="Measure only this (may be repeated); --only list shows the names.",
-)
-@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+@quick_option
+@only_option
+@out_option
 @format_option()
 def peers_command(quick: bool, only: tuple[str, ...], out: str | None, format_: str) -> int:
     """Measure Hamlet against a recurrence in plain Python, and against SQL in DuckDB.
@@ -25,7 +21,6 @@ def peers_command(quick: bool, only: tuple[str, ...], out: str | None, format_: 
     Events are the same, all on one core, and answers are compared before anything is timed.
     """
     from hamlet.bench import peers
-    from hamlet.bench.paper_command import write_report
 
     if only == ("list",):
         names = [case.name for case in peers.cases(quick)]
@@ -34,6 +29,6 @@ def peers_command(quick: bool, only: tuple[str, ...], out: str | None, format_: 
     report = peers.measure(only, quick=quick, tell=tell)
     give(report, peers.as_text(report), format_)
     if out is not None:
-        write_report(Path(out), report)
+        write_figures(Path(out), report)
         tell(f"wrote {out}")
     return 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hamlet.bench.options import only_option, quick_option, write_figures
 from hamlet.commands import (
     draw_into,
     format_option,
@@ -14,7 +14,6 @@ from hamlet.commands import (
     give_names,
     made_folder,
     tell,
-    write_whole,
 )
 
 if TYPE_CHECKING:
@@ -25,13 +24,8 @@ if TYPE_CHECKING:
     "sharing",
     epilog="Exit status: 0 all is as wanted (or --quick), 1 something is not, 2 it cannot run.",
 )
-@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
-    help="Measure only this (may be repeated); --only list shows the names.",
-)
+@quick_option
+@only_option
 @click.option("--out", metavar="DIR", help="Write sharing.json, .png and .svg to this folder too.")
 @format_option()
 def sharing_command(quick: bool, only: tuple[str, ...], out: str | None, format_: str) -> int:
@@ -55,6 +49,6 @@ def sharing_command(quick: bool, only: tuple[str, ...], out: str | None, format_
 
 def _write(folder: Path, report: dict[str, Any]) -> None:
     figures = folder / "sharing.json"
-    write_whole(figures, json.dumps(report, indent=2) + "\n")
+    write_figures(figures, report)
     tell(f"wrote {figures}")
     draw_into(folder, "hamlet.bench.sharing_plot", report)

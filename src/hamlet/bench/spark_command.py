@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from hamlet.commands import format_option, give, spark_module, tell, write_whole
+from hamlet.bench.options import out_option, quick_option, write_figures
+from hamlet.commands import format_option, give, spark_module, tell
 
 
 @click.command(
@@ -17,8 +17,8 @@ from hamlet.commands import format_option, give, spark_module, tell, write_whole
 @click.option("--events", type=int, default=10_000_000, show_default=True, help="Of a batch.")
 @click.option("--only", type=click.Choice(["batch", "stream"]), help="Measure only this.")
 @click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
-@click.option("--quick", is_flag=True, help="Small sizes: shows that it works, measures little.")
-@click.option("--out", metavar="FILE", help="Write the figures to this .json file too.")
+@quick_option
+@out_option
 @format_option()
 def spark_command(
     events: int, only: str | None, master: str | None, quick: bool, out: str | None, format_: str
@@ -38,7 +38,7 @@ def spark_command(
         _show(stream.as_text(reports["stream"]), format_)
     give(reports, "", format_)
     if out is not None:
-        write_whole(Path(out), json.dumps(reports, indent=2) + "\n")
+        write_figures(Path(out), reports)
         tell(f"wrote {out}")
     return 0 if all(report["kept"] for report in reports.values()) else 1
 

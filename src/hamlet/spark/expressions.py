@@ -51,9 +51,8 @@ def condition_of(expression: Expression, lookup: Lookup) -> SparkColumn | None:
         expression: The condition.
         lookup: Gives the term of an attribute.
     """
-    try:
-        term = _term(expression, lookup)
-    except _Inexpressible:
+    term = _expressible(expression, lookup)
+    if term is None:
         return None
     return F.lit(False) if term.kind is None else F.coalesce(term.column, F.lit(False))
 
@@ -65,13 +64,17 @@ def number_of(expression: Expression, lookup: Lookup) -> Term | None:
         expression: The arithmetic.
         lookup: Gives the term of an attribute.
     """
-    try:
-        term = _term(expression, lookup)
-    except _Inexpressible:
-        return None
+    term = _expressible(expression, lookup)
     # Integers that may be longer than a long would travel as decimals, which Python takes apart one
     # by one.
-    return term if term.kind == "number" and term.is_long else None
+    return term if term is not None and term.kind == "number" and term.is_long else None
+
+
+def _expressible(expression: Expression, lookup: Lookup) -> Term | None:
+    try:
+        return _term(expression, lookup)
+    except _Inexpressible:
+        return None
 
 
 def _term(expression: Expression, lookup: Lookup) -> Term:
