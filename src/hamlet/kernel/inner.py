@@ -51,7 +51,6 @@ class _Lowering(NativeLowering):
         )
         state.library.finalize()
         state.targetctx.insert_user_function(known_as, state.cr.fndesc, [state.library])
-        state.reload_init.extend(state.library._reload_init)
         state.cr = state.cr._replace(cfunc=known_as)
         return True
 
