@@ -22,12 +22,13 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel import numbers
+from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stack_machine import compared
 from hamlet.systems.caching import digest
 from hamlet.systems.conditions import NO_EVENT, looked_at
-from hamlet.systems.records import Found, alive, longer, longer_numbers
+from hamlet.systems.records import Found, alive, longer
 from hamlet.systems.tables import COMPARED, FREE_WAY, ONE
 
 if TYPE_CHECKING:

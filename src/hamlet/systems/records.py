@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.arrays import move
 from hamlet.kernel.base import FINITE, Emission
 from hamlet.kernel.inner import compiled
 
@@ -40,26 +41,10 @@ def alive(one, two, three, err):
 
 
 @compiled
-def _copy_first(to, array, rows):
-    """Copy some rows, one by one: to assign them all makes Numba compile an error message."""
-    flat, source = to.ravel(), array.ravel()
-    for k in range(rows * (source.shape[0] // max(array.shape[0], 1))):
-        flat[k] = source[k]
-
-
-@compiled
 def longer(array, rows):
     """A copy of an array with room for more rows."""
     larger = np.empty((rows, *array.shape[1:]), array.dtype)
-    _copy_first(larger, array, array.shape[0])
-    return larger
-
-
-@compiled
-def longer_numbers(array, used, n):
-    """A copy of the first numbers of an array with room for n."""
-    larger = numbers.room(array, n)
-    _copy_first(larger, array, used)
+    move(larger.ravel(), 0, array.ravel(), 0, array.size)
     return larger
 
 

@@ -30,6 +30,7 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel import numbers
+from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.systems.caching import digest
@@ -43,7 +44,7 @@ from hamlet.systems.middles import (
     note_entries,
     note_starts,
 )
-from hamlet.systems.records import Found, alive, longer, longer_numbers
+from hamlet.systems.records import Found, alive, longer
 from hamlet.systems.sharon_plan import choose_middles, rates_of, starts_at_most
 from hamlet.systems.sharon_tables import Family, sequences_of
 from hamlet.systems.tables import ONE
