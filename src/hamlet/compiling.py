@@ -39,18 +39,18 @@ def when_compiling(tell: Callable[[], None] | None = None) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class Compilation:
+class KernelTime:
     """How long Numba has compiled, or loaded what it compiled before, in seconds."""
 
     seconds: float = 0.0
 
 
 @contextmanager
-def timed_compilation() -> Iterator[Compilation]:
+def timed_kernels() -> Iterator[KernelTime]:
     """Find out how long Numba compiles and loads: it holds a lock meanwhile."""
     from numba.core import event
 
-    found = Compilation()
+    found = KernelTime()
 
     class Watch(event.Listener):
         # What a function calls is compiled while the function is: the outermost lock counts.
