@@ -7,9 +7,10 @@ A case is a few lines, and cases are separated by empty ones:
     events  1 A, 2 C, 3 A, 4 B
     expect  q [0, 10) {} COUNT(*) 1
 
-`query` and `events` stand once for each query and each line of events (see `hamlet.testing.stream`),
-`order` names an order column, and `expect` stands once for each row, or once with `nothing`. An
-answer is its digits where it has some, and else the value. Lines that begin with # are remarks.
+`query` and `events` stand once for each query and each line of events (`hamlet.testing.stream`
+reads these), `order` names an order column, and `expect` stands once for each row, or once with
+`nothing`. An answer is its digits where it has some, and else the value. Lines that begin with #
+are remarks.
 """
 
 from __future__ import annotations

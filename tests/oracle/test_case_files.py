@@ -7,11 +7,14 @@ title what it shows. `pytest --update-cases` writes what the reference says into
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from case_files import case_files, read_cases, shown, write_cases
 from conformance import differences, engine_rows, reference_rows, scaled_reference_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILES = case_files()
 
