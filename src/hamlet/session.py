@@ -24,8 +24,7 @@ import numpy as np
 
 from hamlet.errors import InternalError, PlanError, ReadError
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.kernel.kept import NEVER
-from hamlet.kernel.machine import FAR
+from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.shared import Counters
 from hamlet.plan.workload import plan_alone

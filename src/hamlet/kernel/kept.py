@@ -1,8 +1,8 @@
 """The rows of many partitions between two batches: state that does not grow with the events.
 
-Each partition has a number, its *slot*. What the machine saves of it (machine/keep.py) lies in
-arrays that many partitions have in common, one set of arrays for each kind of numbers. What a run
-saves is appended, what it replaces becomes a gap, and where gaps take up more than half of the
+Each partition has a number, its *slot*. What the machine saves of it (machine/checkpoint.py) lies
+in arrays that many partitions have in common, one set of arrays for each kind of numbers. What a
+run saves is appended, what it replaces becomes a gap, and where gaps take up more than half of the
 arrays they are closed. So a batch costs what the partitions that it touches cost, whatever the
 number of others.
 
@@ -13,13 +13,13 @@ all of whose windows with events have closed is not kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from hamlet.kernel.machine import FAR
+from hamlet.kernel.machine import FAR, NEVER
+from hamlet.kernel.machine.checkpoint import find_deadlines
+from hamlet.kernel.row_pieces import Piece, Shape, as_longs, by_need, gather, reshaped, widened
 from hamlet.kernel.shared import Kept, next_words, partition_ranges, room, run_once
 
 if TYPE_CHECKING:
@@ -33,66 +33,8 @@ if TYPE_CHECKING:
 
     Longs = NDArray[np.int64]
 
-# Instead of a deadline: there is none, not even beyond all times.
-NEVER = 2**63 - 1
 # Gaps are closed where they take up more than half, but not in arrays as short as this.
 _SHORT = 1 << 14
-# What is kept of a unit before its guards: its number, lo, hi, touched and due (machine/keep.py).
-_UNIT_INTS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What is kept of each unit.
-
-    ints: How many integers.
-    rows: How many rows, times windows open at once.
-    components: How many numbers each of them has.
-    """
-
-    ints: Longs
-    rows: Longs
-    components: Longs
-    slide: Longs
-    within: Longs
-    always: Longs
-
-    @staticmethod
-    def of(compiled: Compiled) -> Shape:
-        """The shape of what compiled units keep."""
-        code = compiled.code
-        guards = np.concatenate([[0], np.cumsum(2 + 2 * code.g_n)])
-        return Shape(
-            _UNIT_INTS + guards[code.u_g_p[1:]] - guards[code.u_g_p[:-1]],
-            code.u_nrows * code.u_w,
-            code.u_nc,
-            code.u_slide,
-            code.u_within,
-            code.u_always,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """What is kept of some partitions, all with numbers of one kind, one after the other.
-
-    sizes: [partitions, 3]: how many integers, numbers and extremes of each.
-    """
-
-    sizes: Longs
-    ints: Longs
-    numbers: NDArray[Any]
-    extremes: NDArray[np.float64]
-
-    @property
-    def starts(self) -> Longs:
-        """[partitions, 3]: where each begins."""
-        return np.cumsum(self.sizes, axis=0) - self.sizes
-
-    @property
-    def ends(self) -> tuple[int, int, int]:
-        """How many there are of all."""
-        return len(self.ints), len(self.numbers), len(self.extremes)
 
 
 class RowStore:
@@ -213,18 +155,18 @@ class RowStore:
         ends = [len(after.ints), len(after.numbers), len(after.extremes)]
         sizes = np.diff(np.concatenate([starts, [ends]]), axis=0)
         piece = Piece(sizes, after.ints, after.numbers, after.extremes)
-        for kind, which, part in _by_need(piece, self.is_float, words):
+        for kind, which, part in by_need(piece, self.is_float, words):
             self.put(slots[which], part, shape, kind, self.last[slots[which]])
 
     def put(self, slots: Longs, piece: Piece, shape: Shape, words: int, last: Longs) -> None:
         """Keep something in slots that have nothing, unless it is all over."""
         self.last[slots] = last
         deadline = np.empty(len(slots), np.int64)
-        _look(
+        find_deadlines(
             piece.ints,
             piece.starts[:, 0],
-            last,
             shape.ints,
+            last,
             shape.slide,
             shape.within,
             shape.always,
@@ -260,11 +202,11 @@ class RowStore:
     def taken(self, slots: Longs) -> dict[int, tuple[Longs, Piece]]:
         """What is kept in some slots: by kind of numbers where in `slots` they stand, and what."""
         kinds = self.words[slots]
-        found = {}
+        by_kind = {}
         for words in np.unique(kinds[kinds > 0]).tolist():
             which = np.flatnonzero(kinds == words)
-            found[words] = which, self._taken(slots[which], words)
-        return found
+            by_kind[words] = which, self._taken(slots[which], words)
+        return by_kind
 
     def _taken(self, slots: Longs, words: int) -> Piece:
         heap, at, size = self._heaps[words], self._at[slots], self._size[slots]
@@ -279,7 +221,7 @@ class RowStore:
         for column, (source, out) in enumerate([*pairs, (heap.extremes, piece.extremes)]):
             wide = words if column == 1 else 1
             starts, sizes = wide * at[:, column], wide * size[:, column]
-            _gather(_as_longs(source), starts, sizes, _as_longs(out))
+            gather(as_longs(source), starts, sizes, as_longs(out))
         return piece
 
     def forget(self, slots: Longs) -> None:
@@ -329,223 +271,3 @@ class _Heap:
             old[begin:end] = new
             self.used[column] = end
         return begins
-
-
-def _as_longs(array: NDArray[Any]) -> Longs:
-    """Numbers of any kind as 64-bit integers, one after the other, in the same memory."""
-    return array.reshape(-1).view(np.int64)
-
-
-# Kinds of numbers
-
-
-def widened(piece: Piece, is_float: bool, words: int) -> Piece:
-    """The same with numbers of the next wider kind."""
-    old = piece.numbers
-    new = room(len(old), is_float, next_words(words))
-    if is_float:
-        exponent = (np.frexp(old)[1].astype(np.int64) + 255) // 512
-        new[:, 0] = np.ldexp(old, (-512 * exponent).astype(np.int32))
-        new[:, 1] = exponent
-    elif words == 1:
-        new[:, 0] = old.view(np.uint64)
-        new[:, 1] = _sign(old)
-    else:
-        new[:, :words] = old
-        new[:, words:] = _sign(old[:, -1:].view(np.int64))
-    return Piece(piece.sizes, piece.ints, new, piece.extremes)
-
-
-def _sign(words: Longs) -> NDArray[np.uint64]:
-    """What further words of an integer are."""
-    return np.where(words < 0, ~np.uint64(0), np.uint64(0))
-
-
-def _by_need(piece: Piece, is_float: bool, words: int) -> list[tuple[int, Longs, Piece]]:
-    """State by the kind of numbers that it needs: the one it has, or the next narrower one.
-
-    Numbers shrink when the windows that hold large ones close. They become narrow again where that
-    leaves half of the narrower kind free, so that they do not go to and fro.
-    """
-    everything = np.arange(len(piece.sizes))
-    if words == 1:
-        return [(words, everything, piece)]
-    is_small = np.empty(len(everything), np.bool_)
-    find = _find_small_doubles if is_float else _find_small_integers
-    find(piece.numbers, piece.starts[:, 1], piece.sizes[:, 1], is_small)
-    found = []
-    large, small = everything[~is_small], everything[is_small]
-    if len(large):
-        found.append((words, large, _some(piece, large, words)))
-    if len(small):
-        part = _some(piece, small, words)
-        narrow = Piece(part.sizes, part.ints, _narrow(part.numbers, words), part.extremes)
-        found.append((words // 2, small, narrow))
-    return found
-
-
-def _narrow(numbers: NDArray[Any], words: int) -> NDArray[Any]:
-    narrow = np.ascontiguousarray(numbers[:, : words // 2])
-    if words > 2:
-        return narrow
-    narrow = narrow.reshape(-1)
-    return narrow if narrow.dtype == np.float64 else narrow.view(np.int64)
-
-
-def _some(piece: Piece, which: Longs, words: int) -> Piece:
-    """Some of the partitions of a piece."""
-    if len(which) == len(piece.sizes):
-        return piece
-    sizes, starts = piece.sizes[which], piece.starts[which]
-    parts = []
-    for column, (source, wide) in enumerate(
-        ((piece.ints, 1), (piece.numbers, words), (piece.extremes, 1))
-    ):
-        out = np.empty((int(sizes[:, column].sum()), *source.shape[1:]), source.dtype)
-        args = wide * starts[:, column], wide * sizes[:, column]
-        _gather(_as_longs(np.ascontiguousarray(source)), *args, _as_longs(out))
-        parts.append(out)
-    return Piece(sizes, *parts)
-
-
-# Components
-
-
-def reshaped(
-    piece: Piece, old: Shape, new: Shape, sources: Mapping[int, Longs], words: int
-) -> Piece:
-    """State of units that have got other components.
-
-    Args:
-        piece: What is kept.
-        old: The units as they were.
-        new: The units as they are.
-        sources: By unit, for each component now which it was before; -1 for one that begins at 0.
-            Other units are as they were.
-        words: How many words the numbers have.
-    """
-    width = int(new.components.max())
-    table = np.broadcast_to(np.arange(width), (len(new.components), width)).copy()
-    for unit, source in sources.items():
-        table[unit, : len(source)] = source
-    starts = piece.starts
-    count = np.empty(len(piece.sizes), np.int64)
-    _count_numbers(piece.ints, starts[:, 0], old.ints, new.rows * new.components, count)
-    sizes = piece.sizes.copy()
-    sizes[:, 1] = count
-    numbers = np.zeros((int(count.sum()), *piece.numbers.shape[1:]), piece.numbers.dtype)
-    moved = np.cumsum(count) - count
-    _reshape(
-        piece.ints,
-        starts[:, 0],
-        old.ints,
-        new.rows,
-        old.components,
-        new.components,
-        table,
-        words,
-        _as_longs(np.ascontiguousarray(piece.numbers)),
-        starts[:, 1],
-        _as_longs(numbers),
-        moved,
-    )
-    return Piece(sizes, piece.ints, numbers, piece.extremes)
-
-
-# Compiled: all of these walk through what machine/keep.py has written.
-
-
-@njit(cache=True, nogil=True)
-def _gather(source, starts, sizes, out):  # type: ignore[no-untyped-def]
-    at = 0
-    for k in range(len(starts)):
-        for i in range(starts[k], starts[k] + sizes[k]):
-            out[at] = source[i]
-            at += 1
-
-
-@njit(cache=True, nogil=True)
-def _find_small_doubles(numbers, starts, sizes, is_small):  # type: ignore[no-untyped-def]
-    """Find the partitions whose numbers leave half of the range of doubles free."""
-    for k in range(len(starts)):
-        is_small[k] = True
-        for i in range(starts[k], starts[k] + sizes[k]):
-            mantissa, exponent = numbers[i, 0], numbers[i, 1]
-            if mantissa != 0 and (exponent != 0 or abs(mantissa) >= 2.0**100):
-                is_small[k] = False
-                break
-
-
-@njit(cache=True, nogil=True)
-def _find_small_integers(numbers, starts, sizes, is_small):  # type: ignore[no-untyped-def]
-    """Find the partitions whose numbers leave half of half their words free."""
-    words = numbers.shape[1]
-    for k in range(len(starts)):
-        is_small[k] = True
-        for i in range(starts[k], starts[k] + sizes[k]):
-            if words == 2:
-                low = np.int64(numbers[i, 0])
-                fits = np.int64(numbers[i, 1]) == low >> 63 and -(1 << 31) <= low < 1 << 31
-            else:
-                sign = np.int64(numbers[i, words // 4 - 1]) >> 63
-                fits = True
-                for w in range(words // 4, words):
-                    fits &= np.int64(numbers[i, w]) == sign
-            if not fits:
-                is_small[k] = False
-                break
-
-
-@njit(cache=True, nogil=True)
-def _look(ints, starts, last, u_ints, slide, within, always, deadline):  # type: ignore[no-untyped-def]
-    """Find when the first window ends that may hold something.
-
-    A window may hold something if it began by the last event, and if it was touched; but units that
-    hold trends before anything touches them are not marked as touched, which is made up for here,
-    so that other code may go on with them.
-    """
-    for k in range(len(starts)):
-        i = starts[k]
-        active = ints[i]
-        i += 2
-        deadline[k] = NEVER
-        for _ in range(active):
-            u, lo, hi = ints[i], ints[i + 1], ints[i + 2]
-            if always[u] == 1:
-                ints[i + 3] = hi
-            if lo <= min(ints[i + 3], last[k] // slide[u]):
-                deadline[k] = min(deadline[k], lo * slide[u] + within[u])
-            i += u_ints[u]
-
-
-@njit(cache=True, nogil=True)
-def _count_numbers(ints, starts, u_ints, u_numbers, count):  # type: ignore[no-untyped-def]
-    for k in range(len(starts)):
-        i = starts[k]
-        active = ints[i]
-        i += 2
-        count[k] = 0
-        for _ in range(active):
-            count[k] += u_numbers[ints[i]]
-            i += u_ints[ints[i]]
-
-
-@njit(cache=True, nogil=True)
-def _reshape(  # type: ignore[no-untyped-def]
-    ints, starts, u_ints, rows, old_nc, new_nc, sources, words, old, old_at, new, new_at
-):
-    for k in range(len(starts)):
-        i, source, target = starts[k], words * old_at[k], words * new_at[k]
-        active = ints[i]
-        i += 2
-        for _ in range(active):
-            u = ints[i]
-            for _ in range(rows[u]):
-                for c in range(new_nc[u]):
-                    if sources[u, c] >= 0:
-                        at = source + words * sources[u, c]
-                        for w in range(words):
-                            new[target + w] = old[at + w]
-                    target += words
-                source += words * old_nc[u]
-            i += u_ints[u]

@@ -23,9 +23,10 @@ import numpy as np
 from hamlet.errors import InternalError, ReadError
 from hamlet.kernel.base import Emission, EventBatch, Weight
 from hamlet.kernel.code import all_units
-from hamlet.kernel.kept import Piece, RowStore, Shape
+from hamlet.kernel.kept import RowStore
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.packing import pack, unpack
+from hamlet.kernel.row_pieces import Piece, Shape
 from hamlet.kernel.shared import Counters, joined, partition_ranges, run_batch
 
 if TYPE_CHECKING:

@@ -12,35 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.base import FINITE, Emission, EventBatch
 from hamlet.kernel.chains import run_chains
-from hamlet.kernel.layout import (
-    C_ATOMS,
-    C_BURSTS,
-    C_EVENTS,
-    C_GLOG,
-    C_GUARD_LOGS,
-    C_LOG,
-    C_LOGS,
-    C_MERGED,
-    C_MOST,
-    C_MOST_X,
-    C_SHARED,
-    C_SNAPSHOTS,
-    C_SPLIT,
-    C_STACK,
-    C_TRACE_ROOM,
-    CODE_ARRAYS,
-    COUNTS,
-    HEADER,
-    SCALARS,
-    STATE_ARRAYS,
-)
+from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
-from hamlet.kernel.machine.bundles import FOREVER, TRACED
-from hamlet.kernel.quick import are_alike, bundle_arrays, by_letter
-from hamlet.kernel.trees import Trees, lay_out_trees
+from hamlet.kernel.machine.bundles import TRACED
+from hamlet.kernel.quick import by_letter
+from hamlet.kernel.trees import lay_out_trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -199,16 +179,16 @@ def run_once(
     widest = int((code.u_w * code.u_nc).max())
     trees = lay_out_trees(compiled, events)
     letter_table, is_used = by_letter(compiled, events.letters)
-    packed, state = _packed(compiled, trees, is_used)
-    state[C_TRACE_ROOM] = 0 if counters.trace is None else 4 * len(code.u_w)
+    packed, state = image_of(compiled, trees, is_used)
+    state[at.C_TRACE_ROOM] = 0 if counters.trace is None else 4 * len(code.u_w)
     units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
-    logs, guard_logs = len(code.log_unit), _guard_logs(compiled)
+    logs, guard_logs = len(code.log_unit), guard_logs_of(compiled)
     widths = code.u_w[code.log_unit]
     redo = np.empty(len(ranges), np.int32)
-    state[C_EVENTS], state[C_ATOMS] = len(events), events.letters.shape[1]
-    state[C_STACK], state[C_LOG], state[C_GLOG] = 16, _FIRST_LOGGED, _FIRST_LOGGED
-    state[C_LOGS], state[C_GUARD_LOGS] = logs, guard_logs
-    state[C_MOST], state[C_MOST_X] = most, most_x
+    state[at.C_EVENTS], state[at.C_ATOMS] = len(events), events.letters.shape[1]
+    state[at.C_STACK], state[at.C_LOG], state[at.C_GLOG] = 16, _FIRST_LOGGED, _FIRST_LOGGED
+    state[at.C_LOGS], state[at.C_GUARD_LOGS] = logs, guard_logs
+    state[at.C_MOST], state[at.C_MOST_X] = most, most_x
     out_n = np.zeros(1, np.int64)
     records = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + len(events) // 16
     memory = Memory(
@@ -221,7 +201,7 @@ def run_once(
         np.empty(stacks * 16, np.int64),
         np.empty(stacks * 16),
         np.zeros(1, np.int64),
-        np.empty(TRACED * state[C_TRACE_ROOM], np.int64),
+        np.empty(TRACED * state[at.C_TRACE_ROOM], np.int64),
     )
     seen = Events(
         events.ts,
@@ -261,12 +241,12 @@ def run_once(
         memory, seen, sides, stored, results, until, ranges, known, redo
     )
     n = int(out_n[0])
-    counters.snapshots += int(state[C_SNAPSHOTS])
-    counters.bursts += int(state[C_BURSTS])
+    counters.snapshots += int(state[at.C_SNAPSHOTS])
+    counters.bursts += int(state[at.C_BURSTS])
     counters.windows += n
-    counters.shared += int(state[C_SHARED])
-    counters.split += int(state[C_SPLIT])
-    counters.merged += int(state[C_MERGED])
+    counters.shared += int(state[at.C_SHARED])
+    counters.split += int(state[at.C_SPLIT])
+    counters.merged += int(state[at.C_MERGED])
     if counters.trace is not None:
         counters.trace.append(trace.reshape(-1, TRACED).copy())
     part, unit, window = part[:n], unit[:n], window[:n]
@@ -391,51 +371,3 @@ def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
         events.column_names,
         np.ascontiguousarray(events.columns[:, kept]),
     )
-
-
-def _guard_logs(compiled: Compiled) -> int:
-    return int(compiled.code.gs_log.max(initial=-1)) + 1
-
-
-def _packed(
-    compiled: Compiled, trees: Trees, is_used: list[bool]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Code in one array, state in another."""
-    code = compiled.code
-    units, lazies, logs = len(code.u_w), len(code.z_atom), len(code.log_unit)
-    width = code.u_w[code.log_unit] * code.u_nc[code.log_unit]
-    width_x = code.u_w[code.log_unit] * code.u_nx[code.log_unit]
-    arrays = {name.upper(): array for name, array in code._asdict().items()}
-    arrays["LOG_VBASE"] = np.cumsum([0, *width])[:-1]
-    arrays["LOG_XBASE"] = np.cumsum([0, *width_x])[:-1]
-    arrays |= bundle_arrays(compiled, is_used)
-    arrays |= {"T_VBASE": trees.vbase, "T_XBASE": trees.xbase, "T_BITS": trees.bits}
-    sizes = dict.fromkeys(STATE_ARRAYS, units)
-    sizes |= {"S_T_BITS": 2 * len(code.t_unit)}
-    sizes |= {"S_Z_N": lazies, "S_Z_EVENTS": lazies}
-    sizes |= {"S_G_L": len(code.gs_end), "S_G_LT": len(code.gs_end)}
-    sizes |= {"S_G_DONE": len(code.g_unit), "S_G_DONE_T": len(code.g_unit)}
-    sizes |= {"S_LOG_HEAD": logs, "S_LOG_LEN": logs, "S_GLOG_LEN": _guard_logs(compiled)}
-    sizes |= {"S_STACK_LEN": int(code.zx_p[-1])}
-    bundles = len(compiled.bundles)
-    sizes |= dict.fromkeys(("S_B_MODE", "S_B_LIVE", "S_B_RUN", "S_B_PARTIAL"), bundles)
-    offsets = COUNTS + np.cumsum([0, *sizes.values()])
-    scalars = {
-        "N_UNITS": units,
-        "N_Z": lazies,
-        "N_SUMS": compiled.sums,
-        "T_BASE": compiled.values,
-        "HAS_ALWAYS": int(code.u_always.any()),
-        "ALIKE": int(are_alike(code)),
-        "N_B": bundles,
-        "N_OPS": len(code.o_unit),
-    }
-    chosen = [arrays[name] for name in CODE_ARRAYS]
-    starts = HEADER + np.cumsum([0, *(len(array) for array in chosen)])[:-1]
-    header = [np.array([scalars[name] for name in SCALARS]), starts, offsets[:-1]]
-    packed = np.concatenate([*header, *chosen]).astype(np.int64)
-    state = np.zeros(int(offsets[-1]), np.int64)
-    # Before anything is known of the stream, queries are taken to behave alike.
-    runs = int(offsets[list(sizes).index("S_B_RUN")])
-    state[runs : runs + bundles] = [p % FOREVER for p in compiled.patience]
-    return packed, state

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Component
-    from hamlet.kernel.kept import Shape
+    from hamlet.kernel.row_pieces import Shape
     from hamlet.plan.query import Query
 
     Longs = NDArray[np.int64]

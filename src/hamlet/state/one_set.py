@@ -21,8 +21,9 @@ from hamlet.kernel.code import all_units, stored_units
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import encode
 from hamlet.kernel.finish.totals import functions_of
-from hamlet.kernel.kept import RowStore, Shape
+from hamlet.kernel.kept import RowStore
 from hamlet.kernel.machine import FAR
+from hamlet.kernel.row_pieces import Shape
 from hamlet.kernel.session import ends_of, no_events, picked
 from hamlet.kernel.shared import Counters, are_of_one_size, joined, partition_ranges, run_batch
 from hamlet.needs import needs_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.kernel.kept import Piece, reshaped
+from hamlet.kernel.row_pieces import Piece, reshaped
 from hamlet.state.rows import Rows, table_bytes, table_of
 
 if TYPE_CHECKING:

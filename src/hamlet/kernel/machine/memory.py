@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from hamlet.kernel import layout as at
 from hamlet.kernel.inner import inlined
-from hamlet.kernel.layout import U_NC, U_NX, U_W
 
 # Instead of the step at which something was completed: it never was.
 NO_STEP = -1
@@ -21,6 +21,8 @@ NO_STEP = -1
 EMPTY = -1
 # After all times
 FAR = 1 << 62
+# Instead of a deadline: there is none, not even beyond all times.
+NEVER = 2**63 - 1
 
 
 class Memory(NamedTuple):
@@ -112,4 +114,4 @@ def entries(P, pointers, i):
 @inlined
 def shape(P, u):
     """Of a unit: the most windows open at once, its components and its extremes."""
-    return P[P[U_W] + u], P[P[U_NC] + u], P[P[U_NX] + u]
+    return P[P[at.U_W] + u], P[P[at.U_NC] + u], P[P[at.U_NX] + u]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.inner import inlined
-from hamlet.kernel.layout import U_VBASE, U_XBASE
 from hamlet.kernel.machine.memory import shape
 
 
@@ -34,8 +34,8 @@ def row_of(m, u, row):
     """A row of a unit."""
     P = m.P
     w, nc, nx = shape(P, u)
-    at, at_x = P[P[U_VBASE] + u] + row * w * nc, P[P[U_XBASE] + u] + row * w * nx
-    return Row(m.v, m.x, at, at_x, w * nc, w * nx)
+    first, first_x = P[P[at.U_VBASE] + u] + row * w * nc, P[P[at.U_XBASE] + u] + row * w * nx
+    return Row(m.v, m.x, first, first_x, w * nc, w * nx)
 
 
 @inlined
