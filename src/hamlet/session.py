@@ -26,7 +26,7 @@ from hamlet.errors import InternalError, PlanError, ReadError
 from hamlet.kernel.finish.partial import partial_schema
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
-from hamlet.kernel.shared import Counters
+from hamlet.kernel.run import Counters
 from hamlet.plan.workload import plan_alone
 from hamlet.state.again import with_single_windows
 from hamlet.state.closed import Closed, ClosedSet

@@ -23,10 +23,10 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer, longer_numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.cache_key import digest
+from hamlet.kernel.growth import longer, longer_numbers
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.numbers import raw_pointer
-from hamlet.kernel.sources import digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,10 +15,10 @@ import numpy as np
 from hamlet.columns import Values, ranks_of
 from hamlet.kernel.base import FINITE, EventBatch, Numbers, Weight, components_of
 from hamlet.kernel.digits import digits_of, digits_within, doubles_or, present
-from hamlet.kernel.general import GeneralColumns
 from hamlet.kernel.lettering import letters_of
 from hamlet.kernel.partitions import Grouping, Partitions, partitions_of, present_rows
 from hamlet.kernel.ranks import sides_of
+from hamlet.kernel.residual_predicates import GeneralColumns
 from hamlet.kernel.sorting import (
     gathered,
     is_sorted,

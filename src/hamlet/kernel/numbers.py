@@ -24,8 +24,8 @@ from numba import float64, types, uint64
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
-from hamlet.kernel.inner import OPTIONS, compiled, inlined
-from hamlet.kernel.words import add_product_shifted, add_shifted, add_words
+from hamlet.kernel.jit import OPTIONS, compiled, inlined
+from hamlet.kernel.limbs import add_product_shifted, add_shifted, add_words
 
 # Integers of one word stay below this, so that a sum of two never wraps around.
 SAFE = 1 << 62

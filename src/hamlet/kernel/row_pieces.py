@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel.machine.checkpoint import count_numbers, move_components, unit_lengths
-from hamlet.kernel.shared import next_words, room
+from hamlet.kernel.run import next_words, room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -30,8 +30,8 @@ from hamlet.kernel.encode import encode
 from hamlet.kernel.finish import finish
 from hamlet.kernel.finish.partial import answers_of, merged, partial_of
 from hamlet.kernel.machine import FAR
+from hamlet.kernel.run import Counters, run_batch
 from hamlet.kernel.session import picked
-from hamlet.kernel.shared import Counters, run_batch
 from hamlet.panes.compose import compose
 from hamlet.plan.program import compile_set
 from hamlet.results import long_table

@@ -1,10 +1,10 @@
 """One sharable set over a stream: what it keeps, and how it goes on.
 
-Units without edge predicates keep rows (kernel/kept.py), by partition. Units with edge predicates
-keep the raw rows of their open windows, which are encoded and run again when a window closes: ranks
-of text, thresholds and places in trees are found anew each time, so they need not agree from one
-time to the next. Digits have to, since sums over them are kept: their grids grow where new values
-ask for it.
+Units without edge predicates keep rows (kernel/row_store.py), by partition. Units with edge
+predicates keep the raw rows of their open windows, which are encoded and run again when a window
+closes: ranks of text, thresholds and places in trees are found anew each time, so they need not
+agree from one time to the next. Digits have to, since sums over them are kept: their grids grow
+where new values ask for it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hamlet.kernel.code import all_units, stored_units
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import encode
 from hamlet.kernel.finish.totals import functions_of
-from hamlet.kernel.kept import RowStore
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.row_pieces import Shape
+from hamlet.kernel.row_store import RowStore
+from hamlet.kernel.run import Counters, are_of_one_size, joined, partition_ranges, run_batch
 from hamlet.kernel.session import ends_of, no_events, picked
-from hamlet.kernel.shared import Counters, are_of_one_size, joined, partition_ranges, run_batch
 from hamlet.needs import needs_of
 from hamlet.plan.predicates import Constant
 from hamlet.plan.program import compile_set

@@ -25,9 +25,9 @@ from numba import njit
 
 from hamlet.errors import SystemLimit
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.compiler.parts import Rows
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.growth import longer_numbers
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.systems.caching import digest
 from hamlet.systems.conditions import NO_EVENT, is_open, looked_at

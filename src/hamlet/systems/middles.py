@@ -20,9 +20,9 @@ import numpy as np
 from numba.extending import overload
 
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
+from hamlet.kernel.limbs import add_product_shifted
 from hamlet.kernel.numbers import _add_float_product, _fits_product, _kind, _store_int
-from hamlet.kernel.words import add_product_shifted
 from hamlet.systems.tables import ONE
 
 # What is known of a middle: its places; its entries; where its starts are in the ring, the first of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.shared import next_words, room
+from hamlet.kernel.run import next_words, room
 from hamlet.systems.guards import fill_latest
 from hamlet.systems.records import emission_of
 from hamlet.systems.tables import Events, Tables, tables_of

@@ -30,8 +30,8 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer_numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.growth import longer_numbers
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.systems.caching import digest
 from hamlet.systems.flatten import flattened

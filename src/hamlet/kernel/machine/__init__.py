@@ -1,6 +1,6 @@
 """The compiled machine: an interpreter of code over events, compiled once and cached on disk.
 
-Read in this order: memory.py and rows.py (what there is), lazy.py, values.py, guards.py and
+Read in this order: memory.py and rows.py (what there is), accumulators.py, values.py, guards.py and
 windows.py (what is done with it), walk.py (when), batch.py (for how many partitions).
 
 Cost: an event that only lazy ops know costs a few instructions, whatever the number of queries and

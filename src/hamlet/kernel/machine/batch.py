@@ -13,13 +13,11 @@ from numba import njit
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer, longer_numbers
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.cache_key import digest
+from hamlet.kernel.growth import longer, longer_numbers
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.bundles import TRACED
-from hamlet.kernel.machine.checkpoint import Checkpoint, save, size_of_checkpoint
-from hamlet.kernel.machine.memory import FAR, Events, Memory, Records, Scratch, Sides, Stored
-from hamlet.kernel.machine.partitions import AT_EVENT, AT_REDONE, end_partition, run_partitions
-from hamlet.kernel.machine.room import (
+from hamlet.kernel.machine.capacity import (
     ROOM_GUARD_LOGS,
     ROOM_KEPT,
     ROOM_LOGS,
@@ -33,8 +31,10 @@ from hamlet.kernel.machine.room import (
     more_guard_logs,
     more_logs,
 )
+from hamlet.kernel.machine.checkpoint import Checkpoint, save, size_of_checkpoint
+from hamlet.kernel.machine.memory import FAR, Events, Memory, Records, Scratch, Sides, Stored
+from hamlet.kernel.machine.partitions import AT_EVENT, AT_REDONE, end_partition, run_partitions
 from hamlet.kernel.numbers import pointer, raw_pointer
-from hamlet.kernel.sources import digest
 
 # Modules outside this folder whose functions or constants are compiled in
 _USED = ("code.py", "layout.py", "stack_code.py", "stack_machine.py", "trees.py")

@@ -21,7 +21,7 @@ Cost: a merge or a split O(units x rows x windows); a decision a few comparisons
 from __future__ import annotations
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.memory import FAR
 from hamlet.kernel.machine.rows import copy_row, row_of
 

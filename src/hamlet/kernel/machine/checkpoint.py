@@ -18,9 +18,9 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
+from hamlet.kernel.machine.accumulators import stamp
 from hamlet.kernel.machine.bundles import take_up
-from hamlet.kernel.machine.lazy import stamp
 from hamlet.kernel.machine.memory import NEVER, entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
 

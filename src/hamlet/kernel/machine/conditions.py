@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.machine.memory import NO_STEP, entries
 from hamlet.kernel.stack_code import CONST, GENERAL, NEXT, PREVIOUS
 from hamlet.kernel.stack_machine import compared, operated

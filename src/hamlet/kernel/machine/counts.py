@@ -1,15 +1,15 @@
 """Units that only count, the commonest kind: what the machine does most often, without detours.
 
-A unit is of this kind if `quick.quick_units` has found where its trends begin and end (Q_END): one
-loop, one number for each row and window, nothing stored event by event. Where all units are, and
-their windows are alike (ALIKE), windows of all active units open and close at the same times.
+A unit is of this kind if `fast_paths.quick_units` has found where its trends begin and end (Q_END):
+one loop, one number for each row and window, nothing stored event by event. Where all units are,
+and their windows are alike (ALIKE), windows of all active units open and close at the same times.
 """
 
 from __future__ import annotations
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import inlined
+from hamlet.kernel.jit import inlined
 
 
 @inlined
@@ -36,7 +36,7 @@ def stamp_counts(m, u):
 
 @inlined
 def catch_up_counts(m, u, first, windows):
-    """Apply a run to some windows of a unit; whether there is any. See lazy.py."""
+    """Apply a run to some windows of a unit; whether there is any. See accumulators.py."""
     P, S = m.P, m.S
     quick = P[at.U_QUICK] + at.QUICK * u
     z = P[quick + at.Q_LAZY]

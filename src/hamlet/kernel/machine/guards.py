@@ -11,7 +11,7 @@ Cost: O(rows x windows) for each event that a guard knows.
 from __future__ import annotations
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.conditions import atoms_fit, edge_open
 from hamlet.kernel.machine.memory import NO_STEP, entries, shape
 from hamlet.kernel.machine.rows import Row, copy_row, empty_row, row_of

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.inner import inlined
+from hamlet.kernel.jit import inlined
 
 # Instead of the step at which something was completed: it never was.
 NO_STEP = -1

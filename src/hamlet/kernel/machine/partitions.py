@@ -8,11 +8,11 @@ is asked for more room where one runs short.
 from __future__ import annotations
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.machine.accumulators import begin
+from hamlet.kernel.machine.capacity import ROOM_STACKS, ROOM_STATE
 from hamlet.kernel.machine.checkpoint import Checkpoint, load
-from hamlet.kernel.machine.lazy import begin
 from hamlet.kernel.machine.memory import FAR
-from hamlet.kernel.machine.room import ROOM_STACKS, ROOM_STATE
 from hamlet.kernel.machine.walk import walk
 from hamlet.kernel.machine.windows import activate
 

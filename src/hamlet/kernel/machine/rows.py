@@ -14,7 +14,7 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import inlined
+from hamlet.kernel.jit import inlined
 from hamlet.kernel.machine.memory import shape
 
 

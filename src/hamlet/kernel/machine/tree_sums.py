@@ -15,7 +15,7 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.memory import EMPTY, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, empty_row
 from hamlet.kernel.trees import FIELDS

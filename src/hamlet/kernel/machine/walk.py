@@ -15,11 +15,8 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled, inlined
-from hamlet.kernel.machine.bundles import SPLIT, for_all, for_some, stay_split
-from hamlet.kernel.machine.counts import sync_counts
-from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
-from hamlet.kernel.machine.lazy import (
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.machine.accumulators import (
     has_lazy,
     multiplicity,
     stamp,
@@ -28,8 +25,11 @@ from hamlet.kernel.machine.lazy import (
     take_run,
     take_step,
 )
+from hamlet.kernel.machine.bundles import SPLIT, for_all, for_some, stay_split
+from hamlet.kernel.machine.capacity import ROOM_OUT, ROOM_TRACE, short_of
+from hamlet.kernel.machine.counts import sync_counts
+from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.memory import FAR, entries, shape
-from hamlet.kernel.machine.room import ROOM_OUT, ROOM_TRACE, short_of
 from hamlet.kernel.machine.rows import Row
 from hamlet.kernel.machine.tree_sums import turn_block
 from hamlet.kernel.machine.values import commit, direct, find_value

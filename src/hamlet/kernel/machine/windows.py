@@ -13,12 +13,12 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.machine.accumulators import stamp, sync, sync_window
 from hamlet.kernel.machine.bundles import come_in, split_all, stands_for, take_out
 from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
 from hamlet.kernel.machine.counts import catch_up_counts, stamp_counts, sync_counts
 from hamlet.kernel.machine.guards import begin_guards
-from hamlet.kernel.machine.lazy import stamp, sync, sync_window
 from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
 from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from hamlet.kernel.inner import compiled, inlined
-from hamlet.kernel.sources import digest
+from hamlet.kernel.cache_key import digest
+from hamlet.kernel.jit import compiled, inlined
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import uint64
 
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
 
 
 @compiled

@@ -16,10 +16,10 @@ from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.base import FINITE, Emission, EventBatch
 from hamlet.kernel.chains import run_chains
+from hamlet.kernel.fast_paths import by_letter
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
-from hamlet.kernel.quick import by_letter
 from hamlet.kernel.trees import lay_out_trees
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import numpy as np
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.machine.checkpoint import find_deadlines
 from hamlet.kernel.row_pieces import Piece, Shape, as_longs, by_need, gather, reshaped, widened
-from hamlet.kernel.shared import Kept, next_words, partition_ranges, room, run_once
+from hamlet.kernel.run import Kept, next_words, partition_ranges, room, run_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
-    from hamlet.kernel.shared import Counters
+    from hamlet.kernel.run import Counters
 
     Longs = NDArray[np.int64]
 

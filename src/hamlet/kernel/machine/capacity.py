@@ -10,8 +10,8 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import move, move_numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.growth import move, move_numbers
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.machine.memory import shape
 
 ROOM_OUT, ROOM_SCRATCH, ROOM_SCRATCH_X, ROOM_PENDING, ROOM_KEPT = range(1, 6)

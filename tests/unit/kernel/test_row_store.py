@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hamlet.kernel.kept import RowStore
 from hamlet.kernel.numbers import integers
 from hamlet.kernel.row_pieces import Piece, Shape, by_need, reshaped, widened
+from hamlet.kernel.row_store import RowStore
 
 
 def piece_of(numbers: Any) -> Piece:

@@ -16,7 +16,7 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.bundles import begin_bundles
 from hamlet.kernel.machine.counts import growth
 from hamlet.kernel.machine.memory import entries, shape
