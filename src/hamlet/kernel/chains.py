@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel import numbers
 from hamlet.kernel.cache_key import digest
 from hamlet.kernel.growth import longer, longer_numbers
-from hamlet.kernel.jit import compiled
+from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 
 if TYPE_CHECKING:
@@ -578,15 +577,4 @@ def _add_range(tree, tree_x, leaves, first, last, found, found_x, d, dx, width, 
         right //= 2
 
 
-def _kept_on_disk(sources):
-    """The one function that is cached, under a key that changes with any of the sources."""
-
-    @njit(cache=True, nogil=True)
-    def run(*arguments):
-        _ = sources
-        return _run(*arguments)
-
-    return run
-
-
-_run_kept = _kept_on_disk(digest("chains.py"))
+_run_kept = kept_on_disk(_run, digest("chains.py"))

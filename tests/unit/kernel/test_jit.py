@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,6 +55,41 @@ def test_no_machine_code_of_its_own() -> None:
         for code in function.overloads.values():
             with pytest.raises(RuntimeError, match="no compiled object"):
                 code.library._get_compiled_object()
+
+
+_IN_A_PROCESS = """
+import sys
+sys.path.insert(0, {folder!r})
+import kernel_of_test
+for kernel in (kernel_of_test.run, kernel_of_test.other):
+    print(kernel(3), sum(kernel.stats.cache_hits.values()))
+"""
+
+
+def test_kept_on_disk_by_name_until_the_key_changes(tmp_path: Path) -> None:
+    # All functions that are kept come from one piece of source, which is what Numba looks at first.
+    source = tmp_path / "kernel_of_test.py"
+
+    def in_a_process(factor: int, key: int) -> list[str]:
+        source.write_text(
+            "from hamlet.kernel.jit import compiled, kept_on_disk\n"
+            f"@compiled\ndef _run(x):\n    return {factor} * x\n"
+            f"run = kept_on_disk(_run, {key})\n"
+            "@compiled\ndef _other(x):\n    return -x\n"
+            "other = kept_on_disk(_other, 1)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", _IN_A_PROCESS.format(folder=str(tmp_path))],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()
+
+    assert in_a_process(2, 1) == ["6 0", "-3 0"]  # compiled
+    assert in_a_process(2, 1) == ["6 1", "-3 1"]  # loaded
+    assert in_a_process(5, 2) == ["15 0", "-3 1"]  # one is compiled again
 
 
 def test_digest_changes_with_any_source(tmp_path: Path) -> None:

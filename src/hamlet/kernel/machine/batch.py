@@ -9,13 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.cache_key import digest
 from hamlet.kernel.growth import longer, longer_numbers
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined, kept_on_disk
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.capacity import (
     ROOM_GUARD_LOGS,
@@ -197,15 +196,4 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     return found, progress_array[AT_REDONE], after, trace[: TRACED * S[at.C_TRACE]]
 
 
-def _kept_on_disk(sources):
-    """The one function that is cached, under a key that changes with any of the sources."""
-
-    @njit(cache=True, nogil=True)
-    def run(memory, events, sides, stored, records, until, ranges, kept, redo):
-        _ = sources
-        return _run(memory, events, sides, stored, records, until, ranges, kept, redo)
-
-    return run
-
-
-run = _kept_on_disk(digest(*_USED, *Path(__file__).parent.glob("*.py")))
+run = kept_on_disk(_run, digest(*_USED, *Path(__file__).parent.glob("*.py")))
