@@ -337,7 +337,7 @@ def _stacked(tables: list[NDArray[Any]], filling: Any) -> NDArray[Any]:
 
 
 def room(n: int, is_float: bool, words: int) -> NDArray[Any]:
-    """An array for n numbers of a kind: see numbers.py."""
+    """An array for n numbers of a kind: see numbers/."""
     if words == 1:
         return np.empty(n, np.float64 if is_float else np.int64)
     return np.empty((n, words), np.float64 if is_float else np.uint64)

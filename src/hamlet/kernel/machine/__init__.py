@@ -9,7 +9,7 @@ When a window opens or closes, O(rows) for each query active in the partition. S
 with events, except for logs, whose events are dropped when no open window has them, and trees,
 which have those of two windows.
 
-Numbers: see numbers.py. When an integer outgrows its words the partition is given up and reported
+Numbers: see numbers/. When an integer outgrows its words the partition is given up and reported
 in `redo`; the caller runs it again with more words. Nothing ever wraps around.
 """
 

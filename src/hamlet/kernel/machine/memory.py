@@ -1,7 +1,7 @@
 """What compiled functions are handed: the addresses of arrays, in a few bundles.
 
 An array that goes into a compiled call is counted in and out of it, atomically; in the inner loops
-that was ten times slower. Addresses (see `raw_pointer` and `pointer` in numbers.py) are not
+that was ten times slower. Addresses (see `raw_pointer` and `pointer` in numbers/) are not
 counted, so they can be bundled: a bundle is taken apart by the compiler and costs what its fields
 would. It is made where the arrays are at hand (batch.py), once for each stretch of events, and
 what it points to must outlive it. Bundles are small because a call that is not inlined passes each
