@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel.machine.checkpoint import count_numbers, move_components, unit_lengths
-from hamlet.kernel.run import next_words, room
+from hamlet.kernel.numbers import array_of, next_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +90,7 @@ def as_longs(array: NDArray[Any]) -> Longs:
 def widened(piece: Piece, is_float: bool, words: int) -> Piece:
     """A piece with its numbers in the next wider kind."""
     old = piece.numbers
-    new = room(len(old), is_float, next_words(words))
+    new = array_of(len(old), is_float, next_words(words))
     if is_float:
         exponent = (np.frexp(old)[1].astype(np.int64) + 255) // 512
         new[:, 0] = np.ldexp(old, (-512 * exponent).astype(np.int32))

@@ -19,8 +19,9 @@ import numpy as np
 
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.machine.checkpoint import find_deadlines
+from hamlet.kernel.numbers import array_of, next_words
 from hamlet.kernel.row_pieces import Piece, Shape, as_longs, by_need, gather, reshaped, widened
-from hamlet.kernel.run import Kept, next_words, partition_ranges, room, run_once
+from hamlet.kernel.run import Kept, partition_ranges, run_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -214,7 +215,7 @@ class RowStore:
         piece = Piece(
             size,
             np.empty(ints, np.int64),
-            room(numbers, self.is_float, words),
+            array_of(numbers, self.is_float, words),
             np.empty(extremes),
         )
         pairs = (heap.ints, piece.ints), (heap.numbers, piece.numbers)
@@ -249,7 +250,7 @@ class _Heap:
 
     def __init__(self, is_float: bool, words: int) -> None:
         self.ints = np.empty(0, np.int64)
-        self.numbers = room(0, is_float, words)
+        self.numbers = array_of(0, is_float, words)
         self.extremes = np.empty(0)
         self.used = np.zeros(3, np.int64)
 

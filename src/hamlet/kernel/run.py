@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel import numbers
-from hamlet.kernel.base import FINITE, Emission, EventBatch
+from hamlet.kernel.base import Emission, EventBatch
 from hamlet.kernel.chains import run_chains
+from hamlet.kernel.emissions import emission_of, joined
 from hamlet.kernel.fast_paths import by_letter
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
+from hamlet.kernel.numbers import array_of, next_words
 from hamlet.kernel.trees import lay_out_trees
 
 if TYPE_CHECKING:
@@ -27,11 +28,14 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.chains import ChainGroup
     from hamlet.kernel.code import Compiled
+    from hamlet.kernel.trees import Trees
 
 # Room for records by events and partitions: it is memory only where it is used.
 _FIRST_RECORDS = 1024
 _RECORDS_OF_PARTITION = 8
-_FIRST_LOGGED = 64
+# Events in a stack of extremes, or in a log, to begin with
+_FIRST_STACK = 16
+_FIRST_LOG = 64
 
 
 @dataclass(slots=True)
@@ -66,7 +70,7 @@ class Kept:
     def nothing(is_float: bool, words: int) -> Kept:
         """No state of any partition."""
         empty = np.empty((0, 6), np.int64)
-        return Kept(empty, np.empty(0, np.int64), room(0, is_float, words), np.empty(0))
+        return Kept(empty, np.empty(0, np.int64), array_of(0, is_float, words), np.empty(0))
 
 
 def run_batch(
@@ -104,21 +108,13 @@ def _run_group(
     words = 1
     ranges = partition_ranges(batch)
     while len(ranges):
-        found = run_chains(group, batch, ranges, room(0, is_float, words))
-        counters.windows += len(found.part)
-        components, exponents = _components(found.components, is_float)
-        components, exponents = _repeated(compiled, templates[found.chain], components, exponents)
+        done = run_chains(group, batch, ranges, array_of(0, is_float, words))
+        counters.windows += len(done.part)
+        part, template = done.part.astype(np.int32), templates[done.chain]
         parts.append(
-            Emission(
-                found.part.astype(np.int32),
-                templates[found.chain],
-                found.window,
-                components,
-                exponents,
-                _extremes(found.extremes),
-            )
+            emission_of(compiled, part, template, done.window, done.components, done.extremes)
         )
-        ranges = ranges[np.isin(ranges[:, 0], found.redo)]
+        ranges = ranges[np.isin(ranges[:, 0], done.redo)]
         counters.partitions_redone += len(ranges)
         words = next_words(words)
     return joined(compiled, parts, is_float)
@@ -133,17 +129,12 @@ def are_of_one_size(weights: NDArray[Any]) -> list[bool]:
     """
     if weights.dtype == np.int64:
         return [True] * len(weights)
-    found = []
+    are_so = []
     for row in weights:
         sizes = np.abs(row[row != 0])
         low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
-        found.append(bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400))
-    return found
-
-
-def next_words(words: int) -> int:
-    """How many words numbers get when they have outgrown theirs."""
-    return 2 * words
+        are_so.append(bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400))
+    return are_so
 
 
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
@@ -173,36 +164,30 @@ def run_once(
     Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
     and, with `until` before the end of time, the state of the others.
     """
+    zero = array_of(0, is_float, words)
+    memory, seen, sides, stored, records = _laid_out(
+        compiled, events, len(ranges), zero, counters.trace is not None
+    )
+    redo = np.empty(len(ranges), np.int32)
+    known = (kept.ints, kept.numbers, kept.extremes)
+    written, redone, after, trace = run(
+        memory, seen, sides, stored, records, until, ranges, known, redo
+    )
+    n = int(records.n[0])
+    _count(counters, memory.S, n, trace)
+    emission = _emission(compiled, memory.S, written, n)
+    return emission, redo[:redone].copy(), Kept(*after)
+
+
+def _laid_out(
+    compiled: Compiled, events: EventBatch, partitions: int, zero: NDArray[Any], is_traced: bool
+) -> tuple[Memory, Events, Sides, Stored, Records]:
+    """What the machine is handed for a batch; `zero` is an array of the kind of its numbers."""
     code = compiled.code
-    most = max(int(code.u_nc.max()), 1)
-    most_x = int(code.u_nx.max())
-    widest = int((code.u_w * code.u_nc).max())
     trees = lay_out_trees(compiled, events)
     letter_table, is_used = by_letter(compiled, events.letters)
     packed, state = image_of(compiled, trees, is_used)
-    state[at.C_TRACE_ROOM] = 0 if counters.trace is None else 4 * len(code.u_w)
-    units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
-    logs, guard_logs = len(code.log_unit), guard_logs_of(compiled)
-    widths = code.u_w[code.log_unit]
-    redo = np.empty(len(ranges), np.int32)
-    state[at.C_EVENTS], state[at.C_ATOMS] = len(events), events.letters.shape[1]
-    state[at.C_STACK], state[at.C_LOG], state[at.C_GLOG] = 16, _FIRST_LOGGED, _FIRST_LOGGED
-    state[at.C_LOGS], state[at.C_GUARD_LOGS] = logs, guard_logs
-    state[at.C_MOST], state[at.C_MOST_X] = most, most_x
-    out_n = np.zeros(1, np.int64)
-    records = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + len(events) // 16
-    memory = Memory(
-        packed,
-        state,
-        room(compiled.values + widest, is_float, words),
-        np.empty(compiled.extremes),
-        np.ones(2 * (lazies + units)),
-        np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), events.weights.dtype),
-        np.empty(stacks * 16, np.int64),
-        np.empty(stacks * 16),
-        np.zeros(1, np.int64),
-        np.empty(TRACED * state[at.C_TRACE_ROOM], np.int64),
-    )
+    _set_sizes(state, compiled, events, is_traced)
     seen = Events(
         events.ts,
         events.tied,
@@ -219,128 +204,103 @@ def run_once(
         _line(events.columns),
         code.p_arg,
     )
-    stored = Stored(
-        np.empty(3 * logs * _FIRST_LOGGED, np.int64),
-        room(int((widths * code.u_nc[code.log_unit]).sum()) * _FIRST_LOGGED, is_float, words),
-        np.empty(int((widths * code.u_nx[code.log_unit]).sum()) * _FIRST_LOGGED),
-        np.empty(3 * guard_logs * _FIRST_LOGGED, np.int64),
-        room(trees.numbers, is_float, words),
-        np.empty(trees.extremes),
-        trees.places,
-    )
+    records = _FIRST_RECORDS + _RECORDS_OF_PARTITION * partitions + len(events) // 16
     results = Records(
         np.empty(records, np.int32),
         np.empty(records, np.int32),
         np.empty(records, np.int64),
-        room(records * most, is_float, words),
-        np.empty(records * most_x),
-        out_n,
+        _room(zero, records * state[at.C_MOST]),
+        np.empty(records * state[at.C_MOST_X]),
+        np.zeros(1, np.int64),
     )
-    known = (kept.ints, kept.numbers, kept.extremes)
-    (part, unit, window, v, x), redone, after, trace = run(
-        memory, seen, sides, stored, results, until, ranges, known, redo
+    memory = _memory(compiled, packed, state, zero, events.weights.dtype)
+    return memory, seen, sides, _stored(compiled, trees, zero), results
+
+
+def _set_sizes(
+    state: NDArray[np.int64], compiled: Compiled, events: EventBatch, is_traced: bool
+) -> None:
+    """Write into state the sizes by which the machine finds its way in arrays."""
+    code = compiled.code
+    state[at.C_EVENTS], state[at.C_ATOMS] = len(events), events.letters.shape[1]
+    state[at.C_STACK], state[at.C_LOG], state[at.C_GLOG] = _FIRST_STACK, _FIRST_LOG, _FIRST_LOG
+    state[at.C_LOGS], state[at.C_GUARD_LOGS] = len(code.log_unit), guard_logs_of(compiled)
+    state[at.C_MOST], state[at.C_MOST_X] = max(int(code.u_nc.max()), 1), int(code.u_nx.max())
+    state[at.C_TRACE_ROOM] = 4 * len(code.u_w) if is_traced else 0
+
+
+def _memory(
+    compiled: Compiled,
+    packed: NDArray[np.int64],
+    state: NDArray[np.int64],
+    zero: NDArray[Any],
+    weight_type: np.dtype[Any],
+) -> Memory:
+    """Code, state, rows and accumulators."""
+    code = compiled.code
+    units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
+    widest = int((code.u_w * code.u_nc).max())
+    return Memory(
+        packed,
+        state,
+        _room(zero, compiled.values + widest),
+        np.empty(compiled.extremes),
+        np.ones(2 * (lazies + units)),
+        np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), weight_type),
+        np.empty(stacks * _FIRST_STACK, np.int64),
+        np.empty(stacks * _FIRST_STACK),
+        np.zeros(1, np.int64),
+        np.empty(TRACED * state[at.C_TRACE_ROOM], np.int64),
     )
-    n = int(out_n[0])
+
+
+def _stored(compiled: Compiled, trees: Trees, zero: NDArray[Any]) -> Stored:
+    """Logs and trees."""
+    code = compiled.code
+    widths = code.u_w[code.log_unit]
+    return Stored(
+        np.empty(3 * len(code.log_unit) * _FIRST_LOG, np.int64),
+        _room(zero, int((widths * code.u_nc[code.log_unit]).sum()) * _FIRST_LOG),
+        np.empty(int((widths * code.u_nx[code.log_unit]).sum()) * _FIRST_LOG),
+        np.empty(3 * guard_logs_of(compiled) * _FIRST_LOG, np.int64),
+        _room(zero, trees.numbers),
+        np.empty(trees.extremes),
+        trees.places,
+    )
+
+
+def _count(
+    counters: Counters, state: NDArray[np.int64], windows: int, trace: NDArray[np.int64]
+) -> None:
+    """Count what a run has done."""
     counters.snapshots += int(state[at.C_SNAPSHOTS])
     counters.bursts += int(state[at.C_BURSTS])
-    counters.windows += n
+    counters.windows += windows
     counters.shared += int(state[at.C_SHARED])
     counters.split += int(state[at.C_SPLIT])
     counters.merged += int(state[at.C_MERGED])
     if counters.trace is not None:
         counters.trace.append(trace.reshape(-1, TRACED).copy())
+
+
+def _emission(
+    compiled: Compiled, state: NDArray[np.int64], written: tuple[NDArray[Any], ...], n: int
+) -> Emission:
+    """The n records that the machine has written."""
+    code, most, most_x = compiled.code, int(state[at.C_MOST]), int(state[at.C_MOST_X])
+    part, unit, window, v, x = written
     part, unit, window = part[:n], unit[:n], window[:n]
-    x = x[: n * most_x].reshape(n, most_x)
-    v = v[: n * most].reshape((n, most) if words == 1 else (n, most, words))
+    v = v[: n * most].reshape((n, most, *v.shape[1:]))
     if (code.u_nc < most).any():
         v[np.arange(most)[None, :] >= code.u_nc[unit][:, None]] = 0
-    components, exponents = _components(v, is_float)
-    template = compiled.code.u_template.astype(np.int32)[unit]
-    components, exponents = _repeated(compiled, template, components, exponents)
-    emission = Emission(part, template, window, components, exponents, _extremes(x))
-    return emission, redo[:redone].copy(), Kept(*after)
+    template = code.u_template.astype(np.int32)[unit]
+    x = x[: n * most_x].reshape(n, most_x)
+    return emission_of(compiled, part, template, window, v, x)
 
 
-def _extremes(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Extremes of a kernel: NaN where there is none, and infinite ones as they were."""
-    found = np.where(np.isinf(x), np.nan, x)
-    return np.where(np.abs(found) == FINITE, np.copysign(np.inf, found), found)
-
-
-def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """Numbers of any kind, [records, components], as an emission has them."""
-    if v.ndim == 2:
-        return v, np.zeros(v.shape) if is_float else None
-    if is_float:
-        return v[:, :, 0].copy(), v[:, :, 1].copy()
-    flat = numbers.integers(v.reshape(-1, v.shape[2]))
-    components = np.empty(len(flat), dtype=object)
-    components[:] = flat
-    return components.reshape(v.shape[:2]), None
-
-
-def _repeated(
-    compiled: Compiled,
-    template: NDArray[np.int32],
-    components: NDArray[Any],
-    exponents: NDArray[np.float64] | None,
-) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """Components that were computed once at every place where they are asked for."""
-    if compiled.repeats is None or compiled.repeats.shape[1] == 1:
-        return components, exponents
-    places = compiled.repeats[template]
-
-    def spread(table: NDArray[Any]) -> NDArray[Any]:
-        found = np.take_along_axis(table, np.maximum(places, 0), axis=1)
-        found[places < 0] = 0
-        return found
-
-    return spread(components), None if exponents is None else spread(exponents)
-
-
-def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emission:
-    """Several emissions as one."""
-    if not parts:
-        most = max(int(compiled.code.u_nc.max(initial=1)), 1)
-        most_x = int(compiled.code.u_nx.max(initial=0))
-        nothing: NDArray[Any] = np.empty((0, most), np.float64 if is_float else np.int64)
-        return Emission(
-            np.empty(0, np.int32),
-            np.empty(0, np.int32),
-            np.empty(0, np.int64),
-            nothing,
-            np.empty((0, most)) if is_float else None,
-            np.empty((0, most_x)),
-        )
-    if len(parts) == 1:
-        return parts[0]
-    exponents = [part.exponents for part in parts if part.exponents is not None]
-    return Emission(
-        np.concatenate([part.part for part in parts]),
-        np.concatenate([part.unit for part in parts]),
-        np.concatenate([part.window for part in parts]),
-        _stacked([part.components for part in parts], 0),
-        _stacked(exponents, 0.0) if exponents else None,
-        _stacked([part.extremes for part in parts], np.nan),
-    )
-
-
-def _stacked(tables: list[NDArray[Any]], filling: Any) -> NDArray[Any]:
-    """Tables one below the other, the narrower ones filled up."""
-    width = max(table.shape[1] for table in tables)
-    return np.concatenate(
-        [
-            np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=filling)
-            for table in tables
-        ]
-    )
-
-
-def room(n: int, is_float: bool, words: int) -> NDArray[Any]:
-    """An array for n numbers of a kind: see numbers/."""
-    if words == 1:
-        return np.empty(n, np.float64 if is_float else np.int64)
-    return np.empty((n, words), np.float64 if is_float else np.uint64)
+def _room(zero: NDArray[Any], n: int) -> NDArray[Any]:
+    """An array for n numbers of the same kind as another."""
+    return np.empty((n, *zero.shape[1:]), zero.dtype)
 
 
 def _line(array: NDArray[Any]) -> NDArray[Any]:

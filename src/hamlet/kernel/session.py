@@ -23,11 +23,12 @@ import numpy as np
 from hamlet.errors import InternalError, ReadError
 from hamlet.kernel.base import Emission, EventBatch, Weight
 from hamlet.kernel.code import all_units
+from hamlet.kernel.emissions import joined
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.row_pieces import Piece, Shape
 from hamlet.kernel.row_store import RowStore
-from hamlet.kernel.run import Counters, joined, partition_ranges, run_batch
+from hamlet.kernel.run import Counters, partition_ranges, run_batch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

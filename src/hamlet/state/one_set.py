@@ -19,12 +19,13 @@ from pyarrow import types as kinds
 from hamlet.kernel.base import components_of
 from hamlet.kernel.code import all_units, stored_units
 from hamlet.kernel.compiler import compile_code
+from hamlet.kernel.emissions import joined
 from hamlet.kernel.encode import encode
 from hamlet.kernel.finish.totals import functions_of
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.row_pieces import Shape
 from hamlet.kernel.row_store import RowStore
-from hamlet.kernel.run import Counters, are_of_one_size, joined, partition_ranges, run_batch
+from hamlet.kernel.run import Counters, are_of_one_size, partition_ranges, run_batch
 from hamlet.kernel.session import ends_of, no_events, picked
 from hamlet.needs import needs_of
 from hamlet.plan.predicates import Constant
