@@ -156,3 +156,18 @@ L_REST_P, L_REST, L_FULL_P, L_FULL, L_FULL_AT, L_FULL_OPS = range(8, 14)
     C_TRACE_ROOM,
     COUNTS,
 ) = range(27)
+
+# What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
+# that is kept for the next batch. See machine/capacity.py.
+(
+    ROOM_OUT,
+    ROOM_SCRATCH,
+    ROOM_SCRATCH_X,
+    ROOM_PENDING,
+    ROOM_KEPT,
+    ROOM_LOGS,
+    ROOM_GUARD_LOGS,
+    ROOM_TRACE,
+    ROOM_STACKS,
+    ROOM_STATE,
+) = range(1, 11)

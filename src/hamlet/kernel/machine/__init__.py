@@ -1,7 +1,8 @@
 """The compiled machine: an interpreter of code over events, compiled once and cached on disk.
 
-Read in this order: memory.py and rows.py (what there is), accumulators.py, values.py, guards.py and
-windows.py (what is done with it), walk.py (when), batch.py (for how many partitions).
+Read in this order: memory.py and rows.py (what there is), accumulators.py, catch_up.py, values.py,
+guards.py and windows.py (what is done with it), walk.py (when), partitions.py and batch.py (for how
+many partitions).
 
 Cost: an event that only lazy ops know costs a few instructions, whatever the number of queries and
 windows. Any other costs O(windows) for each query it touches, and for logs O(stored events) more.

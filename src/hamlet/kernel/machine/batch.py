@@ -16,20 +16,7 @@ from hamlet.kernel.cache_key import digest
 from hamlet.kernel.growth import longer, longer_numbers
 from hamlet.kernel.jit import compiled, inlined, kept_on_disk
 from hamlet.kernel.machine.bundles import TRACED
-from hamlet.kernel.machine.capacity import (
-    ROOM_GUARD_LOGS,
-    ROOM_KEPT,
-    ROOM_LOGS,
-    ROOM_OUT,
-    ROOM_PENDING,
-    ROOM_SCRATCH,
-    ROOM_SCRATCH_X,
-    ROOM_STACKS,
-    ROOM_STATE,
-    ROOM_TRACE,
-    more_guard_logs,
-    more_logs,
-)
+from hamlet.kernel.machine.capacity import more_guard_logs, more_logs
 from hamlet.kernel.machine.checkpoint import Checkpoint, save, size_of_checkpoint
 from hamlet.kernel.machine.memory import FAR, Events, Memory, Records, Scratch, Sides, Stored
 from hamlet.kernel.machine.partitions import AT_EVENT, AT_REDONE, end_partition, run_partitions
@@ -68,8 +55,55 @@ def _bundle(memory, spos, sval, trace):
     )
 
 
+@inlined
+def _event_addresses(events, sides):
+    """The addresses of the events and of what conditions are looked up in."""
+    return (
+        Events(
+            raw_pointer(events.ts),
+            raw_pointer(events.tied),
+            raw_pointer(events.letter),
+            raw_pointer(events.weights),
+            raw_pointer(events.extremes),
+            raw_pointer(events.by_letter),
+        ),
+        Sides(
+            raw_pointer(sides.letter),
+            raw_pointer(sides.letters),
+            raw_pointer(sides.previous),
+            raw_pointer(sides.next),
+            raw_pointer(sides.columns),
+            raw_pointer(sides.arguments),
+        ),
+    )
+
+
+@inlined
+def _save(m, saved, row, ints, v, x):
+    """Append the state of a partition to arrays that may have to become longer for it.
+
+    `saved` has the row of the partition, and where its state begins, in the order of `ranges` of
+    a batch; those of the next row are where it ends.
+    """
+    first, first_v, first_x = saved[row, 3], saved[row, 4], saved[row, 5]
+    size, size_v, size_x = size_of_checkpoint(m)
+    if first + size > ints.shape[0]:
+        ints = longer(ints, first, 2 * (first + size))
+    if first_v + size_v > v.shape[0]:
+        v = longer_numbers(v, first_v, 2 * (first_v + size_v))
+    if first_x + size_x > x.shape[0]:
+        x = longer(x, first_x, 2 * (first_x + size_x))
+    to = raw_pointer(ints), pointer(v), raw_pointer(x)
+    save(m, Checkpoint(to[0], to[1], to[2], first, first_v, first_x))
+    saved[row, 0] = m.S[at.C_PART]
+    saved[row + 1, 3], saved[row + 1, 4] = first + size, first_v + size_v
+    saved[row + 1, 5] = first_x + size_x
+    return ints, v, x
+
+
 @compiled
 def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
+    """Run the partitions of a batch; what they write, how many were given up, state, and trace."""
     P, S = raw_pointer(memory.P), raw_pointer(memory.S)
     spos, sval, trace = memory.spos, memory.sval, memory.trace
     log_entries, log_v, log_x = stored.entries, stored.v, stored.x
@@ -83,8 +117,9 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     met = np.empty(P[at.N_UNITS], np.int64)
     stacks = P[P[at.ZX_P] + P[at.N_Z]]
     new_ints, new_v, new_x = np.empty(1024, np.int64), numbers.room(memory.v, 1024), np.empty(1024)
-    new_ranges = np.empty((ranges.shape[0] if until < FAR else 0, 6), np.int64)
-    n_ints, n_v, n_x, n_kept = 0, 0, 0, 0
+    saved = np.zeros((1 + (ranges.shape[0] if until < FAR else 0), 6), np.int64)
+    n_saved = 0
+    events_at, sides_at = _event_addresses(events, sides)
     progress_array = np.zeros(8, np.int64)
     progress = raw_pointer(progress_array)
     progress[AT_EVENT] = -1
@@ -101,22 +136,8 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
         )
         short = run_partitions(
             m,
-            Events(
-                raw_pointer(events.ts),
-                raw_pointer(events.tied),
-                raw_pointer(events.letter),
-                raw_pointer(events.weights),
-                raw_pointer(events.extremes),
-                raw_pointer(events.by_letter),
-            ),
-            Sides(
-                raw_pointer(sides.letter),
-                raw_pointer(sides.letters),
-                raw_pointer(sides.previous),
-                raw_pointer(sides.next),
-                raw_pointer(sides.columns),
-                raw_pointer(sides.arguments),
-            ),
+            events_at,
+            sides_at,
             Stored(
                 raw_pointer(log_entries),
                 pointer(log_v),
@@ -143,57 +164,43 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
             progress,
             until,
         )
-        if short == ROOM_OUT:
+        if short == at.ROOM_OUT:
             n, size = out_n[0], 2 * (S[at.C_ROOM] + S[at.C_WINDOWS])
             parts, units = longer(parts, n, size), longer(units, n, size)
             windows = longer(windows, n, size)
             out_v = longer_numbers(out_v, n * S[at.C_MOST], size * S[at.C_MOST])
             out_x = longer(out_x, n * S[at.C_MOST_X], size * S[at.C_MOST_X])
             S[at.C_ROOM] = size
-        elif short == ROOM_SCRATCH:
+        elif short == at.ROOM_SCRATCH:
             scratch_v = numbers.room(memory.v, S[at.C_SCRATCH])
-        elif short == ROOM_SCRATCH_X:
+        elif short == at.ROOM_SCRATCH_X:
             scratch_x = np.empty(S[at.C_SCRATCH_X])
-        elif short == ROOM_PENDING:
+        elif short == at.ROOM_PENDING:
             pending = np.empty(4 * S[at.C_PENDING], np.int64)
             gops = np.empty(5 * S[at.C_PENDING], np.int64)
-        elif short == ROOM_KEPT:
+        elif short == at.ROOM_KEPT:
             kept_v, kept_x = numbers.room(memory.v, S[at.C_KEPT]), np.empty(S[at.C_KEPT])
-        elif short == ROOM_LOGS:
+        elif short == at.ROOM_LOGS:
             log_entries, log_v, log_x = more_logs(P, S, log_entries, log_v, log_x)
-        elif short == ROOM_GUARD_LOGS:
+        elif short == at.ROOM_GUARD_LOGS:
             guard_entries = more_guard_logs(P, S, guard_entries)
-        elif short == ROOM_TRACE:
+        elif short == at.ROOM_TRACE:
             size = 2 * (S[at.C_TRACE_ROOM] + 2 * P[at.N_UNITS] + S[at.C_WANTED])
             trace = longer(trace, TRACED * S[at.C_TRACE], TRACED * size)
             S[at.C_TRACE_ROOM] = size
-        elif short == ROOM_STACKS:
+        elif short == at.ROOM_STACKS:
             S[at.C_STACK] = 2 * S[at.C_WANTED]
             spos = np.empty(stacks * S[at.C_STACK], np.int64)
             sval = np.empty(stacks * S[at.C_STACK])
-        elif short == ROOM_STATE:
-            ints, values, extremes = size_of_checkpoint(m)
-            if n_ints + ints > new_ints.shape[0]:
-                new_ints = longer(new_ints, n_ints, 2 * (n_ints + ints))
-            if n_v + values > new_v.shape[0]:
-                new_v = longer_numbers(new_v, n_v, 2 * (n_v + values))
-            if n_x + extremes > new_x.shape[0]:
-                new_x = longer(new_x, n_x, 2 * (n_x + extremes))
-            to = raw_pointer(new_ints), pointer(new_v), raw_pointer(new_x)
-            save(m, Checkpoint(to[0], to[1], to[2], n_ints, n_v, n_x))
-            new_ranges[n_kept, 0] = S[at.C_PART]
-            new_ranges[n_kept, 3] = n_ints
-            new_ranges[n_kept, 4] = n_v
-            new_ranges[n_kept, 5] = n_x
-            n_kept += 1
-            n_ints += ints
-            n_v += values
-            n_x += extremes
+        elif short == at.ROOM_STATE:
+            new_ints, new_v, new_x = _save(m, saved, n_saved, new_ints, new_v, new_x)
+            n_saved += 1
             end_partition(m, results, raw_pointer(redo), progress)
-    after = new_ranges[:n_kept], new_ints[:n_ints], new_v[:n_v], new_x[:n_x]
-    found = parts, units, windows, out_v, out_x
+    end, end_v, end_x = saved[n_saved, 3], saved[n_saved, 4], saved[n_saved, 5]
+    after = saved[:n_saved], new_ints[:end], new_v[:end_v], new_x[:end_x]
+    written = parts, units, windows, out_v, out_x
     # An array lives until its last use by name, which must be after that of its address.
-    return found, progress_array[AT_REDONE], after, trace[: TRACED * S[at.C_TRACE]]
+    return written, progress_array[AT_REDONE], after, trace[: TRACED * S[at.C_TRACE]]
 
 
 run = kept_on_disk(_run, digest(*_USED, *Path(__file__).parent.glob("*.py")))

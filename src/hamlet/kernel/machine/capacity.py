@@ -14,35 +14,30 @@ from hamlet.kernel.growth import move, move_numbers
 from hamlet.kernel.jit import compiled
 from hamlet.kernel.machine.memory import shape
 
-ROOM_OUT, ROOM_SCRATCH, ROOM_SCRATCH_X, ROOM_PENDING, ROOM_KEPT = range(1, 6)
-ROOM_LOGS, ROOM_GUARD_LOGS, ROOM_TRACE, ROOM_STACKS = range(6, 10)
-# Of the state of a partition that is kept for the next batch
-ROOM_STATE = 10
-
 
 @compiled
 def short_of(P, S, scratch, scratch_x, pending, kept, events):
     """What there is not room enough for, 0 if there is; how much is wanted goes to S."""
     if scratch > S[at.C_SCRATCH]:
         S[at.C_SCRATCH] = 2 * scratch
-        return ROOM_SCRATCH
+        return at.ROOM_SCRATCH
     if scratch_x > S[at.C_SCRATCH_X]:
         S[at.C_SCRATCH_X] = 2 * scratch_x
-        return ROOM_SCRATCH_X
+        return at.ROOM_SCRATCH_X
     if pending > S[at.C_PENDING]:
         S[at.C_PENDING] = 2 * pending
-        return ROOM_PENDING
+        return at.ROOM_PENDING
     if kept > S[at.C_KEPT]:
         S[at.C_KEPT] = 2 * kept
-        return ROOM_KEPT
+        return at.ROOM_KEPT
     for k in range(S[at.C_LOGS]):
         if S[P[at.S_LOG_LEN] + k] + events > S[at.C_LOG]:
             S[at.C_WANTED] = events
-            return ROOM_LOGS
+            return at.ROOM_LOGS
     for k in range(S[at.C_GUARD_LOGS]):
         if S[P[at.S_GLOG_LEN] + k] + events > S[at.C_GLOG]:
             S[at.C_WANTED] = 2 * (S[P[at.S_GLOG_LEN] + k] + events)
-            return ROOM_GUARD_LOGS
+            return at.ROOM_GUARD_LOGS
     return 0
 
 

@@ -19,8 +19,8 @@ from numba import njit
 
 from hamlet.kernel import layout as at
 from hamlet.kernel.jit import compiled
-from hamlet.kernel.machine.accumulators import stamp
 from hamlet.kernel.machine.bundles import take_up
+from hamlet.kernel.machine.catch_up import stamp
 from hamlet.kernel.machine.memory import NEVER, entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
 

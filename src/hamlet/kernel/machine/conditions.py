@@ -30,12 +30,12 @@ def edge_open(P, S, sides, cond, step, start, j, i):
     if i != NO_EVENT and not atoms_fit(P, S, sides, cond, i):
         return False
     for need in entries(P, at.NEED_P, cond):
-        found = False
+        is_met = False
         for k in entries(P, at.NEED_ALT_P, need):
             if _way_open(P, S, sides, P[P[at.NEED_ALT] + k], step, start, j, i):
-                found = True
+                is_met = True
                 break
-        if not found:
+        if not is_met:
             return False
     for k in entries(P, at.FORBID_P, cond):
         if _way_open(P, S, sides, P[P[at.FORBID_ALT] + k], step, start, j, i):

@@ -36,7 +36,7 @@ def stamp_counts(m, u):
 
 @inlined
 def catch_up_counts(m, u, first, windows):
-    """Apply a run to some windows of a unit; whether there is any. See accumulators.py."""
+    """Apply a run to some windows of a unit; whether there is any. See catch_up.py."""
     P, S = m.P, m.S
     quick = P[at.U_QUICK] + at.QUICK * u
     z = P[quick + at.Q_LAZY]

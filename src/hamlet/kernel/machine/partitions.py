@@ -10,7 +10,6 @@ from __future__ import annotations
 from hamlet.kernel import layout as at
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.accumulators import begin
-from hamlet.kernel.machine.capacity import ROOM_STACKS, ROOM_STATE
 from hamlet.kernel.machine.checkpoint import Checkpoint, load
 from hamlet.kernel.machine.memory import FAR
 from hamlet.kernel.machine.walk import walk
@@ -45,7 +44,7 @@ def run_partitions(
         if progress[AT_EVENT] < 0:
             if stacks > 0 and S[at.C_STACK] < end - first:
                 S[at.C_WANTED] = end - first
-                return ROOM_STACKS
+                return at.ROOM_STACKS
             _begin(m, events, records, kept, ranges, row, progress)
         progress[AT_EVENT], short = walk(
             m, events, sides, stored, records, scratch, ranges[row], progress[AT_EVENT], end, until
@@ -53,7 +52,7 @@ def run_partitions(
         if short != 0:
             return short
         if until < FAR and m.err[0] == 0 and S[at.C_ACTIVE] > 0:
-            return ROOM_STATE
+            return at.ROOM_STATE
         end_partition(m, records, redo, progress)
     return 0
 

@@ -46,7 +46,7 @@ def one_window(row, slot, nc, nx):
 
 @inlined
 def empty_row(row):
-    """Have nothing in a row."""
+    """Make a row empty: zeros, and extremes of infinity."""
     for k in range(row.at, row.at + row.size):
         numbers.set_zero(row.v, k)
     for k in range(row.at_x, row.at_x + row.size_x):
@@ -55,7 +55,7 @@ def empty_row(row):
 
 @inlined
 def copy_row(row, other):
-    """Have in a row what another has."""
+    """Copy into a row what another of the same size has."""
     for k in range(row.size):
         numbers.copy(row.v, row.at + k, other.v, other.at + k)
     for k in range(row.size_x):

@@ -15,7 +15,7 @@ from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.code import ONE
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.machine.accumulators import extend_extremes, gather
+from hamlet.kernel.machine.catch_up import extend_extremes, gather
 from hamlet.kernel.machine.conditions import NO_EVENT, atoms_fit, edge_open
 from hamlet.kernel.machine.memory import NO_STEP, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of

@@ -16,17 +16,10 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.machine.accumulators import (
-    has_lazy,
-    multiplicity,
-    stamp,
-    sync,
-    sync_numbers,
-    take_run,
-    take_step,
-)
+from hamlet.kernel.machine.accumulators import has_lazy, multiplicity, take_run, take_step
 from hamlet.kernel.machine.bundles import SPLIT, for_all, for_some, stay_split
-from hamlet.kernel.machine.capacity import ROOM_OUT, ROOM_TRACE, short_of
+from hamlet.kernel.machine.capacity import short_of
+from hamlet.kernel.machine.catch_up import stamp, sync, sync_numbers
 from hamlet.kernel.machine.counts import sync_counts
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.memory import FAR, entries, shape
@@ -55,7 +48,7 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
         ts = events.ts[i]
         if ts >= due:
             if records.n[0] + S[at.C_WINDOWS] > S[at.C_ROOM]:
-                return i, ROOM_OUT
+                return i, at.ROOM_OUT
             due = roll_all(m, sides, stored, records, part, ts)
         letter = events.letter[i]
         alone = i + 1 >= end or events.tied[i + 1] == 0
@@ -65,7 +58,7 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
             S[at.C_STEPS] += j - i
         elif alone and L[L[at.L_DIRECT] + letter] == 1:
             if S[at.C_TRACE_ROOM] > 0 and S[at.C_TRACE] + 2 * P[at.N_UNITS] > S[at.C_TRACE_ROOM]:
-                return i, ROOM_TRACE
+                return i, at.ROOM_TRACE
             j = i + 1
             due = min(due, _add_directly(m, events, i, ts))
             S[at.C_STEPS] += 1
@@ -76,7 +69,7 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
             traced = (j - i) * P[at.N_UNITS]
             if S[at.C_TRACE_ROOM] > 0 and S[at.C_TRACE] + traced > S[at.C_TRACE_ROOM]:
                 S[at.C_WANTED] = traced
-                return i, ROOM_TRACE
+                return i, at.ROOM_TRACE
             short = _step(m, events, sides, stored, scratch, i, j, ts)
             if short != 0:
                 return i, short
@@ -87,7 +80,7 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
         if m.err[0] != 0:
             return i, 0
     if records.n[0] + S[at.C_WINDOWS] > S[at.C_ROOM]:
-        return i, ROOM_OUT
+        return i, at.ROOM_OUT
     if until < FAR:
         sync_all(m)
         roll_all(m, sides, stored, records, part, until)
@@ -109,12 +102,12 @@ def _end_of_run(events, i, end, due):
             break
         j += _BLOCK
     if j + _BLOCK < end:
-        found = 0
+        run = 0  # as bits: which of the block go on with it
         for k in range(_BLOCK):
             is_alone = (events.tied[j + k] | events.tied[j + k + 1]) == 0
             goes_on = is_alone & (events.letter[j + k] == letter) & (events.ts[j + k] < due)
-            found |= goes_on << k
-        return j + _UNBROKEN[found]
+            run |= goes_on << k
+        return j + _UNBROKEN[run]
     while (
         j < end
         and events.letter[j] == letter

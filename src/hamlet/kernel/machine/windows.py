@@ -14,8 +14,8 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.machine.accumulators import stamp, sync, sync_window
 from hamlet.kernel.machine.bundles import come_in, split_all, stands_for, take_out
+from hamlet.kernel.machine.catch_up import stamp, sync, sync_window
 from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
 from hamlet.kernel.machine.counts import catch_up_counts, stamp_counts, sync_counts
 from hamlet.kernel.machine.guards import begin_guards
