@@ -106,15 +106,15 @@ def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> tuple[Ints, lis
     ops, gops, lazy, direct = _of_letters(compiled, letters)
     arrays: list[Any] = []
     for lists in (ops, gops, lazy):
-        arrays.append(np.cumsum([0, *(len(each) for each in lists)]))
-        arrays.append([value for each in lists for value in each])
+        arrays.append(np.cumsum([0, *(len(of_letter) for of_letter in lists)]))
+        arrays.append([value for of_letter in lists for value in of_letter])
     only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
     rest, whole, is_used = whole_bundles(compiled, ops, direct)
-    full = [each for letter in whole for each in letter]
+    full = [of_letter for letter in whole for of_letter in letter]
     tables = [
-        np.cumsum([0, *(len(each) for each in rest)]),
-        [op for each in rest for op in each],
-        np.cumsum([0, *(len(each) for each in whole)]),
+        np.cumsum([0, *(len(of_letter) for of_letter in rest)]),
+        [op for of_letter in rest for op in of_letter],
+        np.cumsum([0, *(len(of_letter) for of_letter in whole)]),
         [bundle for bundle, _ in full],
         np.cumsum([0, *(len(some) for _, some in full)])[:-1],
         [op for _, some in full for op in some],
@@ -133,7 +133,9 @@ def bundle_letters(
     _, whole, is_used = whole_bundles(compiled, ops, direct)
     for_all = np.zeros((len(letters), len(compiled.bundles)), np.bool_)
     for_any = np.zeros_like(for_all)
-    of_unit = {u: b for b, each in enumerate(compiled.bundles) for u in each.units if is_used[b]}
+    of_unit = {
+        u: b for b, bundle in enumerate(compiled.bundles) for u in bundle.units if is_used[b]
+    }
     units = compiled.code.o_unit.tolist()
     for letter, some in enumerate(ops):
         for_all[letter, [b for b, _ in whole[letter]]] = True
@@ -153,8 +155,8 @@ def _of_letters(
         gops[letter] += compiled.atom_gops[atom]
         if compiled.lazy_of_atom[atom] >= 0:
             lazy[letter].append(compiled.lazy_of_atom[atom])
-    for each in ops:
-        each.sort()
+    for of_letter in ops:
+        of_letter.sort()
     reads_rows_only = _reads_rows_only(compiled.code).tolist()
     units = compiled.code.o_unit.tolist()
     direct = [

@@ -75,7 +75,7 @@ class Piece:
 
     @property
     def ends(self) -> tuple[int, int, int]:
-        """How many there are of all."""
+        """How many integers, numbers and extremes there are of all partitions."""
         return len(self.ints), len(self.numbers), len(self.extremes)
 
 
@@ -105,7 +105,7 @@ def widened(piece: Piece, is_float: bool, words: int) -> Piece:
 
 
 def _sign(words: Longs) -> NDArray[np.uint64]:
-    """What further words of an integer are."""
+    """The words that make integers longer: all ones for negative ones, else 0."""
     return np.where(words < 0, ~np.uint64(0), np.uint64(0))
 
 
@@ -121,15 +121,15 @@ def by_need(piece: Piece, is_float: bool, words: int) -> list[tuple[int, Longs, 
     is_small = np.empty(len(everything), np.bool_)
     find = _find_small_doubles if is_float else _find_small_integers
     find(piece.numbers, piece.starts[:, 1], piece.sizes[:, 1], is_small)
-    found = []
+    by_kind = []
     large, small = everything[~is_small], everything[is_small]
     if len(large):
-        found.append((words, large, some_of(piece, large, words)))
+        by_kind.append((words, large, some_of(piece, large, words)))
     if len(small):
         part = some_of(piece, small, words)
         narrow = Piece(part.sizes, part.ints, _narrow(part.numbers, words), part.extremes)
-        found.append((words // 2, small, narrow))
-    return found
+        by_kind.append((words // 2, small, narrow))
+    return by_kind
 
 
 def _narrow(numbers: NDArray[Any], words: int) -> NDArray[Any]:

@@ -60,7 +60,7 @@ class RowStore:
         return len(self.words)
 
     def grow(self, count: int) -> None:
-        """Have at least as many slots."""
+        """Add empty slots until there are `count`."""
         more = count - len(self)
         if more > 0:
             self.words = np.append(self.words, np.zeros(more, np.int64))
@@ -232,7 +232,7 @@ class RowStore:
         self._close_gaps()
 
     def renumber(self, slots: Longs) -> None:
-        """Have only some slots, in the order given."""
+        """Keep some slots only, numbered anew in the order given."""
         for name in ("words", "last", "deadline", "_at", "_size"):
             setattr(self, name, getattr(self, name)[slots])
 

@@ -18,7 +18,7 @@ from hamlet.kernel.chains import run_chains
 from hamlet.kernel.emissions import emission_of, joined
 from hamlet.kernel.fast_paths import by_letter
 from hamlet.kernel.image import guard_logs_of, image_of
-from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
+from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.numbers import array_of, next_words
 from hamlet.kernel.trees import lay_out_trees
@@ -40,7 +40,7 @@ _FIRST_LOG = 64
 
 @dataclass(slots=True)
 class Counters:
-    """What a run has done."""
+    """How often a run did what its cost depends on."""
 
     snapshots: int = 0
     bursts: int = 0
@@ -181,14 +181,14 @@ def run_once(
 
 def _laid_out(
     compiled: Compiled, events: EventBatch, partitions: int, zero: NDArray[Any], is_traced: bool
-) -> tuple[Memory, Events, Sides, Stored, Records]:
+) -> tuple[Memory, EventArrays, Sides, Stored, Records]:
     """What the machine is handed for a batch; `zero` is an array of the kind of its numbers."""
     code = compiled.code
     trees = lay_out_trees(compiled, events)
     letter_table, is_used = by_letter(compiled, events.letters)
     packed, state = image_of(compiled, trees, is_used)
     _set_sizes(state, compiled, events, is_traced)
-    seen = Events(
+    seen = EventArrays(
         events.ts,
         events.tied,
         events.letter,

@@ -30,7 +30,7 @@ Grids = dict[str, tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """The units of a set that keep rows.
 
     queries: The queries of the set.

@@ -18,7 +18,7 @@ from hamlet.kernel.jit import compiled, inlined, kept_on_disk
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.capacity import more_guard_logs, more_logs
 from hamlet.kernel.machine.checkpoint import Checkpoint, save, size_of_checkpoint
-from hamlet.kernel.machine.memory import FAR, Events, Memory, Records, Scratch, Sides, Stored
+from hamlet.kernel.machine.memory import FAR, EventArrays, Memory, Records, Scratch, Sides, Stored
 from hamlet.kernel.machine.partitions import AT_EVENT, AT_REDONE, end_partition, run_partitions
 from hamlet.kernel.numbers import pointer, raw_pointer
 
@@ -59,7 +59,7 @@ def _bundle(memory, spos, sval, trace):
 def _event_addresses(events, sides):
     """The addresses of the events and of what conditions are looked up in."""
     return (
-        Events(
+        EventArrays(
             raw_pointer(events.ts),
             raw_pointer(events.tied),
             raw_pointer(events.letter),

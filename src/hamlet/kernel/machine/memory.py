@@ -44,7 +44,7 @@ class Memory(NamedTuple):
     trace: Any  # rows of what was decided: see bundles.py
 
 
-class Events(NamedTuple):
+class EventArrays(NamedTuple):
     """Events in time order, one entry for each, and what each letter does."""
 
     ts: Any
