@@ -224,7 +224,7 @@ def _answer(
 def _components(
     query: Query, rows: pa.Table
 ) -> tuple[list[Any], dict[str, tuple[int, ...]], dict[str, bool]]:
-    """Components as a kernel would have emitted them, exponents of digits, and what is of_sums."""
+    """Components as a kernel would have emitted them, exponents of digits, and what is whole."""
     sums = sums_of(query)
     names = ["trends", *components_of_query(query)]
     if rows.schema.field("trends").type == WIDE:
