@@ -28,12 +28,12 @@ from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.run import Counters
 from hamlet.plan.workload import plan_alone
-from hamlet.state.again import with_single_windows
 from hamlet.state.closed import Closed, ClosedSet
-from hamlet.state.intake import Intake, Keying
-from hamlet.state.one_set import SetState
+from hamlet.state.ingest import Intake, Keying
 from hamlet.state.pages import Part, add_parts, parts_by_page
 from hamlet.state.rows import Rows
+from hamlet.state.set_state import SetState
+from hamlet.state.window_replay import with_single_windows
 from hamlet.statistics import RunStatistics
 from hamlet.times import is_number
 

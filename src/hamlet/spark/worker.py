@@ -37,10 +37,10 @@ from hamlet.plan.program import compile_set
 from hamlet.results import long_table
 from hamlet.spark.letters import bit_column
 from hamlet.spark.runs import Pool
-from hamlet.state.again import with_single_windows
 from hamlet.state.closed import ClosedSet
-from hamlet.state.one_set import SetState
 from hamlet.state.rows import Rows
+from hamlet.state.set_state import SetState
+from hamlet.state.window_replay import with_single_windows
 from hamlet.statistics import RunStatistics
 from hamlet.times import microseconds
 

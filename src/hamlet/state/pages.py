@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.state.layout import Grids
-    from hamlet.state.one_set import SetState
+    from hamlet.state.set_state import SetState
 
     Longs = NDArray[np.int64]
 

@@ -31,11 +31,11 @@ from hamlet.needs import needs_of
 from hamlet.plan.predicates import Constant
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan
-from hamlet.state.again import Layers
 from hamlet.state.closed import ClosedSet, KeyedEmission, groups_of
 from hamlet.state.keys import KeyTable
 from hamlet.state.layout import Grids, RowLayout, digits_of, united
-from hamlet.state.stored import StoredRows
+from hamlet.state.replay_buffer import StoredRows
+from hamlet.state.window_replay import Layers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.state.one_set import SetState
+    from hamlet.state.set_state import SetState
 
     Codes = NDArray[np.int32]
     Wanted = NDArray[np.bool_]
