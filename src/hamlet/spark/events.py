@@ -20,8 +20,8 @@ from pyspark.sql import types as T
 
 from hamlet.errors import SchemaError
 from hamlet.events import NO_TYPE, EventTable
-from hamlet.needs import needs_of
 from hamlet.reading.found import Wanted
+from hamlet.required_columns import needs_of
 from hamlet.spark.kinds import (
     DAY_US,
     FLOATING,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
-from hamlet.needs import needs_of
 from hamlet.panes.derive import composes, derive
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import pane_us
+from hamlet.required_columns import needs_of
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import are_given
 from hamlet.spark.hot import SLICE, hot_groups, pane_slices_of, slices_of

@@ -27,10 +27,10 @@ from hamlet.kernel.row_pieces import Shape
 from hamlet.kernel.row_store import RowStore
 from hamlet.kernel.run import Counters, are_of_one_size, partition_ranges, run_batch
 from hamlet.kernel.session import ends_of, no_events, picked
-from hamlet.needs import needs_of
 from hamlet.plan.predicates import Constant
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan
+from hamlet.required_columns import needs_of
 from hamlet.state.closed import ClosedSet, KeyedEmission, groups_of
 from hamlet.state.keys import KeyTable
 from hamlet.state.layout import Grids, RowLayout, digits_of, united
