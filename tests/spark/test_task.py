@@ -24,7 +24,7 @@ from hamlet.plan.workload import WorkloadPlan
 from hamlet.reading.untyped import column_of_values
 from hamlet.required_columns import needs_of
 from hamlet.spark.letters import lettering_of
-from hamlet.spark.worker import Job, Layout
+from hamlet.spark.task import Job, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
