@@ -83,23 +83,21 @@ inlined = njit(**OPTIONS, forceinline=True)
 def kept_on_disk(function: Any, key: int) -> Any:
     """A function for Python to call: compiled when it is first needed, and then kept on disk.
 
-    Numba keeps compiled code under the file, name and line of a function, and under what it closes
-    over. So that one piece of source serves all kernels, each gets a copy of it under the kernel's
-    name; it closes over the key alone, because what a compiled function would add to the key is
-    different in every process, and finds the function that does the work among its globals.
+    Numba keeps compiled code in files that are named for a function, and looks no further than at
+    the file of its source. So each function gets a name of its own, with the key in it: what was
+    compiled from other sources is in other files, which are not even opened. (They would have to be
+    read whole, with classes of arguments that may be gone.)
 
     Args:
         function: What is compiled; its own arguments are those of the result.
         key: A number that changes with the sources: see cache_key.py.
     """
-
-    def call(*arguments: Any) -> Any:
-        _ = key
-        return work(*arguments)  # type: ignore[name-defined]  # noqa: F821
-
     module, name = function.py_func.__module__, function.py_func.__name__
-    named = FunctionType(
-        call.__code__, {"__name__": module, "work": function}, name, None, call.__closure__
-    )
-    named.__qualname__ = f"{module}.{name}"
+    named = FunctionType(_call.__code__, {"__name__": module, "work": function}, name)
+    named.__qualname__ = f"{module}.{name}.{key:x}"
     return njit(cache=True, nogil=True)(named)
+
+
+def _call(*arguments: Any) -> Any:
+    """Call the function that `kept_on_disk` has put among the globals of a copy of this one."""
+    return work(*arguments)  # type: ignore[name-defined]  # noqa: F821
