@@ -17,6 +17,7 @@ in `redo`; the caller runs it again with more words. Nothing ever wraps around.
 from __future__ import annotations
 
 from hamlet.kernel.machine.batch import run
-from hamlet.kernel.machine.memory import FAR, NEVER, EventArrays, Memory, Records, Sides, Stored
+from hamlet.kernel.machine.checkpoint import NEVER
+from hamlet.kernel.machine.memory import FAR, EventArrays, Memory, Records, Sides, Stored
 
 __all__ = ["FAR", "NEVER", "EventArrays", "Memory", "Records", "Sides", "Stored", "run"]

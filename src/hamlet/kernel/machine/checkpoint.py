@@ -21,7 +21,7 @@ from hamlet.kernel import layout as at
 from hamlet.kernel.jit import compiled
 from hamlet.kernel.machine.bundles import take_up
 from hamlet.kernel.machine.catch_up import stamp
-from hamlet.kernel.machine.memory import NEVER, entries
+from hamlet.kernel.machine.memory import entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ _ACTIVE, _STEPS, _HEAD = range(3)
 _UNIT, _LO, _HI, _TOUCHED, _DUE, _OF_UNIT = range(6)
 _DONE, _DONE_T, _OF_GUARD = range(3)
 _START, _START_T, _OF_STATE = range(3)
+
+# Instead of a deadline: there is none, not even beyond all times.
+NEVER = 2**63 - 1
 
 
 class Checkpoint(NamedTuple):
@@ -130,7 +133,7 @@ def load(m, kept):
 
 
 # Of many records between batches; each begins in `ints` where `starts` says, and `lengths` are
-# those of units.
+# those of units. Numba keeps these for this file alone, so they use nothing from other modules.
 
 
 @njit(cache=True, nogil=True)

@@ -21,8 +21,6 @@ NO_STEP = -1
 EMPTY = -1
 # After all times
 FAR = 1 << 62
-# Instead of a deadline: there is none, not even beyond all times.
-NEVER = 2**63 - 1
 
 
 class Memory(NamedTuple):
