@@ -24,7 +24,7 @@ from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
 from hamlet.kernel.finish import Answer, Groups, finish
 from hamlet.kernel.partitions import Grouping
-from hamlet.kernel.shared import are_of_one_size, run_batch
+from hamlet.kernel.run import are_of_one_size, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan, plan_alone
 from hamlet.results import Results

@@ -21,11 +21,11 @@ import pyarrow.compute as pc
 
 from hamlet.columns import Values, kind_of, values_of
 from hamlet.errors import SchemaError, did_you_mean, listed
-from hamlet.needs import check_kinds, needs_of
 from hamlet.reading.files import read_files
 from hamlet.reading.found import Found, Sieve, Wanted
 from hamlet.reading.json_file import found_rows
 from hamlet.reading.untyped import column_of_values, times_of_texts
+from hamlet.required_columns import check_kinds, needs_of
 from hamlet.times import REASONS, is_number, is_time, microseconds
 
 if TYPE_CHECKING:

@@ -24,17 +24,16 @@ import numpy as np
 
 from hamlet.errors import InternalError, PlanError, ReadError
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.kernel.kept import NEVER
-from hamlet.kernel.machine import FAR
+from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
-from hamlet.kernel.shared import Counters
+from hamlet.kernel.run import Counters
 from hamlet.plan.workload import plan_alone
-from hamlet.state.again import with_single_windows
 from hamlet.state.closed import Closed, ClosedSet
-from hamlet.state.intake import Intake, Keying
-from hamlet.state.one_set import SetState
+from hamlet.state.ingest import Intake, Keying
 from hamlet.state.pages import Part, add_parts, parts_by_page
 from hamlet.state.rows import Rows
+from hamlet.state.set_state import SetState
+from hamlet.state.window_replay import with_single_windows
 from hamlet.statistics import RunStatistics
 from hamlet.times import is_number
 

@@ -17,9 +17,9 @@ import pyarrow as pa
 from hamlet.engine import Options
 from hamlet.events import EventTable
 from hamlet.kernel.evaluate import holds
-from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.reading.untyped import column_of_values
+from hamlet.required_columns import needs_of
 from hamlet.spark.letters import lettering_of
 from hamlet.spark.stream_bucket import TOLD, step
 from hamlet.spark.stream_job import LANES_OF_LONG, job_of

@@ -75,7 +75,7 @@ def _summarised(one: Summary) -> Analysis:
 
 
 def analysis_text(found: Analysis) -> str:
-    """The same as text."""
+    """What a run decided, as text."""
     blocks = [
         f"{found['workload']}: {found['summary']}",
         _block("sharing, known before the run", sharing_lines(found)),

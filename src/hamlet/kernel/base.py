@@ -125,12 +125,12 @@ def components_of(
         digits: For each attribute the exponents of its digits; one exponent, 0, in float mode and
             for integers.
     """
-    found: list[Component] = []
+    components: list[Component] = []
     for number, (function, attribute) in enumerate(functions):
         if function == "COUNT_OF":
-            found.append(Component(number, Weight("one")))
+            components.append(Component(number, Weight("one")))
         elif function in ("SUM", "AVG") and attribute is not None:
-            found.append(Component(number, Weight("present", attribute)))
+            components.append(Component(number, Weight("present", attribute)))
             for digit, exponent in enumerate(digits[attribute]):
-                found.append(Component(number, Weight("value", attribute, digit, exponent)))
-    return tuple(found)
+                components.append(Component(number, Weight("value", attribute, digit, exponent)))
+    return tuple(components)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.kernel.quick import bundle_letters
+from hamlet.kernel.fast_paths import bundle_letters
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
 from hamlet.share.cost import FOREVER, BundleSize
 from hamlet.share.policy import Policy, Rates, patience_of

@@ -23,10 +23,10 @@ from hamlet.kernel.finish.partial import partial_schema
 from hamlet.plan.workload import plan_alone
 from hamlet.results import long_table
 from hamlet.spark.events import events_of
-from hamlet.spark.prepare import prepare
 from hamlet.spark.results import SparkResults
 from hamlet.spark.settings import Settings
-from hamlet.spark.worker import TOLD, TOLD_PARTIAL, Job, without_large
+from hamlet.spark.shuffle_plan import prepare
+from hamlet.spark.task import TOLD, TOLD_PARTIAL, Job, without_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hamlet.panes.derive import Panes
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.events import Events
-    from hamlet.spark.prepare import Shuffle
+    from hamlet.spark.shuffle_plan import Shuffle
 
     # Rows of results, and what is told of the work when they are there.
     Piece = tuple[DataFrame, list[Observation]]

@@ -20,8 +20,9 @@ from pyspark.sql import types as T
 
 from hamlet.errors import SchemaError
 from hamlet.events import NO_TYPE, EventTable
-from hamlet.needs import needs_of
 from hamlet.reading.found import Wanted
+from hamlet.required_columns import needs_of
+from hamlet.spark.infer_types import Look
 from hamlet.spark.kinds import (
     DAY_US,
     FLOATING,
@@ -33,7 +34,6 @@ from hamlet.spark.kinds import (
     plain_text,
     term_of,
 )
-from hamlet.spark.looking import Look
 from hamlet.spark.untyped import Typed, look_at, time_column
 from hamlet.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS
 

@@ -31,13 +31,13 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from hamlet.columns import is_text, kind_of
 from hamlet.errors import ReadError, SchemaError, reason_of
-from hamlet.needs import needs_of
 from hamlet.reading.csv_file import WRONG_FIELDS
 from hamlet.reading.files import format_of, paths_of
 from hamlet.reading.found import Wanted
 from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
+from hamlet.required_columns import needs_of
+from hamlet.spark.infer_types import ROWS, Look
 from hamlet.spark.kinds import arrow_type, microseconds
-from hamlet.spark.looking import ROWS, Look
 from hamlet.spark.untyped import json_column, json_type, look_at, text_column
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Observation
 
     from hamlet.plan.query import Query
-    from hamlet.spark.prepare import Counts
+    from hamlet.spark.shuffle_plan import Counts
 
 _WAIT_S = 20.0
 _KINDS = ("value", "exact", "log10")

@@ -21,9 +21,9 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.errors import PlanError, SchemaError
-from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.query import show_duration
+from hamlet.required_columns import needs_of
 from hamlet.session import workload_digest
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import are_given, events_of

@@ -17,9 +17,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hamlet.errors import PlanError, ReadError
-from hamlet.needs import needs_of
 from hamlet.reading.files import FORMATS, format_of, paths_of, read_files
 from hamlet.reading.found import Wanted
+from hamlet.required_columns import needs_of
 from hamlet.schema import Schema
 from hamlet.spark.reading import stored_type
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.needs import needs_of
 from hamlet.reading.csv_file import WRONG_FIELDS
 from hamlet.reading.found import NOT_A_TIME, Wanted
 from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
+from hamlet.required_columns import needs_of
 from hamlet.spark import texts
 from hamlet.spark.reading import restored
 from hamlet.spark.stream_form import NANO, Topic

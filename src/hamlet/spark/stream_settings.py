@@ -30,7 +30,7 @@ class StreamSettings:
     pages: int = PAGES
 
     def check(self) -> None:
-        """Refuse what cannot be."""
+        """Refuse less than one bucket, or less than one page in each."""
         for what, number in (("number of buckets", self.buckets), ("number of pages", self.pages)):
             if number is not None and number < 1:
                 raise PlanError(what, str(number), "There is at least one.")

@@ -1,9 +1,10 @@
 """Columns without a type of their own: the texts of CSV files, the values of JSON lines.
 
 What a column is follows from its use, where a query says it, and else from its values, by the rules
-of `hamlet/reading`. A look at all rows (`looking.py`) finds out what values there are; then each
-column becomes an expression of one type, and values that are something else are faults of their
-rows. Where there are no such values, and nothing stands around the others, Spark's own casts do.
+of `hamlet/reading`. A look at all rows (`infer_types.py`) finds out what values there are; then
+each column becomes an expression of one type, and values that are something else are faults of
+their rows. Where there are no such values, and nothing stands around the others, Spark's own casts
+do.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.reading.found import NOT_A_TIME
 from hamlet.spark import texts
-from hamlet.spark.looking import SCHEMA, Look, kind_wanted
+from hamlet.spark.infer_types import SCHEMA, Look, kind_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

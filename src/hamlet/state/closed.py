@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class KeyedEmission:
     """What a kernel emitted, and the keys of the partitions that it numbers."""
 
     emission: Emission
@@ -121,7 +121,7 @@ class Closed:
 
 
 def groups_of(
-    found: Sequence[Found], queries: Sequence[Query]
+    found: Sequence[KeyedEmission], queries: Sequence[Query]
 ) -> tuple[list[Emission], list[Groups]]:
     """Emissions with one numbering of all partitions, and the groups of each query."""
     counts = [int(each.emission.part.max(initial=-1)) + 1 for each in found]

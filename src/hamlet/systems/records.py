@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import move
 from hamlet.kernel.base import FINITE, Emission
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.growth import move
+from hamlet.kernel.jit import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.kernel.kept import NEVER
-from hamlet.kernel.machine import FAR
+from hamlet.kernel.machine import FAR, NEVER
 from hamlet.plan.program import Role
 from hamlet.state.rows import Rows
 

@@ -1,10 +1,10 @@
 """One sharable set over a stream: what it keeps, and how it goes on.
 
-Units without edge predicates keep rows (kernel/kept.py), by partition. Units with edge predicates
-keep the raw rows of their open windows, which are encoded and run again when a window closes: ranks
-of text, thresholds and places in trees are found anew each time, so they need not agree from one
-time to the next. Digits have to, since sums over them are kept: their grids grow where new values
-ask for it.
+Units without edge predicates keep rows (kernel/row_store.py), by partition. Units with edge
+predicates keep the raw rows of their open windows, which are encoded and run again when a window
+closes: ranks of text, thresholds and places in trees are found anew each time, so they need not
+agree from one time to the next. Digits have to, since sums over them are kept: their grids grow
+where new values ask for it.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from pyarrow import types as kinds
 from hamlet.kernel.base import components_of
 from hamlet.kernel.code import all_units, stored_units
 from hamlet.kernel.compiler import compile_code
+from hamlet.kernel.emissions import joined
 from hamlet.kernel.encode import encode
 from hamlet.kernel.finish.totals import functions_of
-from hamlet.kernel.kept import RowStore, Shape
 from hamlet.kernel.machine import FAR
+from hamlet.kernel.row_pieces import Shape
+from hamlet.kernel.row_store import RowStore
+from hamlet.kernel.run import Counters, are_of_one_size, partition_ranges, run_batch
 from hamlet.kernel.session import ends_of, no_events, picked
-from hamlet.kernel.shared import Counters, are_of_one_size, joined, partition_ranges, run_batch
-from hamlet.needs import needs_of
 from hamlet.plan.predicates import Constant
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan
-from hamlet.state.again import Layers
-from hamlet.state.closed import ClosedSet, Found, groups_of
+from hamlet.required_columns import needs_of
+from hamlet.state.closed import ClosedSet, KeyedEmission, groups_of
 from hamlet.state.keys import KeyTable
-from hamlet.state.layout import Grids, Layout, digits_of, united
-from hamlet.state.stored import StoredRows
+from hamlet.state.layout import Grids, RowLayout, digits_of, united
+from hamlet.state.replay_buffer import StoredRows
+from hamlet.state.window_replay import Layers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +109,7 @@ class SetState:
         self._row_units = all_units(self._all) - self._stored_units
         rows = self._compile_without_events(self._row_units) if self._stored_units else self._all
         query_of = self.program.template_query[sorted(self._row_units)]
-        self.layout = Layout(self.queries, query_of, Shape.of(rows))
+        self.layout = RowLayout(self.queries, query_of, Shape.of(rows))
         stored = self._stored_units
         self.stored = StoredRows(self.program, self.queries, stored, types, self.schema)
         self.begin()
@@ -157,7 +159,7 @@ class SetState:
             self.stored.add(rows)
             again = self.stored.take_due(until, closed)
         encoded, encoded_again = self._encoded(rows, again)
-        found: list[Found] = []
+        found: list[KeyedEmission] = []
         if encoded is not None or len(self.store.due(until)):
             found += self._advance_rows(encoded, until, is_changed, counters)
         if again is not None and encoded_again is not None:
@@ -203,7 +205,7 @@ class SetState:
         until: int,
         is_changed: NDArray[np.bool_],
         counters: Counters,
-    ) -> list[Found]:
+    ) -> list[KeyedEmission]:
         if encoded is None:
             compiled = self._row_code or self._compile_without_events(self._row_units)
             batch, slots = no_events(compiled), np.zeros(0, np.int64)
@@ -221,7 +223,7 @@ class SetState:
             is_used[emission.part] = True
             numbers = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
             keys = self.keys.taken(np.flatnonzero(is_used))
-            found.append(Found(replace(emission, part=numbers[emission.part]), keys))
+            found.append(KeyedEmission(replace(emission, part=numbers[emission.part]), keys))
         self._forget_empty()
         return found
 
@@ -245,7 +247,7 @@ class SetState:
         until: int,
         closed: Longs,
         counters: Counters,
-    ) -> list[Found]:
+    ) -> list[KeyedEmission]:
         """Run over the rows of windows that close now; keep those of windows that are open."""
         batch = encoded.batch
         if not len(batch):
@@ -261,7 +263,7 @@ class SetState:
             emissions = [self._run_together(encoded, until, closed, counters)]
         self.stored.put_back(rows, encoded, until)
         keys = _key_table(encoded.keys, self.key_schema)
-        return [Found(emission, keys) for emission in emissions]
+        return [KeyedEmission(emission, keys) for emission in emissions]
 
     def _run_apart(
         self,
@@ -298,7 +300,7 @@ class SetState:
         np.minimum.at(found, self.pages_of(slots, len(found)), self.store.deadline[slots])
         self.stored.lower_deadlines(found, closed)
 
-    def _closed(self, found: list[Found]) -> ClosedSet:
+    def _closed(self, found: list[KeyedEmission]) -> ClosedSet:
         emissions, groups = groups_of(found, self.queries)
         emission = joined(self._all, emissions, self.is_float)
         return ClosedSet(self.program, emission, digits_of(self.grids), self._is_whole, groups)
@@ -367,7 +369,7 @@ class SetState:
     # Grids of digits
 
     def extend(self, grids: Grids) -> None:
-        """Have the exponents of other grids in one's own."""
+        """Add the exponents of other grids to those of this set, and bring what is kept to them."""
         self._grow(united(self.grids, grids))
 
     def _grow(self, grids: Grids) -> None:

@@ -4,7 +4,7 @@ Numba takes each function for one that Python may call: it optimises it, togethe
 calls, and makes machine code of it. What lies ten calls deep would go through that ten times, which
 was half of the time of a first run. A function that is declared here is kept as it was lowered, and
 becomes machine code as part of the function that Python does call, which is also the one that is
-kept on disk.
+kept on disk (`kept_on_disk`).
 
 Numba lets a function have passes of its own; what the pass below replaces (typed_passes.py and
 cpu.py in Numba) is of Numba's making and may change with its versions. Whatever it does wrong shows
@@ -13,6 +13,7 @@ at once: nothing would be compiled.
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from numba import _dynfunc, njit  # type: ignore[attr-defined]
@@ -61,8 +62,9 @@ class _Compiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes = PassManager("for callers")
-        for each, description in usual.passes:
-            passes.add_pass(_Lowering if each is NativeLowering else each, description)
+        for usual_pass, description in usual.passes:
+            is_lowering = usual_pass is NativeLowering
+            passes.add_pass(_Lowering if is_lowering else usual_pass, description)
         passes.finalize()
         return [passes]
 
@@ -76,3 +78,26 @@ OPTIONS: dict[str, Any] = {
 }
 compiled = njit(**OPTIONS)
 inlined = njit(**OPTIONS, forceinline=True)
+
+
+def kept_on_disk(function: Any, key: int) -> Any:
+    """A function for Python to call: compiled when it is first needed, and then kept on disk.
+
+    Numba keeps compiled code in files that are named for a function, and looks no further than at
+    the file of its source. So each function gets a name of its own, with the key in it: what was
+    compiled from other sources is in other files, which are not even opened. (They would have to be
+    read whole, with classes of arguments that may be gone.)
+
+    Args:
+        function: What is compiled; its own arguments are those of the result.
+        key: A number that changes with the sources: see cache_key.py.
+    """
+    module, name = function.py_func.__module__, function.py_func.__name__
+    named = FunctionType(_call.__code__, {"__name__": module, "work": function}, name)
+    named.__qualname__ = f"{module}.{name}.{key:x}"
+    return njit(cache=True, nogil=True)(named)
+
+
+def _call(*arguments: Any) -> Any:
+    """Call the function that `kept_on_disk` has put among the globals of a copy of this one."""
+    return work(*arguments)  # type: ignore[name-defined]  # noqa: F821

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.numbers import pointer
 
 

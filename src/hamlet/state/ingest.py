@@ -18,7 +18,7 @@ from hamlet.columns import Values
 from hamlet.errors import SchemaError, did_you_mean, listed
 from hamlet.events import EventTable, Statistics
 from hamlet.kernel.partitions import present_rows
-from hamlet.needs import needs_of
+from hamlet.required_columns import needs_of
 from hamlet.state.hashing import hashes_of
 from hamlet.state.rows import Rows, Waiting
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.state.one_set import SetState
+    from hamlet.state.set_state import SetState
 
     Codes = NDArray[np.int32]
     Wanted = NDArray[np.bool_]

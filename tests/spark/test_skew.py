@@ -17,16 +17,16 @@ from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import PlanError
 from hamlet.results import COLUMNS
-from hamlet.spark import hot, prepare
+from hamlet.spark import shuffle_plan, skew
 from hamlet.spark.batch import answer
-from hamlet.spark.hot import size_of
+from hamlet.spark.skew import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-    from hamlet.spark.hot import Slices
+    from hamlet.spark.skew import Slices
 
 # Guards at both ends of a window, edge predicates, sums, and groups that are put together later
 BY_G = """
@@ -74,10 +74,10 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Slices | None]:
     found: list[Slices | None] = []
 
     def looked(*args: Any) -> Slices | None:
-        found.append(hot.slices_of(*args))
+        found.append(skew.slices_of(*args))
         return found[-1]
 
-    monkeypatch.setattr(prepare, "slices_of", looked)
+    monkeypatch.setattr(shuffle_plan, "slices_of", looked)
     return found
 
 
@@ -100,7 +100,7 @@ def test_a_large_group_is_cut_and_nothing_changes(
     (slices,) = found
     assert slices is not None
     assert slices.hashes is None if text == OF_ALL else len(slices.hashes or ()) == 1
-    assert slices.reach_us / hot.MOST_OVERLAP <= slices.length_us < SPAN_S * 10**6 / 4
+    assert slices.reach_us / skew.MOST_OVERLAP <= slices.length_us < SPAN_S * 10**6 / 4
     statistics = results.statistics()
     assert statistics.events_in == alone.statistics.events_in
     assert statistics.events_used == alone.statistics.events_used

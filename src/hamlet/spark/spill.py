@@ -4,7 +4,7 @@ Rows are held as they come. Where they become too many they are put into a file,
 *run*, cut into blocks. All runs together are then read once more, in stretches of time that have
 about as many rows as was asked for: of each run the blocks that begin in the stretch.
 
-Rows of different slices (see hot.py) are kept apart.
+Rows of different slices (see skew.py) are kept apart.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ answers together.
 
 A task that has few rows encodes and runs them at once. One that has many puts them into files and
 runs them in order of time, as a stream whose windows close one after another: what it has in memory
-are the rows of a stretch of time and what the engine keeps of open windows. See runs.py.
+are the rows of a stretch of time and what the engine keeps of open windows. See spill.py.
 
 A task also tells what it has done, in rows without a query, which the host takes out again.
 """
@@ -30,17 +30,17 @@ from hamlet.kernel.encode import encode
 from hamlet.kernel.finish import finish
 from hamlet.kernel.finish.partial import answers_of, merged, partial_of
 from hamlet.kernel.machine import FAR
+from hamlet.kernel.run import Counters, run_batch
 from hamlet.kernel.session import picked
-from hamlet.kernel.shared import Counters, run_batch
 from hamlet.panes.compose import compose
 from hamlet.plan.program import compile_set
 from hamlet.results import long_table
 from hamlet.spark.letters import bit_column
-from hamlet.spark.runs import Pool
-from hamlet.state.again import with_single_windows
+from hamlet.spark.spill import Pool
 from hamlet.state.closed import ClosedSet
-from hamlet.state.one_set import SetState
 from hamlet.state.rows import Rows
+from hamlet.state.set_state import SetState
+from hamlet.state.window_replay import with_single_windows
 from hamlet.statistics import RunStatistics
 from hamlet.times import microseconds
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.results import Times
     from hamlet.spark.letters import Lettering
-    from hamlet.spark.runs import Runs
+    from hamlet.spark.spill import Runs
 
 # What a task tells of its work, by the name that stands in the column `aggregate`. Its groups are
 # those of no other task, and each is counted once, unless it is among the `unsure` tasks.
@@ -77,7 +77,7 @@ _BATCH_BYTES = 1 << 25
 class Layout:
     """The columns that a task gets: integers of letters, perhaps the type, time, order, attributes.
 
-    Where there are slices, their numbers are in the last column: see hot.py.
+    Where there are slices, their numbers are in the last column: see skew.py.
 
     has_order: Whether there is a column that orders events of equal time.
     attributes: Their names, in the order of their columns.

@@ -3,7 +3,7 @@
 Sets that partition the stream by the same attributes go through one shuffle. For each, Spark finds
 the letter of every event, derives what edge predicates compare, counts rows, leaves out those that
 take no part or cannot be read, drops columns that nobody needs any more, and brings the rows of a
-partition into one task; into several where a partition is too large for one (hot.py).
+partition into one task; into several where a partition is too large for one (skew.py).
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
-from hamlet.needs import needs_of
 from hamlet.panes.derive import composes, derive
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import pane_us
+from hamlet.required_columns import needs_of
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import are_given
-from hamlet.spark.hot import SLICE, hot_groups, pane_slices_of, slices_of
 from hamlet.spark.kinds import FLOATING, WHOLE
 from hamlet.spark.letter_columns import BITS, FAULT, count_where, letters_of
 from hamlet.spark.letters import is_bit_column, over_bits
-from hamlet.spark.worker import Layout
+from hamlet.spark.skew import SLICE, hot_groups, pane_slices_of, slices_of
+from hamlet.spark.task import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.derived import Derived
     from hamlet.spark.events import Events
-    from hamlet.spark.hot import Hot, Slices
     from hamlet.spark.letter_columns import LetterColumns
     from hamlet.spark.letters import Lettering
     from hamlet.spark.settings import Settings
+    from hamlet.spark.skew import Hot, Slices
 
 # A whole number of seconds that is no fault (spark/events.py) takes 44 bits with its sign.
 _BITS_BESIDE_SECONDS = 20

@@ -11,8 +11,8 @@ import pytest
 
 from hamlet.kernel.base import EventBatch
 from hamlet.plan.query import Window
-from hamlet.state import again
-from hamlet.state.again import Layers
+from hamlet.state import window_replay
+from hamlet.state.window_replay import Layers
 
 FAR = 1 << 62
 
@@ -55,7 +55,7 @@ def laid_out(layers: Layers) -> dict[tuple[int, int], list[int]]:
 def test_every_window_that_closes_has_its_events(
     window: Window, most_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(again, "_MOST_ROWS", most_rows)
+    monkeypatch.setattr(window_replay, "_MOST_ROWS", most_rows)
     chance = random.Random(8)
     for _ in range(20):
         parts = [

@@ -19,12 +19,12 @@ from conformance import Case, differences, load_cases
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import WorkloadPlan
 from hamlet.reading.untyped import column_of_values
+from hamlet.required_columns import needs_of
 from hamlet.spark.letters import lettering_of
-from hamlet.spark.worker import Job, Layout
+from hamlet.spark.task import Job, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hamlet.spark import runs
-from hamlet.spark.runs import Pool
+from hamlet.spark import spill
+from hamlet.spark.spill import Pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def test_rows_come_back_once_and_in_order(
     count: int, most: int, span: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"/nowhere,{tmp_path}")
-    monkeypatch.setattr(runs, "_BLOCK_ROWS", 64)
+    monkeypatch.setattr(spill, "_BLOCK_ROWS", 64)
     table = rows_of(count, span, 2, seed=count + span)
     found: dict[int | None, list[int]] = {}
 
@@ -53,7 +53,7 @@ def test_rows_come_back_once_and_in_order(
             assert pool._count <= most
         assert any(tmp_path.iterdir())
         for number, rows in pool.slices():
-            assert isinstance(rows, runs.Runs)
+            assert isinstance(rows, spill.Runs)
             before = -(10**9)
             for stretch, until in rows.in_order(200):
                 times = clock(stretch)
@@ -93,7 +93,7 @@ def test_a_slice_with_few_rows_of_many_is_whole(tmp_path: Path, monkeypatch: pyt
         pool.add(table.to_batches()[0])
         found = {number: type(rows) for number, rows in pool.slices()}
 
-    assert found == {1: pa.Table, 2: runs.Runs}
+    assert found == {1: pa.Table, 2: spill.Runs}
 
 
 def test_files_go_when_a_task_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

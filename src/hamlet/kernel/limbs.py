@@ -1,6 +1,6 @@
 """Integers of many words: two's complement, least significant word first.
 
-A number is a pointer and its number of words (see numbers.py). Two bits at the top are always
+A number is a pointer and its number of words (see numbers/). Two bits at the top are always
 spare, so a sum of two numbers never wraps around unseen; what would need them sets `err[0]`.
 
 Cost: O(words) for each operation.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import uint64
 
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
 
 
 @compiled

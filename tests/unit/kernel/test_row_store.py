@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hamlet.kernel.kept import Piece, RowStore, Shape, _by_need, reshaped, widened
 from hamlet.kernel.numbers import integers
+from hamlet.kernel.row_pieces import Piece, Shape, by_need, reshaped, widened
+from hamlet.kernel.row_store import RowStore
 
 
 def piece_of(numbers: Any) -> Piece:
@@ -29,7 +30,7 @@ def test_integers_stay_what_they_are_in_wider_and_narrower_kinds(words: int) -> 
         numbers = np.array([[v % 2**64, *more] for v, more in both], np.uint64)
 
     wide = widened(piece_of(numbers), False, words)
-    ((kind, which, narrow),) = _by_need(wide, False, 2 * words)
+    ((kind, which, narrow),) = by_need(wide, False, 2 * words)
 
     assert integers(wide.numbers) == values
     assert kind == words
@@ -42,7 +43,7 @@ def test_doubles_stay_what_they_are_in_wider_and_narrower_kinds() -> None:
     values = np.array([0.0, 1.5, -2.0, 2.0**90, 7.0, -0.0])
 
     wide = widened(piece_of(values), True, 1)
-    ((kind, _, narrow),) = _by_need(wide, True, 2)
+    ((kind, _, narrow),) = by_need(wide, True, 2)
 
     assert kind == 1
     np.testing.assert_array_equal(narrow.numbers, values)
@@ -61,7 +62,7 @@ def test_large_and_tiny_doubles_are_brought_into_range() -> None:
 def test_partitions_with_large_numbers_stay_wide_alone() -> None:
     numbers = np.array([[1, 0], [2, 0], [3, 0], [2**40, 0]], np.uint64)
 
-    found = {kind: which.tolist() for kind, which, _ in _by_need(piece_of(numbers), False, 2)}
+    found = {kind: which.tolist() for kind, which, _ in by_need(piece_of(numbers), False, 2)}
 
     assert found == {2: [1], 1: [0]}
 

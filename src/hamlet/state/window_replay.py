@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.machine import FAR
-from hamlet.kernel.shared import partition_ranges
+from hamlet.kernel.run import partition_ranges
 from hamlet.kernel.sorting import dense_codes, sort_by_code
 from hamlet.plan.query import Window
 

@@ -76,7 +76,7 @@ class GeneralColumns:
         """A comparison of the two events; by ranks where doubles would not do."""
         left, right = comparison.operands
         values = [evaluate(side, self.lookup, self.length) for side in (left, right)]
-        if all(is_plain(each) for each in values):
+        if all(is_plain(side) for side in values):
             sides = (self._column(left), self._column(right))
             return Operation(comparison.operator, sides)
         among = f"{show(_of_this(left))}, {show(_of_this(right))}"

@@ -11,27 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.kernel import layout as at
 from hamlet.kernel.bundles import whole_bundles
-from hamlet.kernel.layout import (
-    Q_BASE,
-    Q_END,
-    Q_LAZY,
-    Q_OTHER,
-    Q_OWN,
-    Q_ROWS,
-    Q_START,
-    Q_W,
-    QO_BUNDLE,
-    QO_FROM,
-    QO_NC,
-    QO_SYNC,
-    QO_TO,
-    QO_UNIT,
-    QO_W,
-    SYNC_ALL,
-    SYNC_COUNTS,
-    SYNC_LATER,
-)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,14 +21,13 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_WIDTH = 8
-
 
 def quick_units(code: Code) -> Ints:
     """Of each unit its loop, and for units that only count where trends begin and end."""
-    quick = np.full((len(code.u_w), _WIDTH), -1, np.int64)
-    quick[:, Q_W], quick[:, Q_BASE], quick[:, Q_ROWS] = code.u_w, code.u_vbase, code.u_nrows
-    quick[:, Q_LAZY] = code.u_lazy
+    quick = np.full((len(code.u_w), at.QUICK), -1, np.int64)
+    quick[:, at.Q_W], quick[:, at.Q_BASE] = code.u_w, code.u_vbase
+    quick[:, at.Q_ROWS] = code.u_nrows
+    quick[:, at.Q_LAZY] = code.u_lazy
     reads, feeds = _parted(code.o_src_p, code.o_src_row), _parted(code.o_dst_p, code.o_dst_row)
     ends, loops = _parted(code.end_p, code.end_row), code.u_lop.tolist()
     first, starts = code.u_rbase.tolist(), code.r_start.tolist()
@@ -59,12 +39,12 @@ def quick_units(code: Code) -> Ints:
         others = [row for row in read if row not in fed]
         if len(fed) != 1 or read.count(fed[0]) != 1 or len(others) > 1:
             continue
-        quick[unit, Q_OWN] = fed[0]
-        quick[unit, Q_OTHER] = others[0] if others else -1
+        quick[unit, at.Q_OWN] = fed[0]
+        quick[unit, at.Q_OTHER] = others[0] if others else -1
         begins = starts[first[unit] : first[unit] + int(code.u_nrows[unit])]
         if may_end[unit] and sum(begins) == len(ends[unit]) == 1 and not begins[ends[unit][0]]:
-            quick[unit, Q_START], quick[unit, Q_END] = begins.index(1), ends[unit][0]
-    for place in (Q_OWN, Q_OTHER, Q_START, Q_END):
+            quick[unit, at.Q_START], quick[unit, at.Q_END] = begins.index(1), ends[unit][0]
+    for place in (at.Q_OWN, at.Q_OTHER, at.Q_START, at.Q_END):
         row = quick[:, place]
         quick[:, place] = np.where(row < 0, -1, code.u_vbase + row * code.u_w * code.u_nc)
     return quick.reshape(-1)
@@ -72,7 +52,7 @@ def quick_units(code: Code) -> Ints:
 
 def are_alike(code: Code) -> bool:
     """Whether all units only count, and have windows of the same length and slide."""
-    ends = code.u_quick.reshape(-1, _WIDTH)[:, Q_END]
+    ends = code.u_quick.reshape(-1, at.QUICK)[:, at.Q_END]
     windows = np.column_stack([code.u_within, code.u_slide])
     return len(ends) > 0 and bool((ends >= 0).all() and (windows == windows[0]).all())
 
@@ -83,10 +63,11 @@ def quick_ops(code: Code) -> Ints:
     START has an empty trend in each window, without sums and extremes.
     """
     unit = code.o_unit
-    quick = np.full((len(unit), _WIDTH), -1, np.int64)
-    quick[:, QO_UNIT], quick[:, QO_W], quick[:, QO_NC] = unit, code.u_w[unit], code.u_nc[unit]
-    units = code.u_quick.reshape(-1, _WIDTH)
-    quick[:, QO_SYNC] = np.where(units[unit, Q_END] >= 0, SYNC_COUNTS, SYNC_ALL)
+    quick = np.full((len(unit), at.QUICK), -1, np.int64)
+    quick[:, at.QO_UNIT] = unit
+    quick[:, at.QO_W], quick[:, at.QO_NC] = code.u_w[unit], code.u_nc[unit]
+    units = code.u_quick.reshape(-1, at.QUICK)
+    quick[:, at.QO_SYNC] = np.where(units[unit, at.Q_END] >= 0, at.SYNC_COUNTS, at.SYNC_ALL)
     if not len(unit):
         return quick.reshape(-1)
     is_simple = (np.diff(code.o_src_p) == 1) & (np.diff(code.o_dst_p) == 1)
@@ -98,11 +79,11 @@ def quick_ops(code: Code) -> Ints:
     begins = code.r_start[code.u_rbase[unit] + read] == 1
     wanted = (read != fed) & (only_counts | (begins & ~adds))
     size, base = code.u_w[unit] * code.u_nc[unit], code.u_vbase[unit]
-    quick[simple[wanted], QO_FROM] = (base + read * size)[wanted]
-    quick[simple[wanted], QO_TO] = (base + fed * size)[wanted]
+    quick[simple[wanted], at.QO_FROM] = (base + read * size)[wanted]
+    quick[simple[wanted], at.QO_TO] = (base + fed * size)[wanted]
     later = simple[wanted & begins & (code.u_nx[unit] > 0)]
-    is_other = quick[later, QO_TO] == units[quick[later, QO_UNIT], Q_OTHER]
-    quick[_alone(code, later[is_other]), QO_SYNC] = SYNC_LATER
+    is_other = quick[later, at.QO_TO] == units[quick[later, at.QO_UNIT], at.Q_OTHER]
+    quick[_alone(code, later[is_other]), at.QO_SYNC] = at.SYNC_LATER
     return quick.reshape(-1)
 
 
@@ -125,15 +106,15 @@ def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> tuple[Ints, lis
     ops, gops, lazy, direct = _of_letters(compiled, letters)
     arrays: list[Any] = []
     for lists in (ops, gops, lazy):
-        arrays.append(np.cumsum([0, *(len(each) for each in lists)]))
-        arrays.append([value for each in lists for value in each])
+        arrays.append(np.cumsum([0, *(len(of_letter) for of_letter in lists)]))
+        arrays.append([value for of_letter in lists for value in of_letter])
     only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
     rest, whole, is_used = whole_bundles(compiled, ops, direct)
-    full = [each for letter in whole for each in letter]
+    full = [of_letter for letter in whole for of_letter in letter]
     tables = [
-        np.cumsum([0, *(len(each) for each in rest)]),
-        [op for each in rest for op in each],
-        np.cumsum([0, *(len(each) for each in whole)]),
+        np.cumsum([0, *(len(of_letter) for of_letter in rest)]),
+        [op for of_letter in rest for op in of_letter],
+        np.cumsum([0, *(len(of_letter) for of_letter in whole)]),
         [bundle for bundle, _ in full],
         np.cumsum([0, *(len(some) for _, some in full)])[:-1],
         [op for _, some in full for op in some],
@@ -152,7 +133,9 @@ def bundle_letters(
     _, whole, is_used = whole_bundles(compiled, ops, direct)
     for_all = np.zeros((len(letters), len(compiled.bundles)), np.bool_)
     for_any = np.zeros_like(for_all)
-    of_unit = {u: b for b, each in enumerate(compiled.bundles) for u in each.units if is_used[b]}
+    of_unit = {
+        u: b for b, bundle in enumerate(compiled.bundles) for u in bundle.units if is_used[b]
+    }
     units = compiled.code.o_unit.tolist()
     for letter, some in enumerate(ops):
         for_all[letter, [b for b, _ in whole[letter]]] = True
@@ -172,8 +155,8 @@ def _of_letters(
         gops[letter] += compiled.atom_gops[atom]
         if compiled.lazy_of_atom[atom] >= 0:
             lazy[letter].append(compiled.lazy_of_atom[atom])
-    for each in ops:
-        each.sort()
+    for of_letter in ops:
+        of_letter.sort()
     reads_rows_only = _reads_rows_only(compiled.code).tolist()
     units = compiled.code.o_unit.tolist()
     direct = [
@@ -188,8 +171,11 @@ def _of_letters(
     return ops, gops, lazy, direct
 
 
-def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> dict[str, Ints]:
-    """Bundles that are of use, as the machine has them; the others keep their numbers."""
+def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> tuple[dict[str, Ints], Ints]:
+    """Bundles that are of use, as the machine has them; the others keep their numbers.
+
+    Also the short cuts of ops, each with its bundle.
+    """
     code, bundles = compiled.code, compiled.bundles
     of_unit = np.full(len(code.u_w), -1, np.int64)
     rows: list[tuple[int, ...]] = [()] * len(code.u_w)
@@ -198,17 +184,17 @@ def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> dict[str, Ints]:
             of_unit[list(bundle.units)] = number
             for unit, some in zip(bundle.units, bundle.rows, strict=True):
                 rows[unit] = some
-    ops = code.o_quick.reshape(-1, _WIDTH).copy()
-    ops[:, QO_BUNDLE] = of_unit[code.o_unit]
-    return {
-        "U_BUNDLE": of_unit,
-        "B_P": np.cumsum([0, *(len(bundle.units) for bundle in bundles)]),
-        "B_UNIT": np.array([u for bundle in bundles for u in bundle.units], np.int64),
-        "B_PATIENCE": np.array(compiled.patience, np.int64),
-        "U_ROWS_P": np.cumsum([0, *map(len, rows)]),
-        "U_ROWS": np.array([row for some in rows for row in some], np.int64),
-        "O_QUICK": ops.reshape(-1),
+    ops = code.o_quick.reshape(-1, at.QUICK).copy()
+    ops[:, at.QO_BUNDLE] = of_unit[code.o_unit]
+    arrays = {
+        "u_bundle": of_unit,
+        "b_p": np.cumsum([0, *(len(bundle.units) for bundle in bundles)]),
+        "b_unit": np.array([u for bundle in bundles for u in bundle.units], np.int64),
+        "b_patience": np.array(compiled.patience, np.int64),
+        "u_rows_p": np.cumsum([0, *map(len, rows)]),
+        "u_rows": np.array([row for some in rows for row in some], np.int64),
     }
+    return arrays, ops.reshape(-1)
 
 
 def _reads_rows_only(code: Code) -> NDArray[np.bool_]:
