@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import as_json, format_option, load_workload
+from hamlet.cli.loading import load_workload
+from hamlet.cli.options import format_option
+from hamlet.cli.output import as_json
 from hamlet.errors import QueryError, line_and_column
 from hamlet.explain import summary
 from hamlet.lang.parser import parse_tree

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from hamlet.bench.options import out_option, quick_option, write_figures
-from hamlet.commands import format_option, give, spark_module, tell
+from hamlet.cli.bench.options import out_option, quick_option, write_figures
+from hamlet.cli.loading import spark_module
+from hamlet.cli.options import format_option
+from hamlet.cli.output import give, tell
 
 
 @click.command(

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.bench.options import only_option, quick_option, write_figures
-from hamlet.commands import (
-    draw_into,
-    format_option,
-    give,
-    give_names,
-    made_folder,
-    tell,
-)
+from hamlet.cli.bench.options import only_option, quick_option, write_figures
+from hamlet.cli.options import format_option
+from hamlet.cli.output import draw_into, give, give_names, made_folder, tell
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import format_option, give, tell
+from hamlet.cli.options import format_option
+from hamlet.cli.output import give, tell
 from hamlet.data.places import FORMATS, check_file, check_place, ending_of, put_whole
 from hamlet.data.real import read_real, real_files
 from hamlet.data.settings import DATA_SETS, StreamSettings, settings_of

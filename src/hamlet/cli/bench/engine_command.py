@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from hamlet.bench.options import only_option, out_option, quick_option, write_figures
-from hamlet.commands import format_option, give, give_names, tell
+from hamlet.cli.bench.options import only_option, out_option, quick_option, write_figures
+from hamlet.cli.options import format_option
+from hamlet.cli.output import give, give_names, tell
 
 
 @click.command(

@@ -6,8 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from hamlet.bench.options import quick_option
-from hamlet.commands import format_option, give, tell
+from hamlet.cli.bench.options import quick_option
+from hamlet.cli.options import format_option
+from hamlet.cli.output import give, tell
 
 
 @click.command("calibrate", epilog="Exit status: 0 fine, 2 it could not be measured or written.")

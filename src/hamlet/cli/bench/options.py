@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import as_json, write_whole
+from hamlet.cli.output import as_json, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
