@@ -26,7 +26,7 @@ demo: $(READY) ## ten queries over a day of rides, on Spark: what they found, an
 	@$(BIN)/hamlet generate ridesharing --events 200000 --rate 139 --groups 20 --burst 30 --seed 1 --out demo/day.parquet --overwrite
 	@echo "2 of 6  explain the workload: which of its queries can share what"
 	@$(BIN)/hamlet explain examples/day.hql --stage sets
-	@$(BIN)/hamlet explain examples/day.hql --stage merged --format svg --out demo/plan.svg
+	@$(BIN)/hamlet explain examples/day.hql --stage merged --format svg --out demo/plan.svg --overwrite
 	@echo "3 of 6  run it without Spark, to see what was decided about sharing"
 	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine local --out demo/day-shared.parquet --save demo/shared
 	@echo "4 of 6  the same with each query alone, to compare"

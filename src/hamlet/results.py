@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import html
 import json
-import os
-import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -21,7 +19,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from hamlet.errors import PlanError, WriteError, did_you_mean, listed, reason_of
+from hamlet.errors import PlanError, WriteError, did_you_mean, listed
+from hamlet.io.targets import check_file, check_folder, is_folder
+from hamlet.io.whole import put_whole
 from hamlet.kernel.finish import TEXT
 from hamlet.screen import HEADINGS, long_sheet
 from hamlet.statistics import RunStatistics
@@ -50,7 +50,6 @@ COLUMNS = (
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _ROWS_SHOWN = 10
 _ROWS_OF_PART = 1_000_000
-_TAKEN = "it is there already; pass overwrite=True, or --overwrite on the command line"
 
 
 class Results:
@@ -176,7 +175,8 @@ class Results:
         path = Path(path)
         check_target(path, overwrite=overwrite)
         write = _write_parts if is_folder(path) else _WRITERS[path.suffix.lower()]
-        write_whole(path, lambda partial: write(self.table, partial))
+        with put_whole(path) as partial:
+            write(self.table, partial)
         return path
 
     def write_wide(
@@ -201,13 +201,10 @@ class Results:
         """
         folder = Path(folder)
         check_target(folder, overwrite=overwrite, wide=self.queries)
-
-        def write(partial: Path) -> None:
+        with put_whole(folder) as partial:
             partial.mkdir()
             for query in self.queries:
                 write_parquet(self.wide(query, also=also), partial / _file_name(query))
-
-        write_whole(folder, write)
         return folder
 
     def write_trace(self, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -230,7 +227,8 @@ class Results:
             for f in self.trace.schema
         )
         table = self.trace.cast(pa.schema(text))
-        write_whole(path, lambda partial: _WRITERS[path.suffix.lower()](table, partial))
+        with put_whole(path) as partial:
+            _WRITERS[path.suffix.lower()](table, partial)
         return path
 
     def save(
@@ -434,18 +432,15 @@ def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> 
     if not is_folder(path) and path.suffix.lower() not in _WRITERS:
         reason = f"the ending is none of {listed(_WRITERS)}; without one it is a folder"
         raise WriteError(str(path), reason)
-    there = list(path.iterdir()) if path.is_dir() else []
-    if not overwrite and (there or path.is_file()):
-        raise WriteError(str(path), _TAKEN)
+    if not is_folder(path):
+        check_file(path, overwrite=overwrite)
+        return
     names = {_file_name(query) for query in wide}
-    others = sorted(
-        each.name for each in there if not (each.name in names if wide else _is_part(each))
-    )
-    if others:
-        reason = f"the folder holds more than results ({listed(others, 3)}); choose another"
-        raise WriteError(str(path), reason)
-    if not path.absolute().parent.is_dir():
-        raise WriteError(str(path), "no such file or directory")
+
+    def is_ours(each: Path) -> bool:
+        return each.name in names if wide else _is_part(each)
+
+    check_folder(path, overwrite=overwrite, holds="results", is_ours=is_ours)
 
 
 def check_trace_target(path: Path, *, overwrite: bool) -> None:
@@ -459,11 +454,6 @@ def check_trace_target(path: Path, *, overwrite: bool) -> None:
     check_target(path, overwrite=overwrite)
 
 
-def is_folder(path: Path) -> bool:
-    """Whether results written to a path are a folder."""
-    return path.is_dir() or not path.suffix
-
-
 def _file_name(query: str) -> str:
     """A file name for a query; what systems do not allow in one is written as %XX.
 
@@ -473,27 +463,6 @@ def _file_name(query: str) -> str:
     safe = "".join(c if c.isalnum() or c in " -_.,()" else quote(c, safe="") for c in query)
     hidden = f"%{ord(safe[0]):02X}{safe[1:]}" if safe[:1] in (".", "_") else safe
     return f"{hidden}.parquet"
-
-
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Let something be written next to a path, then put it in its place."""
-    full = path.resolve()  # a path like . has no name
-    partial = full.with_name(f".{full.name}.{os.getpid()}.partial")
-    replaced = full.with_name(f".{full.name}.{os.getpid()}.replaced")
-    try:
-        write(partial)
-        if full.is_dir():
-            full.replace(replaced)
-        partial.replace(full)
-    except OSError as error:
-        raise WriteError(str(path), reason_of(error)) from error
-    finally:
-        if replaced.exists() and not full.exists():
-            replaced.replace(full)
-        for left in (partial, replaced):
-            if left.is_dir():
-                shutil.rmtree(left)
-            left.unlink(missing_ok=True)
 
 
 def _is_part(path: Path) -> bool:

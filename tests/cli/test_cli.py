@@ -274,7 +274,12 @@ def test_out_writes_the_whole_file_and_says_so(hamlet, tmp_path: Path):
     path = tmp_path / "rides.svg"
     path.write_text("what was there before", encoding="utf-8")
 
-    left = hamlet("explain", RIDES, "--format", "svg", "--out", path)
+    refused = hamlet("explain", RIDES, "--format", "svg", "--out", path)
+    assert refused.status == 2
+    assert "it is there already" in refused.err
+    assert path.read_text(encoding="utf-8") == "what was there before"
+
+    left = hamlet("explain", RIDES, "--format", "svg", "--out", path, "--overwrite")
 
     assert left == (0, "", f"wrote {path}\n")
     assert path.read_text(encoding="utf-8") == hamlet("explain", RIDES, "--format", "svg").out

@@ -317,10 +317,11 @@ def test_rows_that_cannot_be_read_are_counted_and_the_rest_is_answered(hamlet, q
         (["--events", "lacking.csv"], "column 'x' not found"),
         (["--events", "words.csv"], "x"),
         (["--out", "out.xlsx"], "the ending is none of .csv, .jsonl, .parquet"),
-        (["--out", "none/out.csv"], "no such file or directory"),
+        (["--out", "none/out.csv"], "there is no folder none; make it first"),
         (["--out", "events.csv", "--overwrite"], "the events are there"),
         (["--out", "full", "--overwrite"], "the folder holds more than results (notes.txt)"),
-        (["--out", "full"], "it is there already"),
+        (["--out", "full"], "the folder holds more than results (notes.txt)"),
+        (["--out", "parts"], "it is there already"),
         (["--out", "out.csv", "--wide"], "the wide form has a file for each query"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -332,6 +333,8 @@ def test_what_cannot_be_done_is_one_sentence_and_status_2(
     monkeypatch.chdir(folder)
     (folder / "empty").mkdir()
     (folder / "full").mkdir()
+    (folder / "parts").mkdir()
+    (folder / "parts" / "part-00000.parquet").touch()
     (folder / "full" / "notes.txt").touch()
     (folder / "notes.txt").touch()
     (folder / "broken.parquet").write_text("not parquet")

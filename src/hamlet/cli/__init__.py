@@ -22,7 +22,7 @@ from hamlet.cli.generate_command import generate_command
 from hamlet.cli.report_command import report_command
 from hamlet.cli.run_command import run_command
 from hamlet.cli.stream_command import stream_command
-from hamlet.errors import HamletError, QueryError, WriteError, reason_of
+from hamlet.errors import HamletError, QueryError, RunError, WriteError, reason_of
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -86,7 +86,10 @@ def _run(arguments: list[str]) -> int:
             return 0
         raise
     except OSError as error:
-        # What is still buffered would fail once more when Python ends.
+        if error.filename is not None:
+            raise RunError(str(error.filename), reason_of(error)) from error
+        # A stream that is open has no name. What is still buffered would fail once more when
+        # Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise WriteError("standard output", reason_of(error)) from error
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hamlet.cli.loading import load_workload
-from hamlet.cli.options import column_options, format_option, sharing_option
-from hamlet.cli.output import tell, write_whole
-from hamlet.errors import WriteError
+from hamlet.cli.options import column_options, format_option, overwrite_option, sharing_option
+from hamlet.cli.output import tell
 from hamlet.explain import STAGES
+from hamlet.io.targets import check_apart, check_file
+from hamlet.io.whole import write_text
 
 if TYPE_CHECKING:
     from hamlet.workload import Workload
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--schema", metavar="FILE", help="Check attributes too, as in hamlet check.")
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
+@overwrite_option
 @click.option("--analyze", is_flag=True, help="Run it over --events; show what is shared, and why.")
 @click.option("--events", metavar="PATH", help="Events for --analyze, as in hamlet run.")
 @column_options
@@ -44,20 +46,20 @@ def explain_command(
     format_: str,
     schema: str | None,
     out: str | None,
+    overwrite: bool,
     analyze: bool,
     events: str | None,
     **options: Any,
 ) -> None:
-    """Show what Hamlet understood of a workload: its plan, stage by stage, or as a picture.
-
-    WORKLOAD is a file of queries, or - for standard input.
-    """
+    """Show how a workload was understood: its plan, or a picture. WORKLOAD is a file, or - (stdin)."""
     if analyze != (events is not None):
         raise click.UsageError("--analyze runs the workload: it goes with --events, and only so")
     if analyze and (stages or format_ not in ("text", "json")):
         raise click.UsageError("--analyze has no stages and no picture; it is text or json")
     if out is not None:
-        _check_not_read(out, workload=workload, schema=schema, events=events)
+        read = {"workload": workload, "schema": schema, "events": events}
+        check_apart({"plan": out}, read)
+        check_file(Path(out), overwrite=overwrite)
     loaded = load_workload(workload, schema)
     if events is None:
         shown = loaded.explain(stages, format=format_)
@@ -66,15 +68,8 @@ def explain_command(
     if out is None:
         click.echo(shown, nl=False)
         return
-    write_whole(Path(out), shown)
+    write_text(Path(out), shown)
     tell(f"wrote {out}")
-
-
-def _check_not_read(out: str, **read: str | None) -> None:
-    """Refuse to write over what is read."""
-    for what, path in read.items():
-        if path is not None and Path(path).resolve() == Path(out).resolve():
-            raise WriteError(out, f"that is the {what}; choose another place")
 
 
 def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, Any]) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.errors import WriteError
 from hamlet.report.record import now, record_of
 
 if TYPE_CHECKING:
@@ -38,25 +37,14 @@ class Kept:
     def __bool__(self) -> bool:
         return self.save is not None or self.report is not None
 
-    def check(self, **others: str | None) -> None:
+    def check(self) -> None:
         """Refuse a place before any event is read.
 
-        Args:
-            **others: What else is read or written, and where.
-
         Raises:
-            WriteError: It is there already, cannot be written, or is wanted for something else.
+            WriteError: It is there already, or cannot be written.
         """
         from hamlet.report.saved import check_page_target, check_run_target
 
-        taken = {Path(path).resolve(): what for what, path in others.items() if path is not None}
-        for path, what in ((self.save, "run"), (self.report, "report")):
-            if path is None:
-                continue
-            if Path(path).resolve() in taken:
-                reason = f"that is the place of the {taken[Path(path).resolve()]}; choose another"
-                raise WriteError(path, reason)
-            taken[Path(path).resolve()] = what
         if self.save is not None:
             check_run_target(Path(self.save), overwrite=self.overwrite)
         if self.report is not None:

@@ -46,6 +46,9 @@ def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace what is there already.")
+
+
 def format_option(
     *more: str, help: str = "Print text, or one JSON document."
 ) -> Callable[[Decorated], Decorated]:

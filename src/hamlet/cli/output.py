@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,20 +40,6 @@ def tell(line: str) -> None:
 # What is written
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it appears whole or not at all."""
-    if path.is_dir():
-        raise WriteError(str(path), "is a directory")
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise WriteError(str(path), reason_of(error)) from error
-
-
 def made_folder(out: str) -> Path:
     """The folder for results, made before there are any."""
     folder = Path(out)
@@ -76,5 +60,9 @@ def draw_into(folder: Path, module: str, report: dict[str, Any]) -> None:
         message = "no pictures: they need matplotlib, from pip install 'hamlet-trends[bench]'"
         click.echo(message, err=True)
         return
-    for path in plot.draw(report, folder):
-        click.echo(f"wrote {path}", err=True)
+    try:
+        written = plot.draw(report, folder)
+    except OSError as error:
+        raise WriteError(str(error.filename or folder), reason_of(error)) from error
+    for path in written:
+        tell(f"wrote {path}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hamlet.cli.options import format_option
+from hamlet.cli.options import format_option, overwrite_option
 from hamlet.cli.output import give, tell
 
 
@@ -22,7 +22,7 @@ from hamlet.cli.output import give, tell
     multiple=True,
     help="Another run of the same workload and events, to compare with (may be repeated).",
 )
-@click.option("--overwrite", is_flag=True, help="Replace what is at --out.")
+@overwrite_option
 @format_option()
 def report_command(
     run: str, out: str, beside: tuple[str, ...], overwrite: bool, format_: str

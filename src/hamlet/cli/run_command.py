@@ -10,9 +10,16 @@ import click
 
 from hamlet.cli.keeping import Kept, keeping_options
 from hamlet.cli.loading import load_workload, spark_module
-from hamlet.cli.options import column_options, format_option, numbers_option, sharing_option
+from hamlet.cli.options import (
+    column_options,
+    format_option,
+    numbers_option,
+    overwrite_option,
+    sharing_option,
+)
 from hamlet.cli.output import tell
-from hamlet.errors import PlanError, WriteError
+from hamlet.errors import PlanError
+from hamlet.io.targets import check_apart, is_folder
 from hamlet.systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -56,7 +63,7 @@ if TYPE_CHECKING:
 )
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
 @keeping_options
-@click.option("--overwrite", is_flag=True, help="Replace what is there already.")
+@overwrite_option
 @format_option(help="Without --out: first rows, or JSON lines.")
 def run_command(
     workload: str,
@@ -78,18 +85,21 @@ def run_command(
         raise click.UsageError("--master is for --engine spark")
     if engine == "spark" and system != "hamlet":
         raise PlanError("engine", engine, f"Pass --engine local: there alone {system} runs.")
+    targets = {"results": out, "trace": trace, "run": save, "report": report}
+    check_apart(targets, {"events": events, "workload": workload})
     loaded = load_workload(workload)
     if out is not None:
-        _check_out(out, events, loaded if wide else None, overwrite, format_)
+        _check_out(out, loaded if wide else None, overwrite, format_)
     if trace is not None:
         if engine == "spark":
             raise PlanError("engine", engine, "A trace is kept by --engine local.")
-        _check_trace(trace, events, out, overwrite)
+        from hamlet.results import check_trace_target
+
+        check_trace_target(Path(trace), overwrite=overwrite)
     kept = Kept(save, report, overwrite)
-    kept.check(events=events, results=out, trace=trace)
+    kept.check()
     from hamlet.console import interruptible, shown_progress
     from hamlet.engine import Options
-    from hamlet.results import is_folder
 
     results: Results | None = None
     with shown_progress() as progress:
@@ -138,26 +148,12 @@ def _give(
         results.write(out, overwrite=overwrite)
 
 
-def _check_out(out: str, events: str, wide: Workload | None, overwrite: bool, format_: str) -> None:
+def _check_out(out: str, wide: Workload | None, overwrite: bool, format_: str) -> None:
     """Refuse a place for results before any event is read."""
     from hamlet.results import check_target
 
     if format_ != "text":
         message = "--format is for standard output; a file is written as its ending says"
         raise click.UsageError(message)
-    if Path(out).resolve() == Path(events).resolve():
-        raise WriteError(out, "the events are there; choose another place")
     names = [query.name for query in wide.queries] if wide else ()
     check_target(Path(out), overwrite=overwrite, wide=names)
-
-
-def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> None:
-    """Refuse a place for a trace before any event is read."""
-    from hamlet.results import check_trace_target
-
-    taken = {Path(events).resolve(): "the events are there"}
-    if out is not None:
-        taken[Path(out).resolve()] = "the results are to be written there"
-    if Path(trace).resolve() in taken:
-        raise WriteError(trace, f"{taken[Path(trace).resolve()]}; choose another place")
-    check_trace_target(Path(trace), overwrite=overwrite)
