@@ -32,7 +32,7 @@ demo: $(READY) ## ten queries over a day of rides, on Spark: what they found, an
 	@echo "4 of 6  the same with each query alone, to compare"
 	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine local --sharing never --out demo/day-alone.parquet --save demo/alone
 	@echo "5 of 6  run it on Spark, on this machine"
-	@$(BIN)/hamlet run examples/day.hql $(DAY) --out demo/results.parquet --save demo/run
+	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine spark --out demo/results.parquet --save demo/run
 	@echo "6 of 6  make a report of all three"
 	@echo
 	@$(BIN)/hamlet report demo/run --beside demo/shared --beside demo/alone --out demo/report.html --overwrite

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from hamlet.errors import PlanError, WriteError, did_you_mean, listed
+from hamlet.errors import PlanError, UnknownName, WriteError, counted, did_you_mean, listed
 from hamlet.io.targets import check_file, check_folder, is_folder
 from hamlet.io.whole import put_whole
 from hamlet.kernel.finish import TEXT
@@ -89,10 +90,16 @@ class Results:
         pieces = [long_table(q, self._rows[i], times) for i, q in enumerate(self._queries)]
         self.table: Any = pa.concat_tables([_schema(times).empty_table(), *pieces])
         self.statistics = RunStatistics() if statistics is None else statistics
+        self.statistics.windows = self._different("window_start")
+        self.statistics.groups = self._different("group")
         self.trace: Any = None
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
         self.notes: tuple[str, ...] = ()
+
+    def _different(self, column: str) -> int:
+        """How many different values a column has among the rows of each query, added up."""
+        return sum(len(pc.unique(rows[column])) for rows in self._rows if rows is not None)
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -102,6 +109,12 @@ class Results:
     def grouping(self, query: str) -> tuple[str, ...]:
         """The attributes that a query groups by."""
         return self._queries[self._number(query)].group_by
+
+    @property
+    def has_same_columns(self) -> bool:
+        """Whether the wide forms of all queries have the same columns."""
+        asked = {(q.group_by, tuple(a.name for a in q.aggregates)) for q in self._queries}
+        return len(asked) == 1
 
     def __len__(self) -> int:
         """The number of rows of the long form."""
@@ -145,7 +158,7 @@ class Results:
     def _number(self, query: str) -> int:
         if query not in self.queries:
             known = f"Queries are {listed(self.queries)}.{did_you_mean(query, self.queries)}"
-            raise PlanError("query", query, known)
+            raise UnknownName("query", query, known)
         return self.queries.index(query)
 
     def to_pandas(self) -> Any:
@@ -220,7 +233,7 @@ class Results:
         """
         path = Path(path)
         if self.trace is None:
-            raise PlanError("trace", str(path), "Run with trace=True, or with --trace.")
+            raise PlanError("the run kept no trace", "Run with trace=True, or with --trace.")
         check_trace_target(path, overwrite=overwrite)
         text = (
             pa.field(f.name, TEXT) if pa.types.is_dictionary(f.type) else f
@@ -288,8 +301,8 @@ class Results:
         >>> Results((), ())
         <Results: 0 rows of 0 queries>
         """
-        rows, queries = _counted(len(self), "row", "rows"), len(self.queries)
-        heading = f"<Results: {rows} of {_counted(queries, 'query', 'queries')}>"
+        rows, queries = counted(len(self), "row"), len(self.queries)
+        heading = f"<Results: {rows} of {counted(queries, 'query', 'queries')}>"
         if not len(self):
             return heading
         return "\n".join([heading, *long_sheet(self.table, _ROWS_SHOWN).lines()])
@@ -407,10 +420,6 @@ def _needed(package: str) -> Any:
         raise ImportError(message, name=package) from error
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
 # In files
 
 
@@ -427,6 +436,8 @@ def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> 
     Raises:
         WriteError: It is there already, or cannot be written.
     """
+    if re.match(r"\w\w+:/", str(path)) and not path.parent.is_dir():
+        raise WriteError(str(path), "results are written on this machine; choose a path")
     if wide and not is_folder(path):
         raise WriteError(str(path), "the wide form has a file for each query; name a folder")
     if not is_folder(path) and path.suffix.lower() not in _WRITERS:

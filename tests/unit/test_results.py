@@ -398,4 +398,4 @@ def test_statistics_are_passed_through() -> None:
 
     assert found.statistics is statistics
     assert found.statistics.events_malformed == 3
-    assert results().statistics == RunStatistics()
+    assert results().statistics == RunStatistics(windows=3, groups=4)

@@ -22,7 +22,7 @@ from hamlet.cli.generate_command import generate_command
 from hamlet.cli.report_command import report_command
 from hamlet.cli.run_command import run_command
 from hamlet.cli.stream_command import stream_command
-from hamlet.errors import HamletError, QueryError, RunError, WriteError, reason_of
+from hamlet.errors import HamletError, QueryError, RunError, WriteError, counted, reason_of
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -96,6 +96,5 @@ def _run(arguments: list[str]) -> int:
 
 def _message(error: HamletError) -> str:
     if isinstance(error, QueryError):
-        number = len(error.problems)
-        return f"{error}\n\n{number} error{'s' if number > 1 else ''} in {error.name}"
+        return f"{error}\n\n{counted(len(error.problems), 'error')} in {error.name}"
     return f"hamlet: {error}"

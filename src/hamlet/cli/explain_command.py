@@ -51,7 +51,7 @@ def explain_command(
     events: str | None,
     **options: Any,
 ) -> None:
-    """Show how a workload was understood: its plan, or a picture. WORKLOAD is a file, or - (stdin)."""
+    """Show how a workload was understood, or draw it. WORKLOAD is a file, or - (stdin)."""
     if analyze != (events is not None):
         raise click.UsageError("--analyze runs the workload: it goes with --events, and only so")
     if analyze and (stages or format_ not in ("text", "json")):

@@ -285,8 +285,7 @@ def _tell(name: str, rows: int, place: Place, **how: Any) -> None:
         "paths": [str(path) for path in paths],
     }
     give(made, "", place.told)
-    number = f"{rows:,} event{'' if rows == 1 else 's'}"
-    tell(f"wrote {number}" + (f" to {place.path}" if place.path else ""))
+    tell(f"wrote {counted(rows, 'event')}" + (f" to {place.path}" if place.path else ""))
 
 
 @contextmanager

@@ -46,4 +46,4 @@ def spark_module(name: str, instead: str = "") -> Any:
         if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
             raise
         remedy = f"Run pip install 'hamlet-trends[spark]'{instead}."
-        raise PlanError("package", "pyspark", remedy) from error
+        raise PlanError("pyspark is not installed", remedy) from error

@@ -27,7 +27,7 @@ def put_whole(path: Path) -> Iterator[Path]:
     full, partial, replaced = path.resolve(), beside(path, "partial"), beside(path, "replaced")
     try:
         yield partial
-        if full.is_dir():
+        if full.is_dir() and partial.is_dir():  # a file never takes the place of a folder
             full.replace(replaced)
         partial.replace(full)
     except OSError as error:

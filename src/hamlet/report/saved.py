@@ -83,7 +83,7 @@ class Run:
         asked = workload or (record.workload if record else None)
         if asked is None:
             remedy = "Pass workload=, or take the results of Workload.run, which know it."
-            raise PlanError("workload", "of these results", remedy)
+            raise PlanError("these results do not know their workload", remedy)
         run = Run(
             asked,
             results.table,
