@@ -213,3 +213,13 @@ def test_no_command_replaces_a_file_unasked(hamlet, arguments: list[str], path: 
     assert (status, out) == (2, "")
     assert f"cannot write {path}: it is there already" in err
     assert Path(path).read_text(encoding="utf-8") == "mine"
+
+
+def test_a_schema_from_a_file_knows_which_types_there_are(hamlet):
+    text = QUERIES.replace("Travel", "Travle").encode()
+
+    status, out, err = hamlet("check", "-", "--schema", "rides.csv", stdin=text)
+
+    assert (status, out) == (1, "")
+    assert "no event has type Travle  [unknown-type]" in err
+    assert "Types are Request, Travel. Did you mean 'Travel'?" in err

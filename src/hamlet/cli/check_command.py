@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 @click.option(
     "--schema",
     metavar="FILE",
-    help="Check attributes too: a .json schema, or a .csv, .jsonl or .parquet file of events.",
+    help="Check types and attributes too: a .json schema, or a .csv, .jsonl or .parquet file.",
 )
+@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
 @format_option()
-def check_command(workload: str, schema: str | None, format_: str) -> int:
+def check_command(workload: str, schema: str | None, type: str, format_: str) -> int:
     """Say whether a workload is right, or list every error in it.
 
     WORKLOAD is a file of queries, or - for standard input.
     """
     try:
-        loaded = load_workload(workload, schema)
+        loaded = load_workload(workload, schema, type)
     except QueryError as error:
         if format_ == "text":
             raise

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     metavar="STAGE",
     help=f"Show only this stage (may be repeated): {', '.join(STAGES)}.",
 )
-@click.option("--schema", metavar="FILE", help="Check attributes too, as in hamlet check.")
+@click.option("--schema", metavar="FILE", help="Check names too, as in hamlet check.")
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
 @overwrite_option
 @click.option("--analyze", is_flag=True, help="Run it over --events; show what is shared, and why.")
@@ -60,7 +60,7 @@ def explain_command(
         read = {"workload": workload, "schema": schema, "events": events}
         check_apart({"plan": out}, read)
         check_file(Path(out), overwrite=overwrite)
-    loaded = load_workload(workload, schema)
+    loaded = load_workload(workload, schema, options["type"])
     if events is None:
         shown = loaded.explain(stages, format=format_)
     else:

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from hamlet.cli.output import tell
 from hamlet.errors import PlanError, QueryError, ReadError, reason_of
 from hamlet.schema import Schema
 from hamlet.workload import Workload, read_text
@@ -14,9 +15,17 @@ from hamlet.workload import Workload, read_text
 _OF_EVENTS = (".csv", ".json", ".jsonl", ".ndjson")
 
 
-def load_workload(workload: str, schema: str | None = None) -> Workload:
-    """The workload of a file, or of standard input, checked against a schema if there is one."""
-    known = Schema.load(schema) if schema else None
+def load_workload(workload: str, schema: str | None = None, type: str = "type") -> Workload:
+    """The workload of a file, or of standard input, checked against a schema if there is one.
+
+    Args:
+        workload: The file, or -.
+        schema: A file that describes events, or has some.
+        type: Of events, the column with their types.
+    """
+    known = Schema.load(schema, type=type) if schema else None
+    if known is not None and known.note:
+        tell(f"note      {known.note}")
     if workload == "-":
         try:
             text = sys.stdin.buffer.read().decode("utf-8-sig")
