@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hamlet.compiling import timed_kernels
-from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.events import EventTable
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
@@ -74,14 +74,17 @@ class Options:
     def check(self) -> None:
         """Refuse what is not an option."""
         if self.numbers not in NUMBERS:
-            raise PlanError("numbers", self.numbers, "Numbers are exact or float.")
+            raise UnknownName("kind of numbers", self.numbers, "Numbers are exact or float.")
         if self.sharing not in POLICIES:
-            raise PlanError("sharing", self.sharing, f"Sharing is one of {listed(POLICIES)}.")
+            raise UnknownName(
+                "sharing policy", self.sharing, f"Sharing is one of {listed(POLICIES)}."
+            )
         if self.system not in SYSTEMS:
-            raise PlanError("system", self.system, f"Systems are {listed(SYSTEMS)}.")
+            raise UnknownName("system", self.system, f"Systems are {listed(SYSTEMS)}.")
         if self.system != "hamlet" and self.trace:
             remedy = "Run without it, or with system hamlet."
-            raise PlanError("trace of system", self.system, remedy)
+            reason = f"{self.system} keeps no trace"
+            raise PlanError(reason, remedy)
 
 
 def run_workload(
@@ -169,7 +172,6 @@ def _run_set(
     tell("finishing", 0.9)
     with _timed(statistics, "finish"):
         answers = _finished(plan, program, encoded, emission)
-    statistics.groups += _groups_in(answers)
     return _Ran(answers, program, encoded, compiled, trace)
 
 
@@ -221,10 +223,6 @@ def _finished(
         is_integer={a: a in encoded.integers for a in encoded.digits},
         groups=groups_of(encoded),
     )
-
-
-def _groups_in(answers: tuple[Answer, ...]) -> int:
-    return sum(len(pc.unique(answer.rows["group"])) for answer in answers)
 
 
 def _trace_of(

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import html
 import json
-import os
-import shutil
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -21,7 +20,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from hamlet.errors import PlanError, WriteError, did_you_mean, listed, reason_of
+from hamlet.errors import PlanError, UnknownName, WriteError, counted, did_you_mean, listed
+from hamlet.io.targets import check_file, check_folder, is_folder
+from hamlet.io.whole import put_whole
 from hamlet.kernel.finish import TEXT
 from hamlet.screen import HEADINGS, long_sheet
 from hamlet.statistics import RunStatistics
@@ -50,7 +51,6 @@ COLUMNS = (
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _ROWS_SHOWN = 10
 _ROWS_OF_PART = 1_000_000
-_TAKEN = "it is there already; pass overwrite=True, or --overwrite on the command line"
 
 
 class Results:
@@ -90,10 +90,16 @@ class Results:
         pieces = [long_table(q, self._rows[i], times) for i, q in enumerate(self._queries)]
         self.table: Any = pa.concat_tables([_schema(times).empty_table(), *pieces])
         self.statistics = RunStatistics() if statistics is None else statistics
+        self.statistics.windows = self._different("window_start")
+        self.statistics.groups = self._different("group")
         self.trace: Any = None
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
         self.notes: tuple[str, ...] = ()
+
+    def _different(self, column: str) -> int:
+        """How many different values a column has among the rows of each query, added up."""
+        return sum(len(pc.unique(rows[column])) for rows in self._rows if rows is not None)
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -103,6 +109,12 @@ class Results:
     def grouping(self, query: str) -> tuple[str, ...]:
         """The attributes that a query groups by."""
         return self._queries[self._number(query)].group_by
+
+    @property
+    def has_same_columns(self) -> bool:
+        """Whether the wide forms of all queries have the same columns."""
+        asked = {(q.group_by, tuple(a.name for a in q.aggregates)) for q in self._queries}
+        return len(asked) == 1
 
     def __len__(self) -> int:
         """The number of rows of the long form."""
@@ -146,7 +158,7 @@ class Results:
     def _number(self, query: str) -> int:
         if query not in self.queries:
             known = f"Queries are {listed(self.queries)}.{did_you_mean(query, self.queries)}"
-            raise PlanError("query", query, known)
+            raise UnknownName("query", query, known)
         return self.queries.index(query)
 
     def to_pandas(self) -> Any:
@@ -176,7 +188,8 @@ class Results:
         path = Path(path)
         check_target(path, overwrite=overwrite)
         write = _write_parts if is_folder(path) else _WRITERS[path.suffix.lower()]
-        write_whole(path, lambda partial: write(self.table, partial))
+        with put_whole(path) as partial:
+            write(self.table, partial)
         return path
 
     def write_wide(
@@ -201,13 +214,10 @@ class Results:
         """
         folder = Path(folder)
         check_target(folder, overwrite=overwrite, wide=self.queries)
-
-        def write(partial: Path) -> None:
+        with put_whole(folder) as partial:
             partial.mkdir()
             for query in self.queries:
                 write_parquet(self.wide(query, also=also), partial / _file_name(query))
-
-        write_whole(folder, write)
         return folder
 
     def write_trace(self, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -223,14 +233,15 @@ class Results:
         """
         path = Path(path)
         if self.trace is None:
-            raise PlanError("trace", str(path), "Run with trace=True, or with --trace.")
+            raise PlanError("the run kept no trace", "Run with trace=True, or with --trace.")
         check_trace_target(path, overwrite=overwrite)
         text = (
             pa.field(f.name, TEXT) if pa.types.is_dictionary(f.type) else f
             for f in self.trace.schema
         )
         table = self.trace.cast(pa.schema(text))
-        write_whole(path, lambda partial: _WRITERS[path.suffix.lower()](table, partial))
+        with put_whole(path) as partial:
+            _WRITERS[path.suffix.lower()](table, partial)
         return path
 
     def save(
@@ -290,8 +301,8 @@ class Results:
         >>> Results((), ())
         <Results: 0 rows of 0 queries>
         """
-        rows, queries = _counted(len(self), "row", "rows"), len(self.queries)
-        heading = f"<Results: {rows} of {_counted(queries, 'query', 'queries')}>"
+        rows, queries = counted(len(self), "row"), len(self.queries)
+        heading = f"<Results: {rows} of {counted(queries, 'query', 'queries')}>"
         if not len(self):
             return heading
         return "\n".join([heading, *long_sheet(self.table, _ROWS_SHOWN).lines()])
@@ -409,10 +420,6 @@ def _needed(package: str) -> Any:
         raise ImportError(message, name=package) from error
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
 # In files
 
 
@@ -429,23 +436,22 @@ def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> 
     Raises:
         WriteError: It is there already, or cannot be written.
     """
+    if re.match(r"\w\w+:/", str(path)) and not path.parent.is_dir():
+        raise WriteError(str(path), "results are written on this machine; choose a path")
     if wide and not is_folder(path):
         raise WriteError(str(path), "the wide form has a file for each query; name a folder")
     if not is_folder(path) and path.suffix.lower() not in _WRITERS:
         reason = f"the ending is none of {listed(_WRITERS)}; without one it is a folder"
         raise WriteError(str(path), reason)
-    there = list(path.iterdir()) if path.is_dir() else []
-    if not overwrite and (there or path.is_file()):
-        raise WriteError(str(path), _TAKEN)
+    if not is_folder(path):
+        check_file(path, overwrite=overwrite)
+        return
     names = {_file_name(query) for query in wide}
-    others = sorted(
-        each.name for each in there if not (each.name in names if wide else _is_part(each))
-    )
-    if others:
-        reason = f"the folder holds more than results ({listed(others, 3)}); choose another"
-        raise WriteError(str(path), reason)
-    if not path.absolute().parent.is_dir():
-        raise WriteError(str(path), "no such file or directory")
+
+    def is_ours(each: Path) -> bool:
+        return each.name in names if wide else _is_part(each)
+
+    check_folder(path, overwrite=overwrite, holds="results", is_ours=is_ours)
 
 
 def check_trace_target(path: Path, *, overwrite: bool) -> None:
@@ -459,11 +465,6 @@ def check_trace_target(path: Path, *, overwrite: bool) -> None:
     check_target(path, overwrite=overwrite)
 
 
-def is_folder(path: Path) -> bool:
-    """Whether results written to a path are a folder."""
-    return path.is_dir() or not path.suffix
-
-
 def _file_name(query: str) -> str:
     """A file name for a query; what systems do not allow in one is written as %XX.
 
@@ -473,27 +474,6 @@ def _file_name(query: str) -> str:
     safe = "".join(c if c.isalnum() or c in " -_.,()" else quote(c, safe="") for c in query)
     hidden = f"%{ord(safe[0]):02X}{safe[1:]}" if safe[:1] in (".", "_") else safe
     return f"{hidden}.parquet"
-
-
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Let something be written next to a path, then put it in its place."""
-    full = path.resolve()  # a path like . has no name
-    partial = full.with_name(f".{full.name}.{os.getpid()}.partial")
-    replaced = full.with_name(f".{full.name}.{os.getpid()}.replaced")
-    try:
-        write(partial)
-        if full.is_dir():
-            full.replace(replaced)
-        partial.replace(full)
-    except OSError as error:
-        raise WriteError(str(path), reason_of(error)) from error
-    finally:
-        if replaced.exists() and not full.exists():
-            replaced.replace(full)
-        for left in (partial, replaced):
-            if left.is_dir():
-                shutil.rmtree(left)
-            left.unlink(missing_ok=True)
 
 
 def _is_part(path: Path) -> bool:

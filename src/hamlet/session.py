@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.errors import InternalError, PlanError, ReadError
+from hamlet.errors import InternalError, PlanError, ReadError, UnknownName
 from hamlet.kernel.finish.partial import partial_schema
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
@@ -91,7 +91,8 @@ class Session:
         """
         options.check()
         if pages < 1:
-            raise PlanError("number of pages", str(pages), "There is at least one.")
+            reason = f"the number of pages is {pages}"
+            raise PlanError(reason, "There is at least one.")
         self.plan = plan_alone(plan) if options.sharing == "never" else plan
         self.options = options
         self.pages = pages
@@ -332,7 +333,7 @@ class Session:
     ) -> tuple[dict[str, Any], list[Any]]:
         """What was written of a page, after a look at whether it is that page."""
         if not 0 <= page < self.pages:
-            raise PlanError("page", str(page), f"There are {self.pages}, from 0 on.")
+            raise UnknownName("page", str(page), f"There are {self.pages}, from 0 on.")
         if taken[page]:
             reason = f"page {page} was loaded, but there is something on it"
             raise InternalError(reason)

@@ -101,7 +101,7 @@ def _bundles(found: Analysis) -> Iterator[str]:
                 one["set"],
                 f"{one['type']}+",
                 shown_queries(one["queries"], sets[one["set"]]),
-                f"{one['windows']} windows at once",
+                f"{counted(one['windows'], 'window')} at once",
                 _patience(one["patience"], one["is_ever_merged"]),
             ]
             for one in found["bundles"]

@@ -68,7 +68,7 @@ def answer(
     options.check()
     if frame.isStreaming:
         remedy = "A batch needs all events: read them with spark.read, not spark.readStream."
-        raise PlanError("end of", "a streaming DataFrame", remedy)
+        raise PlanError("a streaming DataFrame has no end", remedy)
     shared = plan_alone(plan) if options.sharing == "never" else plan
     events = events_of(frame, plan, options, name=name, reasons=reasons)
     settings = Settings.of(frame.sparkSession)
@@ -122,7 +122,10 @@ def _finished_at_once(moved: DataFrame, job: Job) -> Piece:
         name: F.when(F.col("query").isNull() & (F.col("aggregate") == name), F.col("value"))
         for name in TOLD
     }
-    watched = rows.observe(told, *_sums(numbers), _groups(F.col("query").isNotNull(), "about"))
+    is_result = F.col("query").isNotNull()
+    watched = rows.observe(
+        told, *_sums(numbers), _groups(is_result, "about"), _windows(is_result, "different")
+    )
     return watched.where(F.col("query").isNotNull()), [told]
 
 
@@ -143,7 +146,8 @@ def _finished_later(
     watched = partial.observe(told, *_sums(numbers)).where(F.col("query") >= 0)
     together = watched.repartition("query", "window", "group")
     rows = together.mapInArrow(job.finished, _long_schema(job))
-    return rows.observe(groups, _groups(F.lit(True), "groups")), [told, groups]
+    numbers_of = (_groups(F.lit(True), "groups"), _windows(F.lit(True), "different"))
+    return rows.observe(groups, *numbers_of), [told, groups]
 
 
 def _by_partition(panes: Panes) -> list[Column]:
@@ -159,6 +163,12 @@ def _groups(is_result: Column, name: str) -> Column:
     """About how many groups there are; one may have windows in many tasks, so nobody sees all."""
     group = F.when(is_result, F.struct("query", "group"))
     return F.approx_count_distinct(group, 0.01).alias(name)
+
+
+def _windows(is_result: Column, name: str) -> Column:
+    """About how many windows have a result, in whatever tasks their groups are."""
+    window = F.when(is_result, F.struct("query", "window_start"))
+    return F.approx_count_distinct(window, 0.01).alias(name)
 
 
 def _sums(numbers: dict[str, Column]) -> list[Column]:

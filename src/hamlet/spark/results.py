@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.kernel.finish import Answer
 from hamlet.results import Results
 from hamlet.spark.kinds import arrow_type
@@ -103,7 +103,7 @@ class SparkResults:
     def _query(self, name: str) -> Query:
         if name not in self.queries:
             known = f"Queries are {listed(self.queries)}.{did_you_mean(name, self.queries)}"
-            raise PlanError("query", name, known)
+            raise UnknownName("query", name, known)
         return self._queries[self.queries.index(name)]
 
     # What was done
@@ -132,6 +132,7 @@ class SparkResults:
             done.bursts += int(each.get("bursts", 0))
             done.snapshots += int(each.get("snapshots", 0))
             done.windows_closed += int(each.get("windows", 0))
+            done.windows += int(each.get("different", 0))
             done.groups += int(each["about"] if each.get("unsure") else each.get("groups", 0))
         return done
 
@@ -147,7 +148,7 @@ class SparkResults:
         thread.join(wait_s)
         if thread.is_alive() or len(found) <= len(self._told):
             remedy = "Write or collect all results first; they are counted while that is done."
-            raise PlanError("statistics of", "results that have not been computed", remedy)
+            raise PlanError("results that have not been computed have no statistics", remedy)
         return found
 
     # On one machine

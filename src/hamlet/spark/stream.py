@@ -93,7 +93,7 @@ def answer_stream(
     options.check()
     settings.check()
     if flush and checkpoint is None:
-        raise PlanError("checkpoint", "", "To flush a stream, say where its checkpoint is.")
+        raise PlanError("flush needs a checkpoint", "Say where the checkpoint of the stream is.")
     _check_time(frame, options, name)
     events = events_of(frame, plan, options, name=name, reasons=reasons)
     if checkpoint is not None and settings.buckets is None:

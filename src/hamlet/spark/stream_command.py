@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from hamlet.engine import Options
-from hamlet.errors import PlanError, WriteError
+from hamlet.errors import PlanError, WriteError, counted
 from hamlet.spark import session
 from hamlet.spark.command import explained
 from hamlet.spark.stream import EVENTS, ROWS, USED, WORK, answer_stream
@@ -235,7 +235,8 @@ class StreamRun:
         )
         for reason, number in malformed.items():
             self.tell(f"malformed {number:,} {reason}")
-        self.tell(f"results   {count['out results']:,} rows, {count[f'out {WINDOWS}']:,} windows")
+        results = counted(count["out results"], "row"), counted(count[f"out {WINDOWS}"], "window")
+        self.tell(f"results   {', '.join(results)}")
         if not is_done:
             self.tell("stopped; the same command goes on from here")
         elif not self._is_elsewhere():
@@ -341,5 +342,5 @@ def _told() -> Iterator[None]:
         text = str(error)
         if "Failed to find data source: kafka" in text or "unresolved dependency" in text:
             remedy = f"Pass --packages {CONNECTOR}, or another version of it."
-            raise PlanError("connector for Kafka", CONNECTOR, remedy) from error
+            raise PlanError("Spark has no connector for Kafka", remedy) from error
         raise explained(error) from error

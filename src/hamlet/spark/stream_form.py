@@ -58,7 +58,8 @@ class Topic:
             return None
         found = re.fullmatch(r"kafka:([^/\s]+:\d+)/([A-Za-z0-9._-]+)", written)
         if found is None:
-            raise PlanError("topic", written, "Write kafka:HOST:PORT/TOPIC.")
+            reason = f"{written} is not a topic of Kafka"
+            raise PlanError(reason, "Write kafka:HOST:PORT/TOPIC.")
         return Topic(found[1], found[2])
 
 

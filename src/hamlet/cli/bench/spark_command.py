@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from hamlet.bench.options import out_option, quick_option, write_figures
-from hamlet.commands import format_option, give, spark_module, tell
+from hamlet.cli.bench.options import out_options, quick_option, write_figures
+from hamlet.cli.loading import spark_module
+from hamlet.cli.options import format_option
+from hamlet.cli.output import give, tell
 
 
 @click.command(
@@ -18,7 +20,7 @@ from hamlet.commands import format_option, give, spark_module, tell
 @click.option("--only", type=click.Choice(["batch", "stream"]), help="Measure only this.")
 @click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
 @quick_option
-@out_option
+@out_options
 @format_option()
 def spark_command(
     events: int, only: str | None, master: str | None, quick: bool, out: str | None, format_: str

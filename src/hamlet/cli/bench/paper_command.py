@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.bench.options import only_option, write_figures
-from hamlet.commands import (
-    draw_into,
-    format_option,
-    give,
-    give_names,
-    made_folder,
-    tell,
-)
+from hamlet.cli.bench.options import only_option, write_figures
+from hamlet.cli.options import format_option
+from hamlet.cli.output import draw_into, give, give_names, made_folder, tell
 from hamlet.errors import ReadError, reason_of
+from hamlet.io.targets import check_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +43,8 @@ def paper_command(
         give_names(paper.names(), paper.names(), format_)
         return 0
     folder = None if out is None else made_folder(out)
+    if folder is not None:
+        check_file(folder / REPORT, overwrite=True)  # it goes on from what is there
     known = None if folder is None or again else _known(folder / REPORT)
 
     def keep(report: dict[str, Any]) -> None:

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import format_option, give, tell
-from hamlet.data.places import FORMATS, check_file, check_place, ending_of, put_whole
+from hamlet.cli.options import format_option, overwrite_option
+from hamlet.cli.output import give, tell
+from hamlet.data.places import FORMATS, check_place, ending_of
 from hamlet.data.real import read_real, real_files
 from hamlet.data.settings import DATA_SETS, StreamSettings, settings_of
 from hamlet.data.streams import generate, schema_of
 from hamlet.errors import SchemaError, counted
+from hamlet.io.targets import check_file
+from hamlet.io.whole import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -282,8 +285,7 @@ def _tell(name: str, rows: int, place: Place, **how: Any) -> None:
         "paths": [str(path) for path in paths],
     }
     give(made, "", place.told)
-    number = f"{rows:,} event{'' if rows == 1 else 's'}"
-    tell(f"wrote {number}" + (f" to {place.path}" if place.path else ""))
+    tell(f"wrote {counted(rows, 'event')}" + (f" to {place.path}" if place.path else ""))
 
 
 @contextmanager
@@ -332,7 +334,7 @@ def _shown(events: int) -> Iterator[Callable[[int], None]]:
 @click.option("--within", metavar="D", help="Windows of the first kind.  [default: 10 min]")
 @click.option("--slide", metavar="D", help="How far apart they begin.  [default: 5 min]")
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
-@click.option("--overwrite", is_flag=True, help="Replace what is at --out.")
+@overwrite_option
 @format_option(help="Print queries, or one JSON document with them.")
 def workload_command(
     data_set: str,
@@ -363,8 +365,7 @@ def workload_command(
     if out is None:
         give(made, text, format_)
         return
-    with put_whole(Path(out)) as partial:
-        partial.write_text(text, encoding="utf-8")
+    write_text(Path(out), text)
     give(made, "", format_)
     tell(f"wrote {counted(queries, 'query', 'queries')} to {out}")
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from hamlet.commands import format_option, give
+from hamlet.cli.options import format_option
+from hamlet.cli.output import give
 from hamlet.errors import ReadError, reason_of
 
 

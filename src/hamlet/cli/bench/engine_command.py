@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from hamlet.bench.options import only_option, out_option, quick_option, write_figures
-from hamlet.commands import format_option, give, give_names, tell
+from hamlet.cli.bench.options import only_option, out_options, quick_option, write_figures
+from hamlet.cli.options import format_option
+from hamlet.cli.output import give, give_names, tell
 
 
 @click.command(
@@ -16,7 +17,7 @@ from hamlet.commands import format_option, give, give_names, tell
 )
 @quick_option
 @only_option
-@out_option
+@out_options
 @format_option()
 def engine_command(quick: bool, only: tuple[str, ...], out: str | None, format_: str) -> int:
     """Measure the local engine on one core: throughput, sharing, sizes of numbers and windows.

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import as_json, format_option, load_workload
+from hamlet.cli.loading import load_workload
+from hamlet.cli.options import format_option
+from hamlet.cli.output import as_json
 from hamlet.errors import QueryError, line_and_column
 from hamlet.explain import summary
 from hamlet.lang.parser import parse_tree
@@ -23,16 +25,17 @@ if TYPE_CHECKING:
 @click.option(
     "--schema",
     metavar="FILE",
-    help="Check attributes too: a .json schema, or a .csv, .jsonl or .parquet file of events.",
+    help="Check types and attributes too: a .json schema, or a .csv, .jsonl or .parquet file.",
 )
+@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
 @format_option()
-def check_command(workload: str, schema: str | None, format_: str) -> int:
+def check_command(workload: str, schema: str | None, type: str, format_: str) -> int:
     """Say whether a workload is right, or list every error in it.
 
     WORKLOAD is a file of queries, or - for standard input.
     """
     try:
-        loaded = load_workload(workload, schema)
+        loaded = load_workload(workload, schema, type)
     except QueryError as error:
         if format_ == "text":
             raise

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
-from hamlet.bench.options import only_option, out_option, quick_option, write_figures
-from hamlet.commands import format_option, give, give_names, tell
+from hamlet.cli.bench.options import only_option, out_options, quick_option, write_figures
+from hamlet.cli.options import format_option
+from hamlet.cli.output import give, give_names, tell
 
 
 @click.command("peers", epilog="Exit status: 0 fine, 2 it cannot run.")
 @quick_option
 @only_option
-@out_option
+@out_options
 @format_option()
 def peers_command(quick: bool, only: tuple[str, ...], out: str | None, format_: str) -> int:
     """Measure Hamlet against a recurrence in plain Python, and against SQL in DuckDB.
