@@ -1,9 +1,9 @@
 """The column contract: any table of events as type, time, order and the attributes queries need.
 
-Tables come as Arrow (table, batch, reader, or anything with Arrow's C interface, such as Polars),
-pandas, a list of dicts, or files. Rows that cannot take part because they cannot be read, or have
-no type or no time, are left out here and counted by reason; what remains fits the queries, or it is
-an error that says what to change.
+Tables come as Arrow (table, batch, reader, or anything with Arrow's C interface, such as Polars and
+relations of DuckDB), pandas, a list of dicts, or files. Rows that cannot take part because they
+cannot be read, or have no type or no time, are left out here and counted by reason; what remains
+fits the queries, or it is an error that says what to change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hamlet.columns import Values, kind_of, values_of
+from hamlet.columns import Values, kind_of, plain, values_of
 from hamlet.errors import SchemaError, did_you_mean, listed
 from hamlet.needs import check_kinds, needs_of
 from hamlet.reading.files import read_files
@@ -94,7 +94,7 @@ class EventTable:
         """The events of any source, as a workload needs them.
 
         Args:
-            source: Arrow, pandas, Polars, a list of dicts, or the path of files.
+            source: Arrow, pandas, Polars, DuckDB, a list of dicts, or the path of files.
             plan: The workload; only columns that it looks at are read.
             type: The column with the types.
             time: The column with the times.
@@ -164,6 +164,8 @@ def _found(source: Any, wanted: Wanted) -> Found:
         return _from_table(source, wanted)
     if type(source).__module__.split(".")[0] == "pandas":
         return _from_pandas(source, wanted)
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+        return _from_lazy(source, wanted)
     if hasattr(source, "__arrow_c_stream__"):
         return _from_table(pa.RecordBatchReader.from_stream(source).read_all(), wanted)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
@@ -174,7 +176,9 @@ def _found(source: Any, wanted: Wanted) -> Found:
             sieve.malformed["not a row"] += len(rows) - len(good)
         found = found_rows("events", good, wanted, sieve)
         return Found(found.name, found.table, found.columns, found.malformed, may_lack=True)
-    kinds = "an Arrow table, a pandas or Polars DataFrame, a list of dicts or a path"
+    kinds = (
+        "an Arrow table, a pandas or Polars DataFrame, a DuckDB relation, a list of dicts or a path"
+    )
     raise SchemaError("events", f"{type(source).__name__} is not a table of events; pass {kinds}")
 
 
@@ -184,6 +188,13 @@ def _from_table(table: pa.Table, wanted: Wanted) -> Found:
         if names.count(name) > 1:
             raise SchemaError("events", f"there are {names.count(name)} columns '{name}'")
     return Found("events", table.select(wanted.among(names)), names)
+
+
+def _from_lazy(frame: Any, wanted: Wanted) -> Found:
+    """A LazyFrame of Polars, of which only the columns that are needed are computed."""
+    names = tuple(frame.collect_schema().names())
+    found = _from_table(pa.table(frame.select(wanted.among(names)).collect()), wanted)
+    return Found(found.name, found.table, names)
 
 
 def _from_pandas(frame: Any, wanted: Wanted) -> Found:
@@ -204,8 +215,12 @@ def _from_pandas(frame: Any, wanted: Wanted) -> Found:
 
 
 def _complete(found: Found, wanted: Wanted) -> pa.Table:
-    """The table with every wanted column, or the error that says which one is missing."""
+    """The table with every wanted column, or the error that says which one is missing.
+
+    Here columns get the types that everything after this knows, wherever they have come from.
+    """
     table = found.table
+    table = pa.table([plain(each) for each in table.columns], names=table.column_names)
     is_empty = not found.columns and not table.num_rows
     for name in wanted.columns:
         if name in table.schema.names:
