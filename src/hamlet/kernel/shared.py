@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.base import FINITE, Emission, EventBatch
+from hamlet.kernel.base import Emission, EventBatch, values_of_codes
 from hamlet.kernel.chains import run_chains
 from hamlet.kernel.layout import (
     C_ATOMS,
@@ -135,7 +135,7 @@ def _run_group(
                 found.window,
                 components,
                 exponents,
-                _extremes(found.extremes),
+                values_of_codes(found.extremes),
             )
         )
         ranges = ranges[np.isin(ranges[:, 0], found.redo)]
@@ -277,14 +277,8 @@ def run_once(
     components, exponents = _components(v, is_float)
     template = compiled.code.u_template.astype(np.int32)[unit]
     components, exponents = _repeated(compiled, template, components, exponents)
-    emission = Emission(part, template, window, components, exponents, _extremes(x))
+    emission = Emission(part, template, window, components, exponents, values_of_codes(x))
     return emission, redo[:redone].copy(), Kept(*after)
-
-
-def _extremes(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Extremes of a kernel: NaN where there is none, and infinite ones as they were."""
-    found = np.where(np.isinf(x), np.nan, x)
-    return np.where(np.abs(found) == FINITE, np.copysign(np.inf, found), found)
 
 
 def _components(v: NDArray[Any], is_float: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
