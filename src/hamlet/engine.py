@@ -6,8 +6,6 @@ own.
 
 from __future__ import annotations
 
-import datetime
-import json
 import time as clock
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from hamlet.events import EventTable
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
 from hamlet.kernel.finish import Answer, Groups, finish
+from hamlet.kernel.finish.group_text import group_texts
 from hamlet.kernel.partitions import Grouping
 from hamlet.kernel.shared import are_of_one_size, run_batch
 from hamlet.plan.program import compile_set
@@ -292,33 +291,8 @@ def groups_of(encoded: EncodedSet) -> list[Groups]:
 
 def _named_groups(encoded: EncodedSet, grouping: Grouping) -> Groups:
     values = {name: encoded.keys[name].take(grouping.partition) for name in grouping.attributes}
-    count = len(grouping.partition)
-    pieces: list[Any] = []
-    for number, (name, column) in enumerate(values.items()):
-        lead = ("{" if number == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": "
-        pieces += [pa.scalar(lead, pa.large_string()), _json_texts(column)]
-    if not pieces:
-        return Groups(grouping.of_partition, ["{}"] * count, values)
-    pieces.append(pa.scalar("}", pa.large_string()))
-    texts = pc.binary_join_element_wise(*pieces, pa.scalar("", pa.large_string()))
-    return Groups(grouping.of_partition, texts.to_pylist(), values)
-
-
-def _json_texts(column: pa.Array) -> pa.Array:
-    """Each value as JSON text."""
-    if pa.types.is_integer(column.type):
-        return column.cast(pa.large_string())
-    texts = [json.dumps(_plain(v), ensure_ascii=False) for v in column.to_pylist()]
-    return pa.array(texts, pa.large_string())
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON knows; times as ISO text."""
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    if isinstance(value, bool | int | float | str):
-        return value
-    return str(value)
+    texts = group_texts(values, len(grouping.partition))
+    return Groups(grouping.of_partition, texts, values)
 
 
 def _say_nothing(what: str, done: float) -> None:

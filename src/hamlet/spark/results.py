@@ -183,7 +183,7 @@ class SparkResults:
         known = group.combine_chunks().dictionary_encode()
         if isinstance(known, pa.ChunkedArray):
             known = known.combine_chunks()
-        read = [json.loads(text) for text in known.dictionary.to_pylist()]
+        read = [json.loads(text, parse_float=Decimal) for text in known.dictionary.to_pylist()]
         columns = {}
         for number, attribute in enumerate(query.group_by):
             kind = arrow_type(self._kinds[attribute])
@@ -196,6 +196,8 @@ def _value(value: Any, kind: pa.DataType) -> Any:
     """A value that was written as JSON."""
     if pa.types.is_decimal(kind):
         return Decimal(value)
+    if pa.types.is_floating(kind):
+        return float(value)
     if pa.types.is_timestamp(kind):
         return datetime.fromisoformat(value)
     return date.fromisoformat(value) if pa.types.is_date(kind) else value
