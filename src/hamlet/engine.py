@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from hamlet.kernel.code import Compiled
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet
-    from hamlet.results import Times
     from hamlet.share.bundles import BundleReport
+    from hamlet.times import Times
 
     # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
     Progress = Callable[[str, float], None]
@@ -95,7 +95,7 @@ def run_workload(
         table = EventTable.of(
             source, plan, type=options.type, time=options.time, order=options.order
         )
-    times: Times = "seconds" if table.time_is_number else "timestamps"
+    times = table.times
     answers: list[Answer] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
     bundles: list[BundleReport] = []

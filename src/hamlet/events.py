@@ -26,7 +26,7 @@ from hamlet.reading.files import read_files
 from hamlet.reading.found import Found, Sieve, Wanted
 from hamlet.reading.json_file import found_rows
 from hamlet.reading.untyped import column_of_values, times_of_texts
-from hamlet.times import REASONS, is_number, is_time, microseconds
+from hamlet.times import REASONS, Times, is_time, microseconds, times_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class EventTable:
 
     name: What to call the events in a message.
     ts: Time in microseconds.
-    time_is_number: Whether times were given as numbers of seconds.
+    times: What times were given in, and windows are.
     types: Codes and words of the types.
     """
 
@@ -69,14 +69,14 @@ class EventTable:
         ts: NDArray[np.int64],
         types: Values,
         order: str | None,
-        time_is_number: bool,
+        times: Times,
         statistics: Statistics,
     ) -> None:
         self.name = name
         self.table = table
         self.ts = ts
         self.types = types
-        self.time_is_number = time_is_number
+        self.times = times
         self.statistics = statistics
         self._order = order
         self._values: dict[str, Values] = {}
@@ -111,7 +111,7 @@ class EventTable:
             raise SchemaError(found.name, f"more than {MOST_ROWS:,} rows; run it in parts")
         sieve = Sieve(Counter(found.malformed))
         rows = table.num_rows + sum(found.malformed.values())
-        ts, seconds = _times(table.column(time), found.name, time, sieve)
+        ts, times = _times(table.column(time), found.name, time, sieve)
         types = _types(table.column(type), found.name, type, sieve)
         attributes = wanted.needs.attributes
         kinds = {a: _kind(table.column(a), a, found.name) for a in attributes}
@@ -126,7 +126,7 @@ class EventTable:
             good = np.flatnonzero(sieve.good)
             table, ts, types = sieve.kept(table), ts[good], types.take(good)
         statistics = Statistics(rows, malformed=dict(sieve.malformed))
-        return EventTable(found.name, table, ts, types, order, seconds, statistics)
+        return EventTable(found.name, table, ts, types, order, times, statistics)
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -249,8 +249,8 @@ def _missing(name: str, found: Found, wanted: Wanted) -> str:
 
 def _times(
     column: pa.ChunkedArray, name: str, time: str, sieve: Sieve
-) -> tuple[NDArray[np.int64], bool]:
-    """Microseconds and whether they were numbers; rows without a time are put down as faulty."""
+) -> tuple[NDArray[np.int64], Times]:
+    """Microseconds and what they were given in; rows without a time are put down as faulty."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     example = ""
@@ -268,7 +268,7 @@ def _times(
     for code, reason in REASONS.items():
         if fault is not None:
             sieve.fault(fault == code, reason)
-    return ts, is_number(column.type)
+    return ts, times_of(column.type)
 
 
 def _types(column: pa.ChunkedArray, name: str, type_column: str, sieve: Sieve) -> Values:

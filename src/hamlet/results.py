@@ -25,6 +25,7 @@ from hamlet.errors import PlanError, WriteError, did_you_mean, listed, reason_of
 from hamlet.kernel.finish import TEXT
 from hamlet.screen import HEADINGS, long_sheet
 from hamlet.statistics import RunStatistics
+from hamlet.times import Times, given_times, time_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
     from hamlet.workload import Workload
-
-Times = Literal["timestamps", "seconds"]
 
 COLUMNS = (
     "query",
@@ -47,7 +46,7 @@ COLUMNS = (
     "log10",
     "exact",
 )
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
+_UTC = pa.timestamp("us", "UTC")
 _ROWS_SHOWN = 10
 _ROWS_OF_PART = 1_000_000
 _TAKEN = "it is there already; pass overwrite=True, or --overwrite on the command line"
@@ -58,8 +57,8 @@ class Results:
 
     Attributes:
         table: The long form, an Arrow table: query, window_start, window_end, group, aggregate,
-            value, log10, exact. Times are timestamps (microseconds, UTC), or doubles in seconds
-            where the input had numbers.
+            value, log10, exact. Times are what they were in the events: timestamps in microseconds
+            of the same zone, or without one, or doubles in seconds where the events had numbers.
         statistics: What the run did.
         trace: What was decided about sharing, an Arrow table, if the run was asked to keep it; its
             columns are told by `hamlet.share.trace.trace_schema`.
@@ -81,7 +80,7 @@ class Results:
         Args:
             queries: All queries of the workload, in order.
             answers: Their rows, in any order and any number of pieces.
-            times: Whether the input had timestamps or numbers of seconds.
+            times: What the times of events were given in: see `hamlet.times.times_of`.
             statistics: What the run did.
         """
         self._queries = tuple(queries)
@@ -338,27 +337,15 @@ def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
 
 
 def _schema(times: Times) -> Any:
-    time = _TIMESTAMP if times == "timestamps" else pa.float64()
+    time = time_type(times)
     types = (TEXT, time, time, TEXT, TEXT, pa.float64(), pa.float64(), TEXT)
     return pa.schema(list(zip(COLUMNS, types, strict=True)))
 
 
-def _seconds(microseconds: Any) -> Any:
-    """Microseconds as seconds: whole ones and the rest apart, each of which a double can hold."""
-    us = microseconds.to_numpy()
-    whole = us // 1_000_000
-    return pa.array(whole.astype(np.float64) + (us - whole * 1_000_000) / 1e6)
-
-
 def _window(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
     """Start and end of the window of each row."""
-    start = rows["window_start"]
-    bounds = start, pc.add(start, query.window.within_us)
-    if times == "timestamps":
-        one, other = (bound.cast(_TIMESTAMP) for bound in bounds)
-    else:
-        one, other = (_seconds(bound) for bound in bounds)
-    return one, other
+    start = rows["window_start"].to_numpy()
+    return given_times(start, times), given_times(start + query.window.within_us, times)
 
 
 def _rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:
@@ -539,11 +526,16 @@ def _json_tokens(column: Any) -> Any:
 
 
 def _with_iso_times(table: Any) -> Any:
-    """The table with timestamps as text; each is written once, however many rows have it."""
+    """The table with timestamps as text, instants in UTC with a Z, others as they are.
+
+    Each is written once, however many rows have it.
+    """
     for at, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             known = table[field.name].combine_chunks().dictionary_encode()
-            text = pc.strftime(known.dictionary, format="%Y-%m-%dT%H:%M:%SZ").cast(TEXT)
+            zone = "" if field.type.tz is None else "Z"
+            times = known.dictionary if not zone else known.dictionary.cast(_UTC)
+            text = pc.strftime(times, format=f"%Y-%m-%dT%H:%M:%S{zone}").cast(TEXT)
             table = table.set_column(at, field.name, text.take(known.indices))
     return table
 

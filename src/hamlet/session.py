@@ -36,7 +36,7 @@ from hamlet.state.one_set import SetState
 from hamlet.state.pages import Part, add_parts, parts_by_page
 from hamlet.state.rows import Rows
 from hamlet.statistics import RunStatistics
-from hamlet.times import is_number
+from hamlet.times import times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.results import Times
+    from hamlet.times import Times
 
     Longs = NDArray[np.int64]
 
@@ -124,9 +124,8 @@ class Session:
 
     @property
     def times(self) -> Times:
-        """Whether the times of events are timestamps or numbers of seconds."""
-        column = self._intake.schema.field(self.options.time).type
-        return "seconds" if is_number(column) else "timestamps"
+        """What the times of events are given in, and windows are."""
+        return times_of(self._intake.schema.field(self.options.time).type)
 
     @property
     def code(self) -> str:

@@ -25,7 +25,6 @@ from hamlet.reading.found import Wanted
 from hamlet.spark.kinds import (
     DAY_US,
     FLOATING,
-    NUMBERS,
     TEXT,
     Term,
     arrow_type,
@@ -35,7 +34,7 @@ from hamlet.spark.kinds import (
 )
 from hamlet.spark.looking import Look
 from hamlet.spark.untyped import Typed, look_at, time_column
-from hamlet.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS
+from hamlet.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.results import Times
+    from hamlet.times import Times
 
     # A condition that rows should not meet, and what is wrong with those that do.
     Fault = tuple[Column, str]
@@ -152,7 +151,7 @@ def events_of(
         frame=renamed,
         types=types,
         time=time,
-        times="seconds" if isinstance(kind, NUMBERS) else "timestamps",
+        times=times_of(arrow_type(kind)),
         order=None if wanted.order is None else columns[wanted.order],
         schema=attributes,
         whole=seen.whole,

@@ -19,7 +19,7 @@ from hamlet.kernel.finish import Answer
 from hamlet.results import Results
 from hamlet.spark.kinds import arrow_type
 from hamlet.statistics import RunStatistics
-from hamlet.times import from_seconds
+from hamlet.times import UTC, from_seconds, time_type, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -38,7 +38,8 @@ class SparkResults:
 
     Attributes:
         table: The long form: query, window_start, window_end, group, aggregate, value, log10,
-            exact. Times are timestamps, or doubles in seconds where the input had numbers.
+            exact. Times are timestamps, timestamp_ntz where the input had those or dates, or
+            doubles in seconds where it had numbers.
     """
 
     def __init__(
@@ -155,7 +156,7 @@ class SparkResults:
     def collected(self) -> Results:
         """All results on this machine, in order."""
         long = self.table.toArrow()
-        times: Any = "timestamps" if pa.types.is_timestamp(long["window_start"].type) else "seconds"
+        times = times_of(_plain_zone(long["window_start"].type))
         answers = []
         for number, query in enumerate(self._queries):
             rows = long.filter(pc.equal(long["query"], query.name))
@@ -201,6 +202,12 @@ def _value(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_timestamp(kind):
         return datetime.fromisoformat(value)
     return date.fromisoformat(value) if pa.types.is_date(kind) else value
+
+
+def _plain_zone(kind: pa.DataType) -> pa.DataType:
+    """The type of times, instants in UTC whatever the zone of the session."""
+    is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    return time_type(UTC) if is_zoned else kind
 
 
 def _microseconds(times: pa.ChunkedArray) -> Any:

@@ -47,7 +47,7 @@ _SETTINGS = {
 }
 # How times are written in JSON.
 _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
-_JSON |= {"ignoreNullFields": "false"}
+_JSON |= {"timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "false"}
 
 
 @dataclass(frozen=True, slots=True)

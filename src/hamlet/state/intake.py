@@ -21,6 +21,7 @@ from hamlet.kernel.partitions import present_rows
 from hamlet.needs import needs_of
 from hamlet.state.hashing import hashes_of
 from hamlet.state.rows import Rows, Waiting
+from hamlet.times import NAIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,7 +148,7 @@ class Intake:
         codes = found.fill_null(-1).to_numpy().astype(np.int32)
         nothing = Values(None, np.zeros(count, np.int32))
         events = EventTable(
-            _NAME, fitting, np.zeros(count, np.int64), nothing, None, False, Statistics(count)
+            _NAME, fitting, np.zeros(count, np.int64), nothing, None, NAIVE, Statistics(count)
         )
         for keying in keyings:
             yield keying.wanted(events, codes), keying.pages(fitting, count, pages)

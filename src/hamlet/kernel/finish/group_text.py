@@ -21,7 +21,7 @@ from pyarrow import types
 from hamlet.kernel.finish.integers import TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from decimal import Decimal
 
 
@@ -61,13 +61,16 @@ def value_texts(column: pa.Array) -> pa.Array:
         return _quoted(_iso_times(column))
     if types.is_date(kind):
         return _quoted(column.cast(TEXT))
+    one: Callable[[Any], str] = _any
     if types.is_decimal(kind):
-        texts = map(_plain_digits, column.to_pylist())
+        one = _plain_digits
     elif types.is_floating(kind):
-        texts = map(_double, column.to_pylist())
-    else:
-        texts = (json.dumps(each, ensure_ascii=False) for each in column.to_pylist())
-    return pa.array(texts, TEXT)
+        one = _double
+    return pa.array(map(one, column.to_pylist()), TEXT)
+
+
+def _any(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _double(value: float) -> str:
