@@ -22,8 +22,9 @@ from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
 from hamlet.kernel.finish import Answer, Groups, finish
 from hamlet.kernel.finish.group_text import group_texts
-from hamlet.kernel.partitions import Grouping
+from hamlet.kernel.partitions import Grouping, rows_without
 from hamlet.kernel.shared import are_of_one_size, run_batch
+from hamlet.needs import types_by_key
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan, plan_alone
 from hamlet.results import Results
@@ -115,6 +116,7 @@ def run_workload(
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
+    statistics.without_key = rows_without(table, types_by_key(plan))
     queries = [planned.query for planned in plan.queries]
     tell("putting results together", 1.0)
     with _timed(statistics, "results"):

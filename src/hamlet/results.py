@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from hamlet.kernel.finish import Answer
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Aggregate, Query
     from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
     from hamlet.workload import Workload
@@ -47,6 +47,7 @@ COLUMNS = (
     "exact",
 )
 _UTC = pa.timestamp("us", "UTC")
+_LONG_INTEGER = pa.decimal128(38, 0)
 _ROWS_SHOWN = 10
 _ROWS_OF_PART = 1_000_000
 _TAKEN = "it is there already; pass overwrite=True, or --overwrite on the command line"
@@ -111,10 +112,11 @@ class Results:
         """One query as an Arrow table with one row for each window and group.
 
         Columns are window_start, window_end, each grouping attribute with the type it had in the
-        events, and for each aggregate a double under its name: the `value` of the long form. That
-        is the type a data frame computes with, and it does not change with the magnitude. What a
-        double cannot hold is asked for with `also`: "exact" adds `NAME__exact` (decimal text) and
-        "log10" adds `NAME__log10`, right after the aggregate. A name that is taken gets `_2`.
+        events, and each aggregate under its name. Exact counts and sums of whole numbers are int64
+        where all of a column fit, else decimal128(38, 0), else text: all their digits, in the first
+        type that holds them. Everything else is a double, the `value` of the long form. "exact" in
+        `also` adds `NAME__exact`, which is text whatever the magnitude, and "log10" adds
+        `NAME__log10`, right after the aggregate. A name that is taken gets `_2`.
 
         Args:
             query: The name of the query.
@@ -136,7 +138,7 @@ class Results:
         for i, attribute in enumerate(asked.group_by):
             add(attribute, rows[f"key.{i}"])
         for i, aggregate in enumerate(asked.aggregates):
-            add(aggregate.name, rows[f"value.{i}"])
+            add(aggregate.name, _number(aggregate, rows[f"value.{i}"], rows[f"exact.{i}"]))
             for kind in ("exact", "log10"):
                 if kind in also:
                     add(f"{aggregate.name}__{kind}", rows[f"{kind}.{i}"])
@@ -284,27 +286,27 @@ class Results:
             )
 
     def __repr__(self) -> str:
-        """The first rows as a table of text.
+        """The first rows as a table of text, and what may be a mistake.
 
         >>> Results((), ())
         <Results: 0 rows of 0 queries>
         """
         rows, queries = _counted(len(self), "row", "rows"), len(self.queries)
         heading = f"<Results: {rows} of {_counted(queries, 'query', 'queries')}>"
-        if not len(self):
-            return heading
-        return "\n".join([heading, *long_sheet(self.table, _ROWS_SHOWN).lines()])
+        rows_shown = long_sheet(self.table, _ROWS_SHOWN).lines() if len(self) else []
+        return "\n".join([heading, *rows_shown, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        """The first rows as a small HTML table."""
+        """The first rows as a small HTML table, and what may be a mistake."""
         sheet = long_sheet(self.table, _ROWS_SHOWN)
         head = "".join(f"<th>{name}</th>" for name in HEADINGS)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in sheet.rows
         )
-        note = f"<p>{sheet.note}</p>" if sheet.note else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+        said = [*filter(None, [sheet.note]), *(f"Note: {note}" for note in self.notes)]
+        notes = "".join(f"<p>{html.escape(each)}</p>" for each in said)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
 # Answers to tables
@@ -377,6 +379,23 @@ def _no_rows(query: Query) -> Any:
             (f"exact.{i}", TEXT),
         ]
     return pa.schema(fields).empty_table()
+
+
+def _number(aggregate: Aggregate, value: Any, exact: Any) -> Any:
+    """An aggregate as a column of numbers: whole where it has digits, else doubles."""
+    if not len(value):
+        return exact.cast(pa.int64()) if aggregate.function == "COUNT" else value
+    has_digits = exact.null_count == value.null_count < len(value)
+    if not has_digits:
+        return value
+    # Arrow makes other numbers of digits that a decimal cannot hold, and may not say so.
+    length = pc.max(pc.binary_length(pc.utf8_ltrim(exact, "-"))).as_py()
+    if length > _LONG_INTEGER.precision:
+        return exact
+    try:
+        return exact.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return exact.cast(_LONG_INTEGER)
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
@@ -517,6 +536,8 @@ def _json_tokens(column: Any) -> Any:
         text = column.cast(TEXT)
         text = pc.replace_substring_regex(text, r"^(-?\d+)$", r"\1.0")
         text = pc.replace_substring(text, "inf", "Infinity")
+    elif pa.types.is_decimal(column.type) and not column.type.scale:
+        text = column.cast(TEXT)
     else:
         known = column.dictionary_encode()
         values = known.dictionary.to_pylist()

@@ -27,7 +27,9 @@ from hamlet.kernel.finish.partial import partial_schema
 from hamlet.kernel.kept import NEVER
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.packing import pack, unpack
+from hamlet.kernel.partitions import rows_without
 from hamlet.kernel.shared import Counters
+from hamlet.needs import types_by_key
 from hamlet.plan.workload import plan_alone
 from hamlet.state.again import with_single_windows
 from hamlet.state.closed import Closed, ClosedSet
@@ -161,8 +163,11 @@ class Session:
         done.events_in += events.statistics.rows
         done.events_used += int(np.count_nonzero(is_used))
         done.late += int(np.count_nonzero(is_late & (codes >= 0)))
+        lacking = rows_without(events, types_by_key(self.plan), ~is_late)
         for reason, count in events.statistics.malformed.items():
             done.malformed[reason] = done.malformed.get(reason, 0) + count
+        for attribute, count in lacking.items():
+            done.without_key[attribute] = done.without_key.get(attribute, 0) + count
 
     def pages_of(self, table: pa.Table) -> NDArray[np.int32]:
         """The pages that the rows of a table belong to.
