@@ -75,6 +75,19 @@ def needs_of(plan: WorkloadPlan) -> Needs:
     )
 
 
+def types_by_key(plan: WorkloadPlan) -> dict[str, frozenset[str]]:
+    """For each attribute that partitions a query, the types of events that such queries ask for.
+
+    An event of one of these types takes no part in them where it has no value for the attribute.
+    """
+    found: dict[str, set[str]] = {}
+    for planned in plan.queries:
+        for attribute in planned.query.partition:
+            asked = (place.type for place in planned.query.places)
+            found.setdefault(attribute, set()).update(asked)
+    return {attribute: frozenset(found[attribute]) for attribute in sorted(found)}
+
+
 def _conditions(query: Query) -> Iterator[Expression]:
     yield from (local for local in query.local if local is not None)
     yield from (predicate.condition for predicate in query.edge_predicates)

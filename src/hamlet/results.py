@@ -26,17 +26,16 @@ from hamlet.io.whole import put_whole
 from hamlet.kernel.finish import TEXT
 from hamlet.screen import HEADINGS, long_sheet
 from hamlet.statistics import RunStatistics
+from hamlet.times import Times, given_times, time_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from hamlet.kernel.finish import Answer
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Aggregate, Query
     from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
     from hamlet.workload import Workload
-
-Times = Literal["timestamps", "seconds"]
 
 COLUMNS = (
     "query",
@@ -48,7 +47,8 @@ COLUMNS = (
     "log10",
     "exact",
 )
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
+_UTC = pa.timestamp("us", "UTC")
+_LONG_INTEGER = pa.decimal128(38, 0)
 _ROWS_SHOWN = 10
 _ROWS_OF_PART = 1_000_000
 
@@ -58,8 +58,8 @@ class Results:
 
     Attributes:
         table: The long form, an Arrow table: query, window_start, window_end, group, aggregate,
-            value, log10, exact. Times are timestamps (microseconds, UTC), or doubles in seconds
-            where the input had numbers.
+            value, log10, exact. Times are what they were in the events: timestamps in microseconds
+            of the same zone, or without one, or doubles in seconds where the events had numbers.
         statistics: What the run did.
         trace: What was decided about sharing, an Arrow table, if the run was asked to keep it; its
             columns are told by `hamlet.share.trace.trace_schema`.
@@ -81,7 +81,7 @@ class Results:
         Args:
             queries: All queries of the workload, in order.
             answers: Their rows, in any order and any number of pieces.
-            times: Whether the input had timestamps or numbers of seconds.
+            times: What the times of events were given in: see `hamlet.times.times_of`.
             statistics: What the run did.
         """
         self._queries = tuple(queries)
@@ -124,10 +124,11 @@ class Results:
         """One query as an Arrow table with one row for each window and group.
 
         Columns are window_start, window_end, each grouping attribute with the type it had in the
-        events, and for each aggregate a double under its name: the `value` of the long form. That
-        is the type a data frame computes with, and it does not change with the magnitude. What a
-        double cannot hold is asked for with `also`: "exact" adds `NAME__exact` (decimal text) and
-        "log10" adds `NAME__log10`, right after the aggregate. A name that is taken gets `_2`.
+        events, and each aggregate under its name. Exact counts and sums of whole numbers are int64
+        where all of a column fit, else decimal128(38, 0), else text: all their digits, in the first
+        type that holds them. Everything else is a double, the `value` of the long form. "exact" in
+        `also` adds `NAME__exact`, which is text whatever the magnitude, and "log10" adds
+        `NAME__log10`, right after the aggregate. A name that is taken gets `_2`.
 
         Args:
             query: The name of the query.
@@ -149,7 +150,7 @@ class Results:
         for i, attribute in enumerate(asked.group_by):
             add(attribute, rows[f"key.{i}"])
         for i, aggregate in enumerate(asked.aggregates):
-            add(aggregate.name, rows[f"value.{i}"])
+            add(aggregate.name, _number(aggregate, rows[f"value.{i}"], rows[f"exact.{i}"]))
             for kind in ("exact", "log10"):
                 if kind in also:
                     add(f"{aggregate.name}__{kind}", rows[f"{kind}.{i}"])
@@ -296,27 +297,27 @@ class Results:
             )
 
     def __repr__(self) -> str:
-        """The first rows as a table of text.
+        """The first rows as a table of text, and what may be a mistake.
 
         >>> Results((), ())
         <Results: 0 rows of 0 queries>
         """
         rows, queries = counted(len(self), "row"), len(self.queries)
         heading = f"<Results: {rows} of {counted(queries, 'query', 'queries')}>"
-        if not len(self):
-            return heading
-        return "\n".join([heading, *long_sheet(self.table, _ROWS_SHOWN).lines()])
+        rows_shown = long_sheet(self.table, _ROWS_SHOWN).lines() if len(self) else []
+        return "\n".join([heading, *rows_shown, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        """The first rows as a small HTML table."""
+        """The first rows as a small HTML table, and what may be a mistake."""
         sheet = long_sheet(self.table, _ROWS_SHOWN)
         head = "".join(f"<th>{name}</th>" for name in HEADINGS)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in sheet.rows
         )
-        note = f"<p>{sheet.note}</p>" if sheet.note else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+        said = [*filter(None, [sheet.note]), *(f"Note: {note}" for note in self.notes)]
+        notes = "".join(f"<p>{html.escape(each)}</p>" for each in said)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
 # Answers to tables
@@ -349,27 +350,15 @@ def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
 
 
 def _schema(times: Times) -> Any:
-    time = _TIMESTAMP if times == "timestamps" else pa.float64()
+    time = time_type(times)
     types = (TEXT, time, time, TEXT, TEXT, pa.float64(), pa.float64(), TEXT)
     return pa.schema(list(zip(COLUMNS, types, strict=True)))
 
 
-def _seconds(microseconds: Any) -> Any:
-    """Microseconds as seconds: whole ones and the rest apart, each of which a double can hold."""
-    us = microseconds.to_numpy()
-    whole = us // 1_000_000
-    return pa.array(whole.astype(np.float64) + (us - whole * 1_000_000) / 1e6)
-
-
 def _window(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
     """Start and end of the window of each row."""
-    start = rows["window_start"]
-    bounds = start, pc.add(start, query.window.within_us)
-    if times == "timestamps":
-        one, other = (bound.cast(_TIMESTAMP) for bound in bounds)
-    else:
-        one, other = (_seconds(bound) for bound in bounds)
-    return one, other
+    start = rows["window_start"].to_numpy()
+    return given_times(start, times), given_times(start + query.window.within_us, times)
 
 
 def _rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:
@@ -401,6 +390,23 @@ def _no_rows(query: Query) -> Any:
             (f"exact.{i}", TEXT),
         ]
     return pa.schema(fields).empty_table()
+
+
+def _number(aggregate: Aggregate, value: Any, exact: Any) -> Any:
+    """An aggregate as a column of numbers: whole where it has digits, else doubles."""
+    if not len(value):
+        return exact.cast(pa.int64()) if aggregate.function == "COUNT" else value
+    has_digits = exact.null_count == value.null_count < len(value)
+    if not has_digits:
+        return value
+    # Arrow makes other numbers of digits that a decimal cannot hold, and may not say so.
+    length = pc.max(pc.binary_length(pc.utf8_ltrim(exact, "-"))).as_py()
+    if length > _LONG_INTEGER.precision:
+        return exact
+    try:
+        return exact.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return exact.cast(_LONG_INTEGER)
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
@@ -510,6 +516,8 @@ def _json_tokens(column: Any) -> Any:
         text = column.cast(TEXT)
         text = pc.replace_substring_regex(text, r"^(-?\d+)$", r"\1.0")
         text = pc.replace_substring(text, "inf", "Infinity")
+    elif pa.types.is_decimal(column.type) and not column.type.scale:
+        text = column.cast(TEXT)
     else:
         known = column.dictionary_encode()
         values = known.dictionary.to_pylist()
@@ -519,11 +527,16 @@ def _json_tokens(column: Any) -> Any:
 
 
 def _with_iso_times(table: Any) -> Any:
-    """The table with timestamps as text; each is written once, however many rows have it."""
+    """The table with timestamps as text, instants in UTC with a Z, others as they are.
+
+    Each is written once, however many rows have it.
+    """
     for at, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             known = table[field.name].combine_chunks().dictionary_encode()
-            text = pc.strftime(known.dictionary, format="%Y-%m-%dT%H:%M:%SZ").cast(TEXT)
+            zone = "" if field.type.tz is None else "Z"
+            times = known.dictionary if not zone else known.dictionary.cast(_UTC)
+            text = pc.strftime(times, format=f"%Y-%m-%dT%H:%M:%S{zone}").cast(TEXT)
             table = table.set_column(at, field.name, text.take(known.indices))
     return table
 

@@ -94,7 +94,8 @@ def wide_sheet(table: Any, keys: int, most: int) -> Sheet:
     headings = ["window", *table.column_names[2 : 2 + keys]]
     columns += [[_cell(v) for v in first.column(2 + i).to_pylist()] for i in range(keys)]
     for at in range(2 + keys, table.num_columns, 3):
-        value, exact, log10 = (first.column(at + i).to_pylist() for i in range(3))
+        found, exact, log10 = (first.column(at + i).to_pylist() for i in range(3))
+        value = [None if number is None else float(number) for number in found]
         headings.append(table.column_names[at])
         columns.append(list(map(show_number, value, log10, exact)))
     rows = list(zip(*columns, strict=True))

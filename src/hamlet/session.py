@@ -26,8 +26,10 @@ from hamlet.errors import InternalError, PlanError, ReadError, UnknownName
 from hamlet.kernel.finish.partial import partial_schema
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
+from hamlet.kernel.partitions import rows_without
 from hamlet.kernel.run import Counters
 from hamlet.plan.workload import plan_alone
+from hamlet.required_columns import types_by_key
 from hamlet.state.closed import Closed, ClosedSet
 from hamlet.state.ingest import Intake, Keying
 from hamlet.state.pages import Part, add_parts, parts_by_page
@@ -35,7 +37,7 @@ from hamlet.state.rows import Rows
 from hamlet.state.set_state import SetState
 from hamlet.state.window_replay import with_single_windows
 from hamlet.statistics import RunStatistics
-from hamlet.times import is_number
+from hamlet.times import times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.results import Times
+    from hamlet.times import Times
 
     Longs = NDArray[np.int64]
 
@@ -124,9 +126,8 @@ class Session:
 
     @property
     def times(self) -> Times:
-        """Whether the times of events are timestamps or numbers of seconds."""
-        column = self._intake.schema.field(self.options.time).type
-        return "seconds" if is_number(column) else "timestamps"
+        """What the times of events are given in, and windows are."""
+        return times_of(self._intake.schema.field(self.options.time).type)
 
     @property
     def code(self) -> str:
@@ -162,8 +163,11 @@ class Session:
         done.events_in += events.statistics.rows
         done.events_used += int(np.count_nonzero(is_used))
         done.late += int(np.count_nonzero(is_late & (codes >= 0)))
+        lacking = rows_without(events, types_by_key(self.plan), ~is_late)
         for reason, count in events.statistics.malformed.items():
             done.malformed[reason] = done.malformed.get(reason, 0) + count
+        for attribute, count in lacking.items():
+            done.without_key[attribute] = done.without_key.get(attribute, 0) + count
 
     def pages_of(self, table: pa.Table) -> NDArray[np.int32]:
         """The pages that the rows of a table belong to.

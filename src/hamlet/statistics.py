@@ -15,6 +15,8 @@ class RunStatistics:
         events_in: Rows that were read.
         events_used: Rows that took part in at least one query.
         malformed: Rows that could not be read, by reason.
+        without_key: Rows that took no part in some query, because they have no value for an
+            attribute that it groups by or that its events have in common, by attribute.
         late: Rows that came after their windows had closed.
         bursts: Stretches of events that were executed at once.
         snapshots: Values that were kept apart for each query at the start of a burst.
@@ -30,6 +32,7 @@ class RunStatistics:
     events_in: int = 0
     events_used: int = 0
     malformed: dict[str, int] = field(default_factory=dict)
+    without_key: dict[str, int] = field(default_factory=dict)
     late: int = 0
     bursts: int = 0
     snapshots: int = 0
@@ -46,13 +49,20 @@ class RunStatistics:
         """Rows that could not be read, for any reason."""
         return sum(self.malformed.values())
 
+    def left_out(self) -> list[str]:
+        """A line for each attribute without which rows took no part."""
+        counts = self.without_key.items()
+        return [f"left out  {number:,} without a value for {name}" for name, number in counts]
+
     def __str__(self) -> str:
         """The counts in a few lines; what did not occur, and need not be reported, is left out.
 
         >>> print(RunStatistics(events_in=1200, events_used=900, malformed={"time is text": 2},
-        ...                     windows=3, groups=1, seconds={"read": 0.5, "run": 1.25}))
+        ...                     without_key={"driver": 7}, windows=3, groups=1,
+        ...                     seconds={"read": 0.5, "run": 1.25}))
         events    1,200 in, 900 used, 2 malformed, 0 late
         malformed 2 time is text
+        left out  7 without a value for driver
         results   3 windows, 1 group
         seconds   1.750 (read 0.500, run 1.250)
         work      0 bursts, 0 snapshots
@@ -62,6 +72,7 @@ class RunStatistics:
             f"{self.events_malformed:,} malformed, {self.late:,} late"
         ]
         lines += [f"malformed {number:,} {reason}" for reason, number in self.malformed.items()]
+        lines += self.left_out()
         results = (counted(self.windows, "window"), counted(self.groups, "group"))
         lines.append(f"results   {', '.join(results)}")
         if self.seconds:

@@ -223,8 +223,9 @@ class Workload:
         ['30']
 
         Args:
-            events: An Arrow, pandas, Polars or Spark table, a list of dicts, or the path of a file,
-                a folder or a glob: CSV, JSON lines or Parquet, also compressed with gzip.
+            events: An Arrow, pandas, Polars or Spark table, a relation of DuckDB, a list of dicts,
+                or the path of a file, a folder or a glob: CSV, JSON lines or Parquet, also
+                compressed with gzip.
             type: The column that holds the types.
             time: The column that holds the times: timestamps, dates, or numbers of seconds.
             order: The column that orders events of equal time; without one they are simultaneous.

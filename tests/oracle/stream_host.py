@@ -107,7 +107,7 @@ class Host:
             settings,
             lettering=self.lettering,
             order=None if order is None else order.type,
-            times="seconds" if found.time_is_number else "timestamps",
+            times=found.times,
         )
         self.light = self.job.without_templates()
         self.stores = [Store() for _ in self.job.buckets]

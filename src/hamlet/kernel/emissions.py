@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.base import FINITE, Emission
+from hamlet.kernel.base import Emission, values_of_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,13 +38,7 @@ def emission_of(
         places = compiled.repeats[template]
         components = _repeated(components, places)
         exponents = None if exponents is None else _repeated(exponents, places)
-    return Emission(part, template, window, components, exponents, _extremes(x))
-
-
-def _extremes(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Extremes of a kernel: NaN where there is none, and infinite ones as they were."""
-    extremes = np.where(np.isinf(x), np.nan, x)
-    return np.where(np.abs(extremes) == FINITE, np.copysign(np.inf, extremes), extremes)
+    return Emission(part, template, window, components, exponents, values_of_codes(x))
 
 
 def _components(v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.columns import Values, ranks_of
-from hamlet.kernel.base import FINITE, EventBatch, Numbers, Weight, components_of
+from hamlet.kernel.base import EventBatch, Numbers, Weight, components_of, finite_codes
 from hamlet.kernel.digits import digits_of, digits_within, doubles_or, present
 from hamlet.kernel.lettering import letters_of
 from hamlet.kernel.partitions import Grouping, Partitions, partitions_of, present_rows
@@ -112,7 +112,7 @@ def encode(
         weight_specs=specs,
         weights=weights,
         extreme_attributes=extremes,
-        extremes=_matrix([_finite(doubles_or(gathered[a], np.nan)) for a in extremes], length),
+        extremes=_matrix([finite_codes(doubles_or(gathered[a], np.nan)) for a in extremes], length),
         previous=edges.previous,
         next=edges.next,
         column_names=tuple(edges.general.columns),
@@ -137,11 +137,6 @@ def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> N
     for number, row in enumerate(rows):
         matrix[number] = row
     return matrix
-
-
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values with the greatest doubles for infinite ones, which in a kernel stand for none."""
-    return np.clip(values, -FINITE, FINITE)
 
 
 # Rows

@@ -156,6 +156,7 @@ def faults_html(run: Run) -> str:
     unused = statistics.events_in - statistics.events_used - statistics.events_malformed
     rows = [
         *((reason, f"{count:,}") for reason, count in statistics.malformed.items()),
+        *((f"without a value for {a}", f"{n:,}") for a, n in statistics.without_key.items()),
         ("came after their windows had closed", f"{statistics.late:,}"),
         ("read, and no query asks for them", f"{max(0, unused - statistics.late):,}"),
         ("took part in a query", f"{statistics.events_used:,}"),

@@ -21,7 +21,6 @@ from hamlet.share.trace import (
     DECISION,
     PARTITION,
     TIME,
-    Times,
     Traced,
     trace_schema,
     trace_table,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.code import Code, Compiled
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.times import Times
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]

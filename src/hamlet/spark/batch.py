@@ -91,6 +91,8 @@ def answer(
         kinds={attribute: kind for attribute, (_, kind) in events.schema.items()},
         counts=prepared.counts,
         told=[observation for _, some in pieces for observation in some],
+        numbers=options.numbers,
+        whole=[attribute for attribute in events.schema if events.term(attribute).is_integer],
     )
 
 

@@ -167,7 +167,13 @@ def _plain_booleans(column: pa.Array) -> Counter[str]:
 
 def _all_times(column: pa.Array) -> Counter[str]:
     stamps = iso_timestamps(pc.utf8_trim_whitespace(column))
-    return _numbers(column) + Counter(stamps=_count(stamps, "time"))
+    return _numbers(column) + _of_stamps(stamps)
+
+
+def _of_stamps(stamps: pa.Array) -> Counter[str]:
+    """Facts about times that were ISO 8601 text; `zoned` is 0 where none of them has a zone."""
+    count = _count(stamps, "time")
+    return Counter(stamps=count, zoned=count if count and stamps.type.tz else 0)
 
 
 def _count(column: pa.Array, kind: Kind) -> int:
@@ -203,8 +209,7 @@ def json_facts(column: pa.Array, there: int, *, is_time: bool = False) -> Counte
         whole = pa.types.is_integer(column.type)
         return facts + (_of_integers(column) if whole else Counter(numbers=given))
     if is_time and kind in ("text", "time"):
-        stamps = given if kind == "time" else _count(iso_timestamps(column), "time")
-        facts += Counter(stamps=stamps)
+        facts += Counter(stamps=given) if kind == "time" else _of_stamps(iso_timestamps(column))
     return facts + Counter({name: given})
 
 
@@ -223,10 +228,17 @@ def _by_arrow(lines: pa.Array, wanted: Wanted) -> pa.Table | None:
     if not joined.strip():
         return pa.table({})
     options = arrow_json.ReadOptions(block_size=2 * len(joined), use_threads=False)
-    try:
-        table = arrow_json.read_json(pa.BufferReader(joined), read_options=options)
-    except pa.ArrowInvalid:
-        return None
+    texts: list[tuple[str, pa.DataType]] = []
+    while True:
+        parsing = arrow_json.ParseOptions(explicit_schema=pa.schema(texts))
+        try:
+            table = arrow_json.read_json(pa.BufferReader(joined), options, parsing)
+        except pa.ArrowInvalid:
+            return None
+        place = table.schema.get_field_index(wanted.time)
+        if place < 0 or not pa.types.is_timestamp(table.schema.field(place).type):
+            break
+        texts = [(wanted.time, pa.string())]  # of timestamps Arrow does not say whose have a zone
     return table.select([name for name in wanted.columns if name in table.column_names])
 
 

@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 from hamlet.panes.derive import composes, derive
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import pane_us
-from hamlet.required_columns import needs_of
+from hamlet.required_columns import needs_of, types_by_key
 from hamlet.spark.derived import with_derived
-from hamlet.spark.events import are_given
+from hamlet.spark.events import LACKING, are_given, lacking
 from hamlet.spark.kinds import FLOATING, WHOLE
 from hamlet.spark.letter_columns import BITS, FAULT, count_where, letters_of
 from hamlet.spark.letters import is_bit_column, over_bits
@@ -29,7 +29,7 @@ from hamlet.spark.skew import SLICE, hot_groups, pane_slices_of, slices_of
 from hamlet.spark.task import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
@@ -55,13 +55,17 @@ _MOST_PANE_QUERIES = {"exact": 16, "float": 4}
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of rows, ready when a job over them is done: rows, used, and fault0, fault1, ...
+    """Counts of rows, ready when a job over them is done.
+
+    They are rows, used, fault0, fault1, ..., and lacking0, lacking1, ...
 
     reasons: What each fault is.
+    keys: The attribute that rows lack.
     """
 
     observation: Observation
     reasons: tuple[str, ...]
+    keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,8 @@ def prepare(
     by_key: dict[tuple[str, ...], list[SharableSet]] = {}
     for sharable in plan.sets:
         by_key.setdefault(tuple(sorted(sharable.partition)), []).append(sharable)
-    counts = Counts(Observation(), tuple(reason for _, reason in events.faults))
+    reasons = tuple(reason for _, reason in events.faults)
+    counts = Counts(Observation(), reasons, tuple(types_by_key(plan)))
     together = [[n for sharable in sets for n in sharable.queries] for sets in by_key.values()]
     derived = with_derived(plan, letters, together)
     rewritten = over_bits(derived.plan, letters.lettering)
@@ -219,6 +224,7 @@ def _shuffles(
         for i, other in enumerate(ways[1:], 1):
             named[f"{_GIVEN}{i}"] = are_given([events.schema[each] for each in other.key])
             takes_part[i] = letters.takes_part(other.alphabet) & F.col(f"{_GIVEN}{i}")
+        named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, counts.keys))}
     frame = events.frame.select(*(column.alias(name) for name, column in named.items()))
     layout = Layout(
         lettering,
@@ -235,7 +241,8 @@ def _shuffles(
         # Watching rows also keeps Spark from moving the filter before the letters are found, where
         # it would find them twice.
         if number == 0 and place == 0:
-            watched = _counted(frame, letters, list(takes_part.values()), counts)
+            asked = types_by_key(way.plan)
+            watched = _counted(frame, letters, list(takes_part.values()), counts, asked)
         else:
             watched = frame.observe(Observation(), F.count(F.lit(1)).alias("rows"))
         # Never true, but Spark does not know: where it saw that no row takes part it would not
@@ -271,15 +278,32 @@ def _column(attributes: tuple[str, ...], attribute: str) -> Column:
 
 
 def _counted(
-    frame: DataFrame, letters: LetterColumns, takes_part: list[Column], counts: Counts
+    frame: DataFrame,
+    letters: LetterColumns,
+    takes_part: list[Column],
+    counts: Counts,
+    asked: Mapping[str, Collection[str]],
 ) -> DataFrame:
-    """The same rows, watched."""
+    """The same rows, watched.
+
+    Args:
+        frame: The rows.
+        letters: What is known of them.
+        takes_part: Whether they take part in each way.
+        counts: Where counts are put.
+        asked: The types of events that have to have each key.
+    """
     rows = F.count(F.lit(1)).alias("rows")
     used = count_where(reduce(or_, takes_part)).alias("used")
     faults = [
         count_where(letters.is_fault(i)).alias(f"{FAULT}{i}") for i in range(len(counts.reasons))
     ]
-    return frame.observe(counts.observation, rows, used, *faults)
+    without = [
+        count_where(letters.is_good() & letters.is_one_of(asked[key]) & F.col(f"{LACKING}{i}"))
+        for i, key in enumerate(counts.keys)
+    ]
+    lacks = [each.alias(f"{LACKING}{i}") for i, each in enumerate(without)]
+    return frame.observe(counts.observation, rows, used, *faults, *lacks)
 
 
 def _others(events: Events, attributes: tuple[str, ...]) -> list[str]:

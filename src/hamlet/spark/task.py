@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from hamlet.panes.derive import Panes
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
-    from hamlet.results import Times
     from hamlet.spark.letters import Lettering
     from hamlet.spark.spill import Runs
+    from hamlet.times import Times
 
 # What a task tells of its work, by the name that stands in the column `aggregate`. Its groups are
 # those of no other task, and each is counted once, unless it is among the `unsure` tasks.
@@ -120,8 +120,7 @@ class Layout:
             found[bit_column(bit)] = ((longs[number] >> place) & 1).astype(np.bool_)
         order = _ORDER if self.has_order else None
         statistics = Statistics(len(ts))
-        is_number = times == "seconds"
-        return EventTable(name, pa.table(found), ts, types, order, is_number, statistics)
+        return EventTable(name, pa.table(found), ts, types, order, times, statistics)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -140,7 +139,7 @@ class Job:
     sets: Those that the task runs, all of one partitioning.
     options: How.
     layout: The columns that come in.
-    times: Whether events had timestamps or numbers of seconds.
+    times: What windows are given in.
     rows_in_memory: How many rows a task holds before it puts them into files.
     partial: The columns of partial answers, where groups are put together later.
     panes: The queries over panes, where slices are made of panes.

@@ -19,6 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from hamlet.reading.found import NOT_A_TIME
 from hamlet.spark import texts
 from hamlet.spark.infer_types import SCHEMA, Look, kind_wanted
+from hamlet.spark.kinds import naive_moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +86,12 @@ def time_column(column: Column, facts: Counter[str]) -> Typed | None:
     if facts["numbers"] > facts["stamps"]:
         return _numbers(column, facts, NOT_A_TIME)
     read = texts.iso_times(column)
-    return Typed(F.timestamp_micros(read.values), (read.faulty, NOT_A_TIME))
+    return Typed(_moments(read.values, facts), (read.faulty, NOT_A_TIME))
+
+
+def _moments(micros: Column, facts: Counter[str]) -> Column:
+    """Times that were ISO 8601, without a zone where none of them has one."""
+    return F.timestamp_micros(micros) if facts["zoned"] else naive_moment(micros)
 
 
 def _numbers(column: Column, facts: Counter[str], reason: str) -> Typed:
@@ -164,7 +170,7 @@ def _json_times(values: _Values, facts: Counter[str]) -> Typed:
     if not facts["stamps"]:
         return Typed(words)
     stamps = texts.iso_times(words).values
-    return Typed(F.timestamp_micros(stamps), (values.is_given() & stamps.isNull(), NOT_A_TIME))
+    return Typed(_moments(stamps, facts), (values.is_given() & stamps.isNull(), NOT_A_TIME))
 
 
 class _Values(NamedTuple):

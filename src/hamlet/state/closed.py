@@ -19,6 +19,7 @@ from hamlet.events import EventTable, Statistics
 from hamlet.kernel.finish import finish
 from hamlet.kernel.finish.partial import partial_of
 from hamlet.kernel.partitions import partitions_of
+from hamlet.times import NAIVE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -133,7 +134,7 @@ def groups_of(
         np.zeros(int(begins[-1]), np.int64),
         Values(None, np.zeros(0, np.int32)),
         None,
-        False,
+        NAIVE,
         Statistics(0),
     )
     partitions = partitions_of(everything, found[0].keys.column_names, None)

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as kinds
 
-from hamlet.columns import Values
+from hamlet.columns import Values, plain, plain_type
 from hamlet.errors import SchemaError, did_you_mean, listed
 from hamlet.events import EventTable, Statistics
 from hamlet.kernel.partitions import present_rows
 from hamlet.required_columns import needs_of
 from hamlet.state.hashing import hashes_of
 from hamlet.state.rows import Rows, Waiting
+from hamlet.times import NAIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,7 +112,7 @@ class Intake:
         """The columns of a table that are looked at, with the types that they had before."""
         columns = {}
         for field in self.schema:
-            column = table.column(_only(table.schema, field.name))
+            column = _plain_column(table.column(_only(table.schema, field.name)))
             # Types are not kept but as numbers, for which a dictionary is welcome.
             is_kept = field.name != self.options.type or field.name in self._attributes
             kind = column.type
@@ -147,17 +148,19 @@ class Intake:
         codes = found.fill_null(-1).to_numpy().astype(np.int32)
         nothing = Values(None, np.zeros(count, np.int32))
         events = EventTable(
-            _NAME, fitting, np.zeros(count, np.int64), nothing, None, False, Statistics(count)
+            _NAME, fitting, np.zeros(count, np.int64), nothing, None, NAIVE, Statistics(count)
         )
         for keying in keyings:
             yield keying.wanted(events, codes), keying.pages(fitting, count, pages)
 
 
 def _plain_field(schema: pa.Schema, name: str) -> pa.Field:
-    kind = schema.field(_only(schema, name)).type
-    if kinds.is_dictionary(kind):
-        kind = kind.value_type
-    return pa.field(name, pa.large_string() if kinds.is_string_view(kind) else kind)
+    kind = plain_type(schema.field(_only(schema, name)).type)
+    return pa.field(name, kind.value_type if kinds.is_dictionary(kind) else kind)
+
+
+def _plain_column(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+    return plain(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]))
 
 
 def _only(schema: pa.Schema, name: str) -> int:
