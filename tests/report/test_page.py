@@ -262,8 +262,7 @@ def test_each_query_is_told_by_its_own_greatest_result(run, page_of):
         _, start, _, _ = key = max(own, key=lambda each: own[each])
         median = sorted(own.values())[(len(own) - 1) // 2]
         assert f"{name} COUNT(*) is greatest in [{start:g}, {start + 8:g})" in text
-        assert f": {own[key]:,.0f}" in text
-        assert f"Half of its {len(own)} results are at most {median:,.0f}." in text
+        assert f": {own[key]:,.0f}. The median of its {len(own)} results is {median:,.0f}." in text
 
 
 def test_a_result_far_from_the_others_of_its_query_comes_first():
@@ -281,10 +280,10 @@ def test_a_result_far_from_the_others_of_its_query_comes_first():
     # A has more events in every window, and B one window that is unlike its others.
     assert findings.unusual == [1, 0]
     assert findings.found[1].told == (
-        "COUNT(*) is greatest in [4, 5): 10, 10 times as much. Half of its 9 results are at most 1."
+        "COUNT(*) is greatest in [4, 5): 10, 10 times the median of its 9 results (1)."
     )
     assert findings.found[0].told == (
-        "COUNT(*) is greatest in [0, 1): 50. Half of its 9 results are at most 50."
+        "COUNT(*) is greatest in [0, 1): 50. The median of its 9 results is 50."
     )
 
 

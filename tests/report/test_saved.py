@@ -189,7 +189,7 @@ def test_the_conclusion_is_one_document(hamlet, tmp_path):
     greatest, median = low["greatest"], low["median"]
     assert low["told"] == (
         f'COUNT(*) is greatest in {greatest["window"]} of g "{greatest["group"]["g"]}": '
-        f"{greatest['value']}. Half of its {low['results']} results are at most {median}."
+        f"{greatest['value']}. The median of its {low['results']} results is {median}."
     )
     assert none["told"] == "found nothing."
     assert (document["windows"], document["groups"]) == (31, 2)

@@ -141,6 +141,23 @@ function powerOfTen(exponent) {
 
 // Axes
 
+// The width that a letter of an axis takes at most.
+const LETTER = 7.5;
+
+// Times below a chart. A text that would run into the one before it is left out.
+function timeAxis(plot, from, to, x, foot, width, isClock) {
+  let free = 0;
+  for (const tick of timeTicks(from, to, Math.max(2, Math.floor(width / 110)), isClock)) {
+    const at = x(tick.at), anchor = at > width - 45 ? "end" : "middle";
+    const long = LETTER * Math.max(tick.text.length, tick.below.length);
+    plot.append(svg("line", { class: "axis", x1: at, x2: at, y1: foot, y2: foot + 5 }));
+    if (at - (anchor === "end" ? long : long / 2) < free) continue;
+    free = at + (anchor === "end" ? 0 : long / 2) + LETTER;
+    plot.append(svg("text", { class: "time", x: at, y: foot + 18, "text-anchor": anchor }, tick.text));
+    if (tick.below) plot.append(svg("text", { class: "time", x: at, y: foot + 33, "text-anchor": anchor }, tick.below));
+  }
+}
+
 function frame(host, from, to, scale, isClock, label) {
   const width = Math.max(260, host.clientWidth), { height, left, right, top, bottom } = PLOT;
   const plot = svg("svg", {
@@ -152,12 +169,7 @@ function frame(host, from, to, scale, isClock, label) {
     plot.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(tick.part), y2: y(tick.part) }));
     plot.append(svg("text", { x: left - 8, y: y(tick.part) + 4, "text-anchor": "end" }, tick.text));
   }
-  for (const tick of timeTicks(from, to, Math.max(2, Math.floor(width / 110)), isClock)) {
-    const at = x(tick.at), anchor = at > width - 45 ? "end" : "middle";
-    plot.append(svg("line", { class: "axis", x1: at, x2: at, y1: height - bottom, y2: height - bottom + 5 }));
-    plot.append(svg("text", { x: at, y: height - bottom + 18, "text-anchor": anchor }, tick.text));
-    if (tick.below) plot.append(svg("text", { x: at, y: height - bottom + 33, "text-anchor": anchor }, tick.below));
-  }
+  timeAxis(plot, from, to, x, height - bottom, width, isClock);
   plot.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
   const time = (px) => from + (px - left) / (width - left - right) * (to - from);
   return { plot, x, y, width, time, from, to, room: width - left - right };

@@ -43,7 +43,7 @@ class Found:
         groups: Groups with a result in any window.
         aggregate: The aggregate that `most` is about.
         most: The greatest result as texts: query, window, group, aggregate, value; None for none.
-        median: The result that half of all are at most, as text.
+        median: The result that half of all are at most, as text; of an even number the lower.
         ratio: The logarithm, to base 10, of how many times the median the greatest is; 0 where
             that says nothing, as for negative numbers.
         group: The group of the greatest result, as a number of the part.
@@ -71,18 +71,20 @@ class Found:
         peak = f"{aggregate} is greatest in {window}{where}: {grouped(value)}"
         if self.rows == 1:
             return f"{peak}. It is the only result."
-        times = f", {_times(self.ratio)} times as much" if self.ratio >= math.log10(2) else ""
-        return f"{peak}{times}. Half of its {self.rows:,} results are at most {self.median}."
+        if self.ratio < math.log10(2):
+            return f"{peak}. The median of its {self.rows:,} results is {self.median}."
+        times = f"{_times(self.ratio)} times the median of its {self.rows:,} results"
+        return f"{peak}, {times} ({self.median})."
 
 
 def _times(log10: float) -> str:
     """How many times, with as many digits as it is worth.
 
-    >>> _times(0.5), _times(2.0), _times(30.0)
-    ('3.2', '100', '1e+30')
+    >>> _times(0.5), _times(2.0), _times(400.25)
+    ('3.2', '100', '1.8e+400')
     """
     if log10 > 6:
-        return f"1e+{log10:.0f}"
+        return f"{10.0 ** (log10 % 1):.1f}e+{log10 // 1:.0f}"
     times = 10.0**log10
     return f"{times:.1f}" if times < 10 else f"{times:,.0f}"
 
@@ -169,7 +171,7 @@ class Findings:
             compared(run, beside),
             run.workload.describe(),
             _windows(parts),
-            len({group for part in parts for group in part.groups}),
+            _groups(parts),
         )
 
     @property
@@ -218,6 +220,12 @@ def _windows(parts: Sequence[Part]) -> int:
     for part in parts:
         starts.setdefault(part.query.window.within_us, []).append(part.start_us)
     return sum(len(np.unique(np.concatenate(some))) for some in starts.values())
+
+
+def _groups(parts: Sequence[Part]) -> int:
+    """How many groups have a result; all events together are one where no query has groups."""
+    of = [part for part in parts if part.query.group_by] or parts
+    return len({group for part in of for group in part.groups})
 
 
 # Runs beside each other

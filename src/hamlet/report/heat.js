@@ -54,12 +54,7 @@ function drawHeat(host, spec) {
     }
   });
   const foot = HEAT.top + rows.length * HEAT.row;
-  for (const tick of timeTicks(spec.from, spec.to, Math.max(2, Math.floor(width / 110)), spec.isClock)) {
-    const at = x(tick.at), anchor = at > width - 45 ? "end" : "middle";
-    plot.append(svg("line", { class: "axis", x1: at, x2: at, y1: foot, y2: foot + 5 }));
-    plot.append(svg("text", { x: at, y: foot + 18, "text-anchor": anchor }, tick.text));
-    if (tick.below) plot.append(svg("text", { x: at, y: foot + 33, "text-anchor": anchor }, tick.below));
-  }
+  timeAxis(plot, spec.from, spec.to, x, foot, width, spec.isClock);
   function tell(row, point, from, y) {
     const begin = point.number * size * spec.step, end = begin + (size - 1) * spec.step + spec.within;
     const cells = size === 1 ? [["result", point.high]]

@@ -266,7 +266,7 @@ function paged(host, heads, size, texts, row, shown) {
 }
 
 function listQueries() {
-  const heads = ["query", "asks", "greatest result", "half are at most", "results"];
+  const heads = ["query", "asks", "greatest result", "median", "results"];
   paged(byId("queries"), heads, told.queries.length, 2, (i) => {
     const query = told.queries[i];
     const link = make("button", { type: "button", class: "link" }, query.name);
