@@ -414,7 +414,7 @@ def test_what_is_said_of_sharing_does_not_contradict_itself(page_of):
     assert "2 queries, 2 of them repeat Late+ in 1 set" in page.text
     assert "share Late+" not in page.text
     assert "No two queries repeat a type in common" not in page.text
-    told = "one, two repeat it each by itself: no two ask the same of its events."
+    told = "Late+ of one, two is worked on for each query alone: no two ask the same of its events."
     assert told in page.text
 
 

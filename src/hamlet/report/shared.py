@@ -100,9 +100,9 @@ def _loop(each: dict[str, Any]) -> str:
     names, events = each["queries"], f"{each['type']}+"
     who = listed(names, 5)
     if each["shared"]:
-        return f"In the plan, work on the events of {events} is done once for {who}."
-    alone = "repeat it each by itself" if len(names) > 1 else "repeats it by itself"
-    return f"In the plan of {events}, {who} {alone}: {each['why']}."
+        return f"Counted in the plan: {events} of {who} is worked on once."
+    whose = "each query" if len(names) > 1 else "that query"
+    return f"Counted in the plan: {events} of {who} is worked on for {whose} alone: {each['why']}."
 
 
 def _decided(runs: Sequence[Run]) -> list[str]:
