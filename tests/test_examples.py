@@ -20,12 +20,12 @@ SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 # What each prints, as far as it is what the example is about.
 PRINTED = {
     "ridesharing.py": [
-        r"Travel\+ shared by no_pickup, pool_dropoff, slow_cancel",
+        r"Travel\+ repeated by no_pickup, pool_dropoff, slow_cancel",
         r"224 events gave 88 rows",
         r"08:20-08:50  old town   45 trends, 22\.3 km/h on average",
     ],
     "stock.py": [
-        r"S001\+ shared by after_S002, after_S003, after_S004, after_S005",
+        r"S001\+ repeated by after_S002, after_S003, after_S004, after_S005",
         r"S002: 3 windows, up to 2,328,576,501 trends",
     ],
     "smarthome.py": [

@@ -52,9 +52,9 @@ class Workload:
     ...     q2: RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 15 min SLIDE 5 min
     ... ''')
     >>> workload
-    <Workload: 2 queries, 2 of them share B+ in 1 set>
+    <Workload: 2 queries, 2 of them repeat B+ in 1 set>
     >>> print(workload.explain("merged"))
-    workload: 2 queries, 2 of them share B+ in 1 set
+    workload: 2 queries, 2 of them repeat B+ in 1 set
     <BLANKLINE>
     merged
       s1 := each type once, each edge with its queries
@@ -99,7 +99,7 @@ class Workload:
         >>> from hamlet.build import count, plus, query, seq
         >>> base = query().returns(count()).within("10 min").slide("5 min")
         >>> Workload.of(*(base.pattern(seq(begin, plus("B"))) for begin in "ACD"))
-        <Workload: 3 queries, 3 of them share B+ in 1 set>
+        <Workload: 3 queries, 3 of them repeat B+ in 1 set>
 
         Args:
             *queries: The queries, in order.

@@ -9,8 +9,10 @@ static     for each bundle decided once, before the run, from the rates of event
            baseline: nothing is decided while events come.
 
 Results are the same under all of them. What edges allow is known at plan time: a burst without edge
-predicates is one map for all queries and chains f(previous) op g(next) are worked out once for all,
-which always pays; edges that are no chains have state for each query, so there is nothing to share.
+predicates is one map for all queries that ask the same of its events, and chains f(previous) op
+g(next) are worked out once for all with the same events, predicate and windows; edges that are no
+chains have state for each query, so there is nothing to share. None of this says that sharing is
+faster: queries that share a set but none of this pay for each other's events.
 """
 
 from __future__ import annotations
@@ -160,7 +162,9 @@ class PlanTimeChoice:
 _OF_EDGES: dict[EdgeKind, PlanTimeChoice] = {
     "plain": PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
     "own": PlanTimeChoice(False, "totals of each query are read or added to at each event"),
-    "chain": PlanTimeChoice(True, "chains are worked out once for all queries, which always pays"),
+    "chain": PlanTimeChoice(
+        True, "chains of the same events, predicate and windows are worked out once"
+    ),
     "tree": PlanTimeChoice(False, "each query has a tree of its own sums"),
     "log": PlanTimeChoice(False, "each query has a list of its own events"),
 }
