@@ -80,7 +80,7 @@ def make_card(graph: Graph, layout: Layout) -> CardContent:
     inner = even(max(layout.width, min(wanted, _WIDEST_HEADER)))
     titles = tuple(wrap(title, TITLE_SIZE, inner, 2, bold=True))
     subtitles = tuple(wrap(subtitle, SUBTITLE_SIZE, inner, 3))
-    # A note is not cut: it may be the only place where a condition stands.
+    # Room for long ones: a note may be the only place where a condition stands.
     notes = tuple(
         line
         for note in graph.notes
