@@ -90,7 +90,7 @@ def test_what_was_decided_is_counted_on_standard_error(hamlet, queries, events):
     shared = hamlet("run", queries, "--events", events).err
     apart = hamlet("run", queries, "--events", events, "--sharing", "always").err
 
-    assert "events for all as one, 1 splits, 1 merges\n" in shared
+    assert "events for all as one, 1 split, 1 merge\n" in shared
     assert "sharing " not in apart
 
 

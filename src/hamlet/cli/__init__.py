@@ -22,6 +22,7 @@ from hamlet.cli.generate_command import generate_command
 from hamlet.cli.report_command import report_command
 from hamlet.cli.run_command import run_command
 from hamlet.cli.stream_command import stream_command
+from hamlet.cli.warm_command import warm_command
 from hamlet.errors import HamletError, QueryError, RunError, WriteError, counted, reason_of
 
 
@@ -41,6 +42,7 @@ for _command in (
     stream_command,
     generate_command,
     report_command,
+    warm_command,
     calibrate_command,
     bench_command,
 ):

@@ -51,7 +51,7 @@ def summary(plan: WorkloadPlan) -> str:
         return f"{queries}, nothing to share"
     number = sum(len(one.queries) for one in sharing)
     types = listed(dict.fromkeys(f"{name}+" for one in sharing for name, _ in one.shared), 6)
-    return f"{queries}, {number} of them repeat {types} in {counted(len(sharing), 'set')}"
+    return f"{queries}, {number:,} of them repeat {types} in {counted(len(sharing), 'set')}"
 
 
 def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
