@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.plan.execution import Grain
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.cost import FOREVER, FORMS, BurstStatistics, Form, patience
 
@@ -29,7 +30,6 @@ Policy = Literal["dynamic", "always", "never", "static"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
 Decided = Literal["share", "split", "merge"]
-EdgeKind = Literal["plain", "own", "chain", "tree", "log"]
 
 # The patience of a bundle that is merged from the start and, once split, never again.
 UNTIL_SPLIT = FOREVER - 1
@@ -151,34 +151,38 @@ def _named(shares: bool, was_shared: bool) -> Decided:
 
 @dataclass(frozen=True, slots=True)
 class PlanTimeChoice:
-    """Whether the work along an edge is shared, and why: known at plan time."""
+    """Whether the work of a loop is shared, and why: known at plan time."""
 
     shared: bool
     why: str
 
 
-_OF_EDGES: dict[EdgeKind, PlanTimeChoice] = {
-    "plain": PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
-    "own": PlanTimeChoice(False, "totals of each query are read or added to at each event"),
-    "chain": PlanTimeChoice(True, "chains are worked out once for all queries, which always pays"),
-    "tree": PlanTimeChoice(False, "each query has a tree of its own sums"),
-    "log": PlanTimeChoice(False, "each query has a list of its own events"),
+_OF_LOOPS: dict[Grain, PlanTimeChoice] = {
+    Grain.BURST: PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
+    Grain.TYPE: PlanTimeChoice(False, "totals of each query are read or added to at each event"),
+    Grain.CHAIN: PlanTimeChoice(
+        True, "chains are worked out once for all queries, which always pays"
+    ),
+    Grain.ORDERED: PlanTimeChoice(False, "each query has a tree of its own sums"),
+    Grain.SCAN: PlanTimeChoice(False, "each query has a list of its own events"),
 }
 
 
-def choose_at_plan_time(policy: Policy, edge: EdgeKind) -> PlanTimeChoice:
-    """What the policy makes of a kind of edge before any event is there.
+def choose_at_plan_time(policy: Policy, loop: Grain) -> PlanTimeChoice:
+    """What the policy makes of a loop before any event is there.
 
-    >>> choose_at_plan_time("dynamic", "chain").shared, choose_at_plan_time("always", "tree").shared
-    (True, False)
+    >>> choose_at_plan_time("dynamic", Grain.CHAIN).shared
+    True
+    >>> choose_at_plan_time("always", Grain.ORDERED).shared
+    False
 
     Raises:
         PlanError: There is no such policy.
     """
     _check(policy)
-    if policy == "never" and _OF_EDGES[edge].shared:
+    if policy == "never" and _OF_LOOPS[loop].shared:
         return PlanTimeChoice(False, "queries never share")
-    return _OF_EDGES[edge]
+    return _OF_LOOPS[loop]
 
 
 def _check(policy: str) -> None:

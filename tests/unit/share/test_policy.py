@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hamlet.errors import PlanError
 from hamlet.kernel.machine import bundles as machine
+from hamlet.plan.execution import Grain
 from hamlet.share.coefficients import DEFAULTS, KINDS, Coefficients, CoefficientTable
 from hamlet.share.cost import FOREVER, BundleSize, BurstStatistics, apart_ns, merged_ns, patience
 from hamlet.share.policy import (
@@ -81,7 +82,7 @@ def test_an_unknown_policy_is_refused_with_those_there_are():
     with pytest.raises(PlanError, match=r"dynamic, always, never, static\. Did you mean 'always'"):
         patience_of("allways", FIFTY)
     with pytest.raises(PlanError, match="no sharing policy 'sometimes'"):
-        choose_at_plan_time("sometimes", "tree")
+        choose_at_plan_time("sometimes", Grain.ORDERED)
 
 
 def cost_of_run(patience: int, runs: list[int], size: BundleSize) -> float:
@@ -155,17 +156,17 @@ def test_without_a_benefit_the_paper_does_not_share():
 
 
 @pytest.mark.parametrize(
-    ("edge", "dynamic", "always", "never", "static"),
+    ("loop", "dynamic", "always", "never", "static"),
     [
-        ("plain", True, True, False, True),
-        ("own", False, False, False, False),
-        ("chain", True, True, False, True),
-        ("tree", False, False, False, False),
-        ("log", False, False, False, False),
+        (Grain.BURST, True, True, False, True),
+        (Grain.TYPE, False, False, False, False),
+        (Grain.CHAIN, True, True, False, True),
+        (Grain.ORDERED, False, False, False, False),
+        (Grain.SCAN, False, False, False, False),
     ],
 )
-def test_edges_say_at_plan_time_what_can_be_shared(edge, dynamic, always, never, static):
-    found = {policy: choose_at_plan_time(policy, edge) for policy in POLICIES}
+def test_loops_say_at_plan_time_what_can_be_shared(loop, dynamic, always, never, static):
+    found = {policy: choose_at_plan_time(policy, loop) for policy in POLICIES}
 
     assert {policy: choice.shared for policy, choice in found.items()} == {
         "dynamic": dynamic,

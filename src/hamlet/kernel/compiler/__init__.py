@@ -68,8 +68,7 @@ def compile_code(
         distinct: Whether components that are always equal, such as the sums of SUM and AVG of one
             attribute, are computed once and repeated in what is emitted.
     """
-    maker = Maker(plan, program, weights, extreme_attributes, digits, only)
-    maker.ordered_usable = ordered_usable
+    maker = Maker(plan, program, weights, extreme_attributes, digits, ordered_usable, only)
     maker.weight_type = np.float64 if is_float else np.int64
     maker.lazy_weights = lazy_weights
     maker.ones = [False] * len(weights) if ones is None else ones
@@ -77,7 +76,7 @@ def compile_code(
         maker.keep_distinct_components()
     take_out_chains(maker)
     maker.make_units(share)
-    maker.make_predicates(predicates, column_names, ordered_usable)
+    maker.make_predicates(predicates, column_names)
     made = lay_out(maker)
     if patience is None or not share:
         return made

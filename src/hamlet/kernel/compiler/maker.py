@@ -12,10 +12,9 @@ import numpy as np
 
 from hamlet.kernel.base import Component, Weight, components_of
 from hamlet.kernel.code import NO_WEIGHT, ONE
-from hamlet.kernel.compiler.loops import choose_loops
 from hamlet.kernel.compiler.parts import Rows, Unit
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
-from hamlet.plan.program import Program, Role
+from hamlet.plan.execution import Execution, Grain
 from hamlet.plan.template import END, START, Condition
 
 if TYPE_CHECKING:
@@ -25,9 +24,12 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.chains import ChainGroup
     from hamlet.plan.predicates import Expression
+    from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
 
     Ints = NDArray[np.int64]
+    # The source of an edge, its condition, and how it is executed
+    _Incoming = tuple[int, Condition, Grain]
 
 
 def query_components(
@@ -51,6 +53,7 @@ class Maker:
         weights: Sequence[Weight],
         extreme_attributes: Sequence[str],
         digits: dict[str, tuple[int, ...]],
+        ordered_usable: Sequence[bool],
         only: frozenset[int] | None,
     ) -> None:
         self.program = program
@@ -58,33 +61,17 @@ class Maker:
         self.components = [query_components(plan, n, digits) for n in program.queries]
         self.weight_number = {weight: i for i, weight in enumerate(weights)}
         self.extreme_number = {name: i for i, name in enumerate(extreme_attributes)}
-        self.states_of: dict[int, list[int]] = {}
-        for state, template in enumerate(program.state_template):
-            self.states_of.setdefault(int(template), []).append(state)
-        self.edges_of: dict[int, list[tuple[int, int, int]]] = {}
-        for s, t, c in zip(
-            program.edge_source, program.edge_target, program.edge_condition, strict=True
-        ):
-            template = int(program.state_template[t if t != END else s])
-            self.edges_of.setdefault(template, []).append((int(s), int(t), int(c)))
-        roles = program.template_role
-        self.guard_templates = [t for t in range(len(roles)) if roles[t] == Role.GUARD]
+        self.execution = Execution(program, ordered_usable, self._is_summable)
+        self.states_of, self.edges_of = self.execution.states_of, self.execution.edges_of
         self.units = [
             Unit(i, t, int(program.template_query[t]))
-            for i, t in enumerate(
-                t
-                for t in range(len(roles))
-                if roles[t] != Role.GUARD and (only is None or t in only)
-            )
+            for i, t in enumerate(t for t in self.execution.units if only is None or t in only)
         ]
         # A guard is kept once for each unit of its query, with rows of its own.
-        guards_of: dict[int, list[int]] = {}
-        for template in self.guard_templates:
-            guards_of.setdefault(int(program.template_query[template]), []).append(template)
         self.guards = [
             (unit.number, template)
             for unit in self.units
-            for template in guards_of.get(unit.query, ())
+            for template in self.execution.guards_of.get(unit.query, ())
         ]
         self.guard_number = {pair: i for i, pair in enumerate(self.guards)}
         self.aggregates_at = self._aggregates_at()
@@ -96,7 +83,6 @@ class Maker:
         self.trees_of: dict[int, list[int]] = {}  # by source state
         self.tree_unit: list[int] = []
         self.classes: dict[tuple[int, int, int], int] = {}
-        self.ordered_usable: Sequence[bool] = ()
         self.lazy_weights: Sequence[bool] | None = None
         self.ones: Sequence[bool] = ()
         self.chains: tuple[ChainGroup, ...] = ()
@@ -139,31 +125,9 @@ class Maker:
 
     # Edges
 
-    def grain(self, unit: Unit, condition: Condition) -> str:
-        """How an edge is executed: from a row, from a tree, or by a look at single events."""
-        simple = all(len(need) == 1 for need in condition.needs) and not condition.forbids
-        several = [g for g in condition.guards if len(self.states_of[g]) > 1]
-        if condition.is_simple and not several and len(condition.predicates) == 1:
-            number = next(iter(condition.predicates))
-            if self.program.predicates[number].is_ordered and self.ordered_usable[number]:
-                return "tree"
-        if condition.predicates or not simple:
-            return "scan"
-        if len(several) > 1 or any(self._has_predicates(g) for g in condition.guards):
-            return "scan"
-        return "type"
-
-    def _has_predicates(self, template: int) -> bool:
-        conditions = self.program.conditions
-        return any(conditions[c].predicates for _, _, c in self.edges_of[template])
-
-    def type_of(self, state: int) -> str:
-        """The type of the events at a state."""
-        return str(self.program.alphabet.atoms[self.program.state_atom[state]].type)
-
     def condition_number(self, unit: int, target: int, condition: Condition) -> int:
         """The number of a condition on an edge to a state of some type."""
-        event_type = "" if target == END else self.type_of(target)
+        event_type = "" if target == END else self.execution.type_of(target)
         return self.conditions.setdefault((unit, event_type, condition), len(self.conditions))
 
     def atom_condition_number(self, unit: int, target: int, condition: Condition) -> int:
@@ -200,7 +164,7 @@ class Maker:
 
     def make_units(self, share: bool) -> None:
         """Rows, ops and ends of every unit."""
-        conditions = self.program.conditions
+        conditions, grains = self.program.conditions, self.execution.grains
         self.op_of_state: dict[int, int] = {}
         self.op_state: list[int] = []
         self.op_unit: list[int] = []
@@ -208,9 +172,9 @@ class Maker:
         self.ends, self.end_scans = Rows(), Rows()
         self.tree_reads = Rows()
         for unit in self.units:
-            incoming: dict[int, list[tuple[int, Condition]]] = {}
+            incoming: dict[int, list[_Incoming]] = {}
             for s, t, c in self.edges_of.get(unit.template, []):
-                incoming.setdefault(t, []).append((s, conditions[c]))
+                incoming.setdefault(t, []).append((s, conditions[c], grains[c]))
             for state in self.states_of.get(unit.template, []):
                 self.op_of_state[state] = len(self.op_state)
                 self.op_state.append(state)
@@ -223,21 +187,22 @@ class Maker:
             rows, scans, _, _ = self._incoming(unit, END, incoming.get(END, []))
             self.ends.lists.append([row for row, _ in rows])
             self.end_scans.lists.append(scans)
-        self.lazy_op = choose_loops(self) if share else {}
+        number = {unit.template: unit.number for unit in self.units}
+        bursts = self.execution.bursts(number) if share else {}
+        self.lazy_op = {number[template]: state for template, state in bursts.items()}
 
     def _incoming(
-        self, unit: Unit, target: int, edges: list[tuple[int, Condition]]
+        self, unit: Unit, target: int, edges: list[_Incoming]
     ) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[int], list[int]]:
         """Rows read, logs looked through, conditions at START and trees read, of some edges."""
         sources: list[tuple[int, int]] = []
         scans: list[tuple[int, int]] = []
         firsts: list[int] = []
         trees: list[int] = []
-        for source, condition in edges:
-            grain = self.grain(unit, condition)
-            if grain == "tree" and source != START:
+        for source, condition, grain in edges:
+            if grain == Grain.ORDERED:
                 trees.append(self._tree(unit.number, source, condition))
-            elif grain == "type":
+            elif grain == Grain.TYPE:
                 row = self._reading_row(unit, source, condition.guards)
                 sources.append((row, self.atom_condition_number(unit.number, target, condition)))
             elif source == START:
@@ -253,7 +218,6 @@ class Maker:
         self,
         predicates: Sequence[Expression | None],
         column_names: Sequence[str],
-        ordered_usable: Sequence[bool],
     ) -> None:
         """Comparisons of two sides, or code for the stack machine."""
         column = {name: i for i, name in enumerate(column_names)}
@@ -261,7 +225,7 @@ class Maker:
         self.p_code = Rows()
         for number, predicate in enumerate(self.program.predicates):
             condition = predicates[number]
-            if predicate.is_ordered and ordered_usable[number]:
+            if self.execution.is_comparable(number):
                 self.p_kind.append(COMPARE_CODES[predicate.operator])
                 self.p_code.lists.append([])
             else:
@@ -269,6 +233,14 @@ class Maker:
                 steps: list[tuple[int, float]] = []
                 emit(condition if condition is not None else predicate.condition, column, steps)
                 self.p_code.lists.append(steps)
+
+    def _is_summable(self, state: int) -> bool:
+        """Whether sums over events at a state may be had as differences of running sums."""
+        lazy = self.lazy_weights
+        if lazy is None:
+            return True
+        query = int(self.program.template_query[self.program.state_template[state]])
+        return all(lazy[w] for w in self.state_weights(query, state) if w >= 0)
 
     def state_weights(self, query: int, state: int) -> list[int]:
         """For each component after the first the weight that an event at a state adds."""
