@@ -409,8 +409,8 @@ def _show_guard(query: Query, guard: int) -> str:
 
 def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
     """An aggregate as it is shown: what it computes, and its name where that is another."""
-    if aggregate.function == "COUNT" and not aggregate.places:
-        text = "COUNT(*)"
+    if aggregate.counts_trends:
+        text = f"{aggregate.function}(*)"
     else:
         place = query.places[aggregate.places[0]]
         variable = place.alias if len(aggregate.places) == 1 and place.alias else place.type

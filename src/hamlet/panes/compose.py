@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.finish.partial_columns import conformed
+from hamlet.kernel.finish.totals import picks_of
 from hamlet.panes.answers import answers_of_set, constant
 from hamlet.panes.maps import Cell, applied
 from hamlet.panes.records import Records
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet
 
     Longs = NDArray[np.int64]
-
-_PICKS = {"MIN": np.fmin, "MAX": np.fmax}
 
 
 def compose(panes: Panes, table: pa.Table) -> Iterator[ClosedSet]:
@@ -79,7 +78,7 @@ def _windows(
     panes = np.unique(np.concatenate(present)) if present else np.zeros(0, np.int64)
     if not len(panes):
         return None
-    picks = [_PICKS[a.function] for a in query.aggregates if a.function in _PICKS]
+    picks = picks_of(query)
     empty = _empty(query, answers)
     maps = _maps(form, answers, part, panes, empty, picks)
     window, low, high = _ranges(query.window, pane_us, panes)

@@ -69,12 +69,8 @@ def found_by(part: Part) -> Found:
 
 def leading(query: Query) -> int:
     """The aggregate a query is judged by: its COUNT(*), or the first one."""
-    stars = [i for i, one in enumerate(query.aggregates) if _counts_trends(one)]
+    stars = [i for i, one in enumerate(query.aggregates) if one.counts_trends]
     return stars[0] if stars else 0
-
-
-def _counts_trends(aggregate: Any) -> bool:
-    return aggregate.function == "COUNT" and not aggregate.places
 
 
 def _doubles(column: Any) -> Any:
@@ -87,7 +83,7 @@ def most_of(found: Sequence[Found], queries: Sequence[Query]) -> Found | None:
     counting = [
         one
         for one, query in zip(found, queries, strict=True)
-        if one.most is not None and _counts_trends(query.aggregates[one.aggregate])
+        if one.most is not None and query.aggregates[one.aggregate].counts_trends
     ]
     return max(counting, key=lambda one: one.rank) if counting else None
 

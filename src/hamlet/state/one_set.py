@@ -20,7 +20,6 @@ from hamlet.kernel.base import components_of
 from hamlet.kernel.code import all_units, stored_units
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import encode
-from hamlet.kernel.finish.totals import functions_of
 from hamlet.kernel.kept import RowStore, Shape
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.session import ends_of, no_events, picked
@@ -347,8 +346,8 @@ class SetState:
     def _compile_without_events(self, only: frozenset[int] | None = None) -> Compiled:
         """The units where no event is at hand."""
         digits = digits_of(self.grids)
-        components = [c for q in self.queries for c in components_of(functions_of(q), digits)]
-        extremes = [a.attribute for q in self.queries for a in q.aggregates if a.attribute]
+        components = [c for q in self.queries for c in components_of(q.aggregates, digits)]
+        extremes = [str(a.attribute) for q in self.queries for a in q.extremes]
         count = len(self.program.predicates)
         return compile_code(
             self.plan,

@@ -14,7 +14,7 @@ import numpy as np
 from hamlet.kernel.bundles import find_bundles
 from hamlet.kernel.compiler.chains import take_out_chains
 from hamlet.kernel.compiler.laying_out import lay_out
-from hamlet.kernel.compiler.maker import Maker, query_components
+from hamlet.kernel.compiler.maker import Maker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
 
-__all__ = ["compile_code", "query_components"]
+__all__ = ["compile_code"]
 
 
 def compile_code(

@@ -41,15 +41,14 @@ def _chain(maker: Maker, unit: Unit) -> tuple[tuple[int, int, int, int, int], Ch
     entry = -1 if shape.entry is None else shape.entry
     operator = COMPARE_CODES[program.predicates[shape.predicate].operator]
     window = query.window
-    extremes = [a for a in query.aggregates if a.function in ("MIN", "MAX")]
     chain = Chain(
         unit.template,
         -1 if shape.entry is None else int(program.state_atom[entry]),
         tuple(maker.state_weights(unit.query, shape.state)),
         tuple(maker.state_weights(unit.query, entry)),
-        tuple(maker.state_extremes(unit.query, shape.state, extremes)),
-        tuple(maker.state_extremes(unit.query, entry, extremes)),
-        tuple(1 if a.function == "MIN" else -1 for a in extremes),
+        tuple(maker.state_extremes(unit.query, shape.state)),
+        tuple(maker.state_extremes(unit.query, entry)),
+        tuple(aggregate.sign for aggregate in query.extremes),
     )
     atom = int(program.state_atom[shape.state])
     return (atom, shape.predicate, operator, window.within_us, window.slide_us), chain

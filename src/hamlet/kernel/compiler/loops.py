@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 def _stack_numbers(maker: Maker, unit: int, extremes: list[int]) -> list[int]:
     """For each extreme of an op the number of what its stack holds, -1 for none."""
-    aggregates = maker.queries[maker.units[unit].query].aggregates
-    functions = [a.function for a in aggregates if a.function in ("MIN", "MAX")]
+    aggregates = maker.queries[maker.units[unit].query].extremes
     return [
-        -1 if x < 0 else 2 * x + (function == "MAX")
-        for x, function in zip(extremes, functions, strict=True)
+        -1 if x < 0 else 2 * x + (aggregate.sign < 0)
+        for x, aggregate in zip(extremes, aggregates, strict=True)
     ]
 
 

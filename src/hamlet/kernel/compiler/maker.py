@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     _Incoming = tuple[int, Condition, Grain]
 
 
-def query_components(
-    plan: WorkloadPlan, query: int, digits: dict[str, tuple[int, ...]]
-) -> tuple[Component, ...]:
-    """The components of a query of the workload."""
-    functions = [
-        ("COUNT_OF" if a.function == "COUNT" and a.places else a.function, a.attribute)
-        for a in plan.queries[query].query.aggregates
-    ]
-    return components_of(functions, digits)
-
-
 class Maker:
     """Units, their rows and ops, and what is numbered on the way."""
 
@@ -58,7 +47,7 @@ class Maker:
     ) -> None:
         self.program = program
         self.queries = [plan.queries[number].query for number in program.queries]
-        self.components = [query_components(plan, n, digits) for n in program.queries]
+        self.components = [components_of(query.aggregates, digits) for query in self.queries]
         self.weight_number = {weight: i for i, weight in enumerate(weights)}
         self.extreme_number = {name: i for i, name in enumerate(extreme_attributes)}
         self.execution = Execution(program, ordered_usable, self._is_summable)
@@ -255,10 +244,11 @@ class Maker:
                 numbers.append(self.weight_number[component.weight])
         return numbers
 
-    def state_extremes(self, query: int, state: int, extremes: list[Any]) -> list[int]:
+    def state_extremes(self, query: int, state: int) -> list[int]:
         """For each extreme the attribute that an event at a state has a value of."""
         at = self.aggregates_at.get(state, set())
-        aggregates = self.queries[query].aggregates
         return [
-            self.extreme_number[a.attribute] if aggregates.index(a) in at else -1 for a in extremes
+            self.extreme_number[str(a.attribute)] if number in at else -1
+            for number, a in enumerate(self.queries[query].aggregates)
+            if a.sign
         ]
