@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.engine.pipeline import shared_plan
 from hamlet.errors import InternalError, PlanError, ReadError
 from hamlet.kernel.finish.partial import partial_schema
 from hamlet.kernel.kept import NEVER
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.shared import Counters
-from hamlet.plan.workload import plan_alone
 from hamlet.state.again import with_single_windows
-from hamlet.state.closed import Closed, ClosedSet
+from hamlet.state.closed import Closed
 from hamlet.state.intake import Intake, Keying
 from hamlet.state.one_set import SetState
 from hamlet.state.pages import Part, add_parts, parts_by_page
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
+    from hamlet.engine.closed import ClosedSet
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Times
 
@@ -93,7 +94,7 @@ class Session:
         options.check()
         if pages < 1:
             raise PlanError("number of pages", str(pages), "There is at least one.")
-        self.plan = plan_alone(plan) if options.sharing == "never" else plan
+        self.plan = shared_plan(plan, options)
         self.options = options
         self.pages = pages
         self._intake = Intake(self.plan, options, schema)
@@ -209,9 +210,7 @@ class Session:
             for each in keying.sets:
                 closed = each.advance(rows, until, self._closed, self._is_changed, counters)
                 found += [] if closed is None else [closed]
-        self.statistics.bursts += counters.bursts
-        self.statistics.snapshots += counters.snapshots
-        self.statistics.windows_closed += counters.windows
+        self.statistics.count(counters)
         return found
 
     def _check(self) -> None:

@@ -12,10 +12,10 @@ import pytest
 from conformance import load_cases
 
 from hamlet import Workload
-from hamlet.engine import Options, compile_encoded
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events import EventTable
 from hamlet.explain.loops import loop_sharing
-from hamlet.kernel.encode import encode
 from hamlet.plan.execution import Execution, Grain
 from hamlet.plan.program import compile_set
 from hamlet.plan.template import START
@@ -70,13 +70,12 @@ def test_code_does_what_the_plan_says(about: str) -> None:
         plan = Workload.parse(case.workload).plan
         table = EventTable.of(case.events, plan, order=case.order)
         for sharable in plan.sets:
-            program = compile_set(plan, sharable)
-            encoded = encode(table, plan, sharable, program, "exact")
-            compiled = compile_encoded(plan, program, encoded, Options(sharing="always"))
+            pipeline = SetPipeline.of(plan, sharable, Options(sharing="always"))
+            encoded = pipeline.encode(table)
 
-            expected = grains_of_plan(Execution(program, encoded.ordered_usable))
+            expected = grains_of_plan(Execution(pipeline.program, encoded.ordered_usable))
 
-            assert grains_of_code(compiled) == expected, case.id
+            assert grains_of_code(pipeline.compile(encoded)) == expected, case.id
             compared += 1
     assert compared
 

@@ -9,7 +9,7 @@ from numba.core import event
 
 from hamlet import Workload, engine
 from hamlet.compiling import COMPILING, when_compiling
-from hamlet.engine import _timed
+from hamlet.engine.local import timed
 from hamlet.statistics import RunStatistics
 
 
@@ -58,7 +58,7 @@ def test_compilation_is_a_stage_of_its_own():
 
     first, second = RunStatistics(), RunStatistics()
     for statistics in (first, second):
-        with _timed(statistics, "run"):
+        with timed(statistics, "run"):
             assert outer(1) == 4
 
     # Would catch time that is counted twice, since one function is compiled within the other.

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hamlet.engine.closed import ClosedSet
 from hamlet.kernel.finish.partial_columns import conformed
 from hamlet.kernel.finish.totals import picks_of
 from hamlet.panes.answers import answers_of_set, constant
 from hamlet.panes.maps import Cell, applied
 from hamlet.panes.records import Records
 from hamlet.plan.program import compile_set
-from hamlet.state.closed import ClosedSet, Found, groups_of
+from hamlet.state.closed import Found, groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.base import Component, Weight, components_of
+from hamlet.kernel.base import Component, components_of
 from hamlet.kernel.code import NO_WEIGHT, ONE
 from hamlet.kernel.compiler.parts import Rows, Unit
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
@@ -18,12 +18,10 @@ from hamlet.plan.execution import Execution, Grain
 from hamlet.plan.template import END, START, Condition
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from hamlet.kernel.chains import ChainGroup
-    from hamlet.plan.predicates import Expression
+    from hamlet.kernel.compiler.form import EventForm
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
 
@@ -39,18 +37,17 @@ class Maker:
         self,
         plan: WorkloadPlan,
         program: Program,
-        weights: Sequence[Weight],
-        extreme_attributes: Sequence[str],
-        digits: dict[str, tuple[int, ...]],
-        ordered_usable: Sequence[bool],
+        form: EventForm,
         only: frozenset[int] | None,
     ) -> None:
         self.program = program
+        self.form = form
+        digits = dict(form.digits)
         self.queries = [plan.queries[number].query for number in program.queries]
         self.components = [components_of(query.aggregates, digits) for query in self.queries]
-        self.weight_number = {weight: i for i, weight in enumerate(weights)}
-        self.extreme_number = {name: i for i, name in enumerate(extreme_attributes)}
-        self.execution = Execution(program, ordered_usable, self._is_summable)
+        self.weight_number = {weight: i for i, weight in enumerate(form.weights)}
+        self.extreme_number = {name: i for i, name in enumerate(form.extreme_attributes)}
+        self.execution = Execution(program, form.comparable, self._is_summable)
         self.states_of, self.edges_of = self.execution.states_of, self.execution.edges_of
         self.units = [
             Unit(i, t, int(program.template_query[t]))
@@ -72,11 +69,9 @@ class Maker:
         self.trees_of: dict[int, list[int]] = {}  # by source state
         self.tree_unit: list[int] = []
         self.classes: dict[tuple[int, int, int], int] = {}
-        self.lazy_weights: Sequence[bool] | None = None
-        self.ones: Sequence[bool] = ()
         self.chains: tuple[ChainGroup, ...] = ()
         self.repeats: Ints | None = None
-        self.weight_type: type = np.int64
+        self.weight_type: type = np.float64 if form.is_float else np.int64
 
     def _aggregates_at(self) -> dict[int, set[int]]:
         """For each state the aggregates (numbers in its query) that count its events."""
@@ -99,14 +94,12 @@ class Maker:
         for query, components in enumerate(self.components):
             kept: dict[tuple[Any, frozenset[int]], Component] = {}
             for number, component in enumerate(components):
-                is_one = component.weight.kind == "one"
-                is_one = is_one or self.ones[self.weight_number[component.weight]]
                 states = frozenset(
                     state
                     for state, aggregates in self.aggregates_at.items()
                     if component.aggregate in aggregates and query_of[state] == query
                 )
-                key = (ONE if is_one else component.weight, states)
+                key = (ONE if self._is_one(component) else component.weight, states)
                 kept.setdefault(key, component)
                 repeats[query, 1 + number] = 1 + list(kept).index(key)
             self.components[query] = tuple(kept.values())
@@ -203,17 +196,13 @@ class Maker:
 
     # Predicates
 
-    def make_predicates(
-        self,
-        predicates: Sequence[Expression | None],
-        column_names: Sequence[str],
-    ) -> None:
+    def make_predicates(self) -> None:
         """Comparisons of two sides, or code for the stack machine."""
-        column = {name: i for i, name in enumerate(column_names)}
+        column = {name: i for i, name in enumerate(self.form.column_names)}
         self.p_kind: list[int] = []
         self.p_code = Rows()
         for number, predicate in enumerate(self.program.predicates):
-            condition = predicates[number]
+            condition = self.form.conditions[number]
             if self.execution.is_comparable(number):
                 self.p_kind.append(COMPARE_CODES[predicate.operator])
                 self.p_code.lists.append([])
@@ -225,11 +214,13 @@ class Maker:
 
     def _is_summable(self, state: int) -> bool:
         """Whether sums over events at a state may be had as differences of running sums."""
-        lazy = self.lazy_weights
-        if lazy is None:
-            return True
         query = int(self.program.template_query[self.program.state_template[state]])
-        return all(lazy[w] for w in self.state_weights(query, state) if w >= 0)
+        return all(self.form.summable[w] for w in self.state_weights(query, state) if w >= 0)
+
+    def _is_one(self, component: Component) -> bool:
+        """Whether a component adds up 1 for every event."""
+        weight = component.weight
+        return weight.kind == "one" or self.form.ones[self.weight_number[weight]]
 
     def state_weights(self, query: int, state: int) -> list[int]:
         """For each component after the first the weight that an event at a state adds."""
@@ -238,7 +229,7 @@ class Maker:
         for component in self.components[query]:
             if component.aggregate not in at:
                 numbers.append(NO_WEIGHT)
-            elif component.weight.kind == "one" or self.ones[self.weight_number[component.weight]]:
+            elif self._is_one(component):
                 numbers.append(ONE)
             else:
                 numbers.append(self.weight_number[component.weight])
