@@ -28,9 +28,9 @@ from hamlet.commands import format_option, give, load_workload, spark_module, te
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, WriteError, reason_of
 from hamlet.explain import STAGES
+from hamlet.paper.systems import SYSTEMS
 from hamlet.report.command import Kept, keeping_options, report_command
 from hamlet.share.policy import POLICIES
-from hamlet.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

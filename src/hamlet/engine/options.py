@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hamlet.errors import PlanError, listed
+from hamlet.paper.systems import SYSTEMS
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.policy import POLICIES, Policy
-from hamlet.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from hamlet.kernel.base import Numbers

@@ -142,7 +142,7 @@ class SetPipeline:
         return Ready(lambda trace: self.run(compiled, encoded.batch, trace), compiled)
 
     def _ready_system(self, encoded: EncodedSet) -> Ready:
-        from hamlet.systems.run import prepared
+        from hamlet.paper.systems.run import prepared
 
         start = prepared(self.options.system, self.plan, self.program, encoded)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from hamlet.errors import PlanError, did_you_mean, listed
 from hamlet.plan.execution import Grain
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
-from hamlet.share.cost import FOREVER, FORMS, BurstStatistics, Form, patience
+from hamlet.share.cost import FOREVER, patience
 
 if TYPE_CHECKING:
     from hamlet.share.cost import BundleSize
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Policy = Literal["dynamic", "always", "never", "static"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
-Decided = Literal["share", "split", "merge"]
 
 # The patience of a bundle that is merged from the start and, once split, never again.
 UNTIL_SPLIT = FOREVER - 1
@@ -108,42 +107,6 @@ def _pays(size: BundleSize, coefficients: CoefficientTable, rates: Rates) -> boo
     """Whether to be merged until the first split is expected to pay."""
     c = coefficients.of(size.kind)
     return rates.mean_run * (size.queries - 1) * size.touch_ns(c) > size.split_ns(c)
-
-
-# The paper's own
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was decided, what either way was thought to cost, and why, in a short sentence.
-
-    "merge" is to share again after having been split off. Costs are accesses for one burst.
-    """
-
-    decided: Decided
-    cost_shared: float
-    cost_alone: float
-    why: str
-
-
-def decide_as_published(
-    statistics: BurstStatistics, form: Form = "plain", was_shared: bool = True
-) -> Decision:
-    """Whether all k queries share a burst, by the benefit of the paper's definition.
-
-    >>> decide_as_published(BurstStatistics(b=4, n=11, g=8, k=2, s_c=1, s_p=2, types=2))
-    Decision(decided='split', cost_shared=120, cost_alone=88, why='sharing costs 32 more')
-    """
-    shared, alone = FORMS[form].shared(statistics), FORMS[form].alone(statistics)
-    saved = alone - shared
-    why = f"sharing saves {saved:g}" if saved > 0 else f"sharing costs {-saved:g} more"
-    return Decision(_named(saved > 0, was_shared), shared, alone, why)
-
-
-def _named(shares: bool, was_shared: bool) -> Decided:
-    if not shares:
-        return "split"
-    return "share" if was_shared else "merge"
 
 
 # Known before the run

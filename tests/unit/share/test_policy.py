@@ -16,13 +16,12 @@ from hamlet.errors import PlanError
 from hamlet.kernel.machine import bundles as machine
 from hamlet.plan.execution import Grain
 from hamlet.share.coefficients import DEFAULTS, KINDS, Coefficients, CoefficientTable
-from hamlet.share.cost import FOREVER, BundleSize, BurstStatistics, apart_ns, merged_ns, patience
+from hamlet.share.cost import FOREVER, BundleSize, apart_ns, merged_ns, patience
 from hamlet.share.policy import (
     POLICIES,
     UNTIL_SPLIT,
     Rates,
     choose_at_plan_time,
-    decide_as_published,
     followed_by,
     patience_of,
 )
@@ -117,39 +116,6 @@ def test_dynamic_costs_at_most_twice_what_knowing_each_run_would(runs, size):
 
     slack = len(runs) * size.queries * size.touch_ns(c) + size.split_ns(c)
     assert cost_of_run(least, runs, size) <= 2 * best + slack
-
-
-# The paper's own
-
-
-def test_the_papers_worked_decisions():
-    share = BurstStatistics(b=4, n=7, g=4, k=2, s_c=1, s_p=1, types=2)
-    split = BurstStatistics(b=4, n=11, g=8, k=2, s_c=1, s_p=2, types=2)
-    merge = BurstStatistics(b=4, n=15, g=4, k=2, s_c=1, s_p=1, types=2)
-
-    found = [
-        decide_as_published(share),
-        decide_as_published(split),
-        decide_as_published(merge, was_shared=False),
-    ]
-
-    assert [(d.decided, d.cost_shared, d.cost_alone) for d in found] == [
-        ("share", 44, 56),
-        ("split", 120, 88),
-        ("merge", 76, 120),
-    ]
-    assert [d.why for d in found] == [
-        "sharing saves 12",
-        "sharing costs 32 more",
-        "sharing saves 44",
-    ]
-
-
-def test_without_a_benefit_the_paper_does_not_share():
-    even = BurstStatistics(b=4, n=8, g=4, k=2, s_c=1, s_p=1, types=4)
-
-    assert decide_as_published(even).decided == "split"
-    assert decide_as_published(even).cost_shared == decide_as_published(even).cost_alone
 
 
 # Plan time

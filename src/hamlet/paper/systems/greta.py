@@ -26,15 +26,15 @@ from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stack_machine import compared
-from hamlet.systems.caching import digest
-from hamlet.systems.conditions import NO_EVENT, looked_at
-from hamlet.systems.records import Found, alive, longer
-from hamlet.systems.tables import COMPARED, FREE_WAY, ONE
+from hamlet.paper.systems.caching import digest
+from hamlet.paper.systems.conditions import NO_EVENT, looked_at
+from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.tables import COMPARED, FREE_WAY, ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables
+    from hamlet.paper.systems.tables import Events, Tables
 
 
 def run_greta(

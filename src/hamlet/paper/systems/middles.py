@@ -23,7 +23,7 @@ from hamlet.kernel import numbers
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import _add_float_product, _fits_product, _kind, _store_int
 from hamlet.kernel.words import add_product_shifted
-from hamlet.systems.tables import ONE
+from hamlet.paper.systems.tables import ONE
 
 # What is known of a middle: its places; its entries; where its starts are in the ring, the first of
 # their records, and how many each has; how many of these are rows; the length of the longest entry.

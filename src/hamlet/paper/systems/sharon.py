@@ -33,9 +33,9 @@ from hamlet.kernel import numbers
 from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
-from hamlet.systems.caching import digest
-from hamlet.systems.flatten import flattened
-from hamlet.systems.middles import (
+from hamlet.paper.systems.caching import digest
+from hamlet.paper.systems.flatten import flattened
+from hamlet.paper.systems.middles import (
     add_all,
     add_combined,
     add_exits,
@@ -44,15 +44,15 @@ from hamlet.systems.middles import (
     note_entries,
     note_starts,
 )
-from hamlet.systems.records import Found, alive, longer
-from hamlet.systems.sharon_plan import choose_middles, rates_of, starts_at_most
-from hamlet.systems.sharon_tables import Family, sequences_of
-from hamlet.systems.tables import ONE
+from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.sharon_plan import choose_middles, rates_of, starts_at_most
+from hamlet.paper.systems.sharon_tables import Family, sequences_of
+from hamlet.paper.systems.tables import ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables, Unit
+    from hamlet.paper.systems.tables import Events, Tables, Unit
 
 
 def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> list[Family]:

@@ -29,15 +29,15 @@ from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.compiler.parts import Rows
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
-from hamlet.systems.caching import digest
-from hamlet.systems.conditions import NO_EVENT, is_open, looked_at
-from hamlet.systems.records import Found, alive, longer
-from hamlet.systems.tables import NO_EDGE, ONE
+from hamlet.paper.systems.caching import digest
+from hamlet.paper.systems.conditions import NO_EVENT, is_open, looked_at
+from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.tables import NO_EDGE, ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables, Unit
+    from hamlet.paper.systems.tables import Events, Tables, Unit
 
 SYSTEM = "mcep"
 # Matches of Kleene parts held at once (16 bytes each), and trends put together in one window.
