@@ -20,6 +20,7 @@ from hamlet.panes.answers import answers_of_set, constant
 from hamlet.panes.maps import Cell, applied
 from hamlet.panes.records import Records
 from hamlet.plan.program import compile_set
+from hamlet.plan.windows import end_of_window, first_window, last_window
 from hamlet.state.closed import Found, groups_of
 
 if TYPE_CHECKING:
@@ -100,14 +101,14 @@ def _windows(
 def _ranges(window: Window, pane_us: int, panes: Longs) -> tuple[Longs, Longs, Longs]:
     """Windows with any of some panes, in order: their numbers, first panes, and panes after."""
     slide, within = window.slide_us // pane_us, window.within_us // pane_us
-    first, last = (panes - within) // slide + 1, panes // slide
+    first, last = first_window(panes, within, slide), last_window(panes, slide)
     # Each pane adds the windows that none before it was in.
     first[1:] = np.maximum(first[1:], last[:-1] + 1)
     counts = np.maximum(last - first + 1, 0)
     begins = np.cumsum(counts) - counts
     number = np.repeat(first - begins, counts) + np.arange(counts.sum())
     low = np.searchsorted(panes, number * slide)
-    return number, low, np.searchsorted(panes, number * slide + within)
+    return number, low, np.searchsorted(panes, end_of_window(number, within, slide))
 
 
 # Maps

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
     from hamlet.plan.aggregates import Finisher, WeightKind
@@ -82,7 +83,7 @@ class Window:
     @property
     def overlap(self) -> int:
         """The most windows that one moment can be in."""
-        return -(-self.within_us // self.slide_us)
+        return overlap(self.within_us, self.slide_us)
 
     def __str__(self) -> str:
         return f"{show_duration(self.within_us)} / {show_duration(self.slide_us)}"

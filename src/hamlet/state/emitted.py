@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.base import Emission, EventBatch
+from hamlet.plan.windows import end_of_window
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from hamlet.kernel.code import Compiled
+    from hamlet.plan.program import Program
+    from hamlet.plan.query import Window
 
 
 def no_events(compiled: Compiled) -> EventBatch:
@@ -35,22 +40,12 @@ def no_events(compiled: Compiled) -> EventBatch:
     )
 
 
-def ends_of(compiled: Compiled, emission: Emission) -> NDArray[np.int64]:
-    """When the window of each record ends."""
-    within, slide = _windows_of(compiled)
-    return emission.window * slide[emission.unit] + within[emission.unit]
-
-
-def _windows_of(compiled: Compiled) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """WITHIN and SLIDE of each unit, by its template."""
-    code = compiled.code
-    lengths = dict(zip(code.u_template, zip(code.u_within, code.u_slide, strict=True), strict=True))
-    for group in compiled.chains:
-        lengths |= {c.template: (group.within_us, group.slide_us) for c in group.chains}
-    table = np.ones((max(lengths) + 1, 2), np.int64)
-    for template, pair in lengths.items():
-        table[template] = pair
-    return table[:, 0], table[:, 1]
+def ends_of(emission: Emission, program: Program, windows: Sequence[Window]) -> NDArray[np.int64]:
+    """When the window of each record ends; `windows` are those of each query of the program."""
+    query = program.template_query[emission.unit]
+    within = np.array([window.within_us for window in windows], np.int64)
+    slide = np.array([window.slide_us for window in windows], np.int64)
+    return end_of_window(emission.window, within[query], slide[query])
 
 
 def picked(emission: Emission, wanted: NDArray[np.bool_]) -> Emission:

@@ -279,7 +279,7 @@ class SetState:
         """Run all windows, of which some close; `closed` is known of each event."""
         compiled = self._compile(encoded, self._stored_units)
         emission, done = self._pipeline.run(compiled, encoded.batch)
-        end = ends_of(compiled, emission)
+        end = ends_of(emission, self.program, [query.window for query in self.queries])
         before = closed[partition_ranges(encoded.batch)[:, 1]][emission.part]
         emission = picked(emission, (end > before) & ((end <= until) | (until >= FAR)))
         _add_counters(counters, done, len(emission.part))

@@ -29,6 +29,7 @@ from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.compiler.parts import Rows
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
+from hamlet.kernel.windowing import first_window
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, is_open, looked_at
 from hamlet.paper.systems.records import Found, alive, longer
@@ -204,7 +205,7 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
         part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
         low = first
-        window = (ts[first] - within) // slide + 1
+        window = first_window(ts[first], within, slide)
         while low < end and err[0] == 0 and full == 0:
             start = window * slide
             while low < end and ts[low] < start:
@@ -212,7 +213,7 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
             if low == end:
                 break
             if ts[low] >= start + within:
-                window = (ts[low] - within) // slide + 1
+                window = first_window(ts[low], within, slide)
                 continue
             high = low
             while high < end and ts[high] < start + within:
