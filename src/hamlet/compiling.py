@@ -20,26 +20,29 @@ class _Part(NamedTuple):
 
     what: What it is.
     seconds: About how long it takes.
-    numbers: Where among the fields of its first argument the numbers are that it is compiled for.
+    numbers: Where the numbers are that it is compiled for: the argument, and if that is a tuple
+        the field in it.
     """
 
     what: str
     seconds: int
-    numbers: int | None = None
+    numbers: tuple[int, ...] | None = None
 
 
 _PARTS = {
-    "hamlet.kernel.machine.batch": _Part("the kernel", 20, numbers=2),
-    "hamlet.kernel.chains": _Part("the kernel of chains with an edge predicate", 5, numbers=20),
+    "hamlet.kernel.machine.batch": _Part("the kernel", 20, numbers=(0, 2)),
+    "hamlet.kernel.chain_kernel": _Part(
+        "the kernel of chains with an edge predicate", 5, numbers=(3,)
+    ),
     "hamlet.kernel.sorting": _Part("what sorts events", 3),
     "hamlet.kernel.digits": _Part("what makes exact sums of fractions", 2),
     "hamlet.kernel.row_store": _Part("what keeps the state of streams", 3),
     "hamlet.kernel.finish.packed": _Part("what adds up long integers", 5),
     "hamlet.state.hashing": _Part("what hashes the keys of partitions", 1),
-    "hamlet.systems.greta": _Part("greta", 15),
-    "hamlet.systems.guards": _Part("negation for the systems to compare with", 3),
-    "hamlet.systems.mcep": _Part("mcep", 10),
-    "hamlet.systems.sharon": _Part("sharon", 15),
+    "hamlet.paper.systems.greta": _Part("greta", 15),
+    "hamlet.paper.systems.guards": _Part("negation for the systems to compare with", 3),
+    "hamlet.paper.systems.mcep": _Part("mcep", 10),
+    "hamlet.paper.systems.sharon": _Part("sharon", 15),
 }
 _NUMBERS = {
     "array(int64, 1d, C)": "64-bit integers",
@@ -89,8 +92,11 @@ def told_of(dispatcher: Any, args: tuple[Any, ...]) -> str:
 def _for_numbers(part: _Part, args: tuple[Any, ...]) -> str:
     if part.numbers is None:
         return ""
-    found = str(args[0].types[part.numbers])
-    return f" for {_NUMBERS.get(found, found)}"
+    # All arguments are one tuple: see jit.kept_on_disk.
+    found = args[0]
+    for place in part.numbers:
+        found = found.types[place]
+    return f" for {_NUMBERS.get(str(found), str(found))}"
 
 
 @dataclass(slots=True)

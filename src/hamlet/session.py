@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.engine.pipeline import shared_plan
 from hamlet.errors import InternalError, PlanError, ReadError, UnknownName
 from hamlet.kernel.finish.partial import partial_schema
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.partitions import rows_without
 from hamlet.kernel.run import Counters
-from hamlet.plan.workload import plan_alone
 from hamlet.required_columns import types_by_key
-from hamlet.state.closed import Closed, ClosedSet
+from hamlet.state.closed import Closed
 from hamlet.state.ingest import Intake, Keying
 from hamlet.state.pages import Part, add_parts, parts_by_page
 from hamlet.state.rows import Rows
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
+    from hamlet.engine.closed import ClosedSet
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.times import Times
 
@@ -95,7 +96,7 @@ class Session:
         if pages < 1:
             reason = f"the number of pages is {pages}"
             raise PlanError(reason, "There is at least one.")
-        self.plan = plan_alone(plan) if options.sharing == "never" else plan
+        self.plan = shared_plan(plan, options)
         self.options = options
         self.pages = pages
         self._intake = Intake(self.plan, options, schema)
@@ -213,9 +214,7 @@ class Session:
             for each in keying.sets:
                 closed = each.advance(rows, until, self._closed, self._is_changed, counters)
                 found += [] if closed is None else [closed]
-        self.statistics.bursts += counters.bursts
-        self.statistics.snapshots += counters.snapshots
-        self.statistics.windows_closed += counters.windows
+        self.statistics.count(counters)
         return found
 
     def _check(self) -> None:

@@ -56,7 +56,7 @@ def steps(
     for kind in numbers:
         yield f"streams of {kind} numbers", lambda kind=kind: _stream(kind, edges)  # type: ignore[misc]
     if systems:
-        from hamlet.systems import SYSTEMS
+        from hamlet.paper.systems import SYSTEMS
 
         for system, kind in product(SYSTEMS, numbers):
             if system != "hamlet":

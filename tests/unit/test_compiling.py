@@ -17,8 +17,8 @@ from numba.core.dispatcher import Dispatcher
 
 from hamlet import Workload, engine
 from hamlet.compiling import _NUMBERS, told_of, when_compiling
-from hamlet.engine import _timed
-from hamlet.kernel import chains
+from hamlet.engine.local import timed
+from hamlet.kernel import chain_kernel
 from hamlet.kernel.machine import batch
 from hamlet.statistics import RunStatistics
 from hamlet.warming import has_edges, steps, warm
@@ -57,7 +57,6 @@ def test_each_thing_is_told_once():
     ]
 
 
-@pytest.mark.parametrize(("kernel", "at"), [("hamlet.kernel.machine.batch", 2)])
 @pytest.mark.parametrize(
     ("array", "numbers"),
     [
@@ -67,16 +66,16 @@ def test_each_thing_is_told_once():
         (types.Array(types.float64, 2, "C"), "doubles with long exponents"),
     ],
 )
-def test_a_kernel_is_told_of_with_the_numbers_it_is_for(kernel, at, array, numbers):
-    memory = SimpleNamespace(types=[None] * at + [array])
+def test_a_kernel_is_told_of_with_the_numbers_it_is_for(array, numbers):
+    memory = SimpleNamespace(types=[None, None, array])
 
-    line = told_of(function_of(kernel), (memory,))
+    line = told_of(function_of(batch.__name__), (SimpleNamespace(types=[memory]),))
 
     assert line == f"compiling the kernel for {numbers}, once on this machine: about 20 s"
 
 
 @pytest.mark.parametrize(
-    ("kernel", "module"), [(batch.run, batch.__name__), (chains._run_kept, chains.__name__)]
+    ("kernel", "module"), [(batch.run, batch.__name__), (chain_kernel.run, chain_kernel.__name__)]
 )
 @pytest.mark.usefixtures("warmed")
 def test_the_numbers_of_a_compiled_kernel_are_where_they_are_looked_for(kernel, module):
@@ -195,7 +194,7 @@ def test_compilation_is_a_stage_of_its_own():
 
     first, second = RunStatistics(), RunStatistics()
     for statistics in (first, second):
-        with _timed(statistics, "run"):
+        with timed(statistics, "run"):
             assert outer(1) == 4
 
     # Would catch time that is counted twice, since one function is compiled within the other.

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import counted, listed
 from hamlet.explain.sharers import known_sharing
+from hamlet.plan.execution import Grain, Surroundings, grain_of
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
 from hamlet.plan.predicates import EdgePredicate, show, show_edge
-from hamlet.plan.program import Grain, Program, compile_set, grain_of
+from hamlet.plan.program import Program, compile_set
 from hamlet.plan.query import Query, show_duration, show_pattern
 from hamlet.plan.template import END, START, Alternative, Condition, PlannedQuery, State, Template
 from hamlet.plan.workload import merged_names, state_names
@@ -57,7 +58,8 @@ def summary(plan: WorkloadPlan) -> str:
 def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
     """The whole plan as data that can be written as JSON."""
     describer = _Describer(plan)
-    sharing = known_sharing(plan)
+    programs = [compile_set(plan, sharable) for sharable in plan.sets]
+    sharing = known_sharing(plan, programs)
     queries = [describer.query(number) for number in range(len(plan.queries))]
     return {
         "workload": name,
@@ -71,7 +73,10 @@ def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
         "letters": describer.letters(),
         "edges": describer.edges(),
         "sharing": sharing,
-        "programs": [describer.program(number) for number in range(len(plan.sets))],
+        "programs": [
+            {"set": f"s{number}", **_program(plan, program)}
+            for number, program in enumerate(programs, 1)
+        ],
     }
 
 
@@ -161,7 +166,6 @@ class _Describer:
                 "from": named[edge.source],
                 "to": named[edge.target],
                 **self._condition(planned.query, edge.condition),
-                "grain": grain_of(edge.condition, planned.query.edge_predicates).name.lower(),
             }
             for edge in template.edges
         ]
@@ -363,9 +367,9 @@ class _Describer:
         """Granularity of each edge between types, with the queries that have it so."""
         found: dict[tuple[str, str, str, Grain, tuple[str, ...]], dict[str, None]] = {}
         for number, planned in enumerate(self.plan.queries):
-            query = planned.query
+            query, around = planned.query, Surroundings.of(planned)
             for source, target, condition in _typed_conditions(planned):
-                grain = grain_of(condition, query.edge_predicates)
+                grain = grain_of(condition, around)
                 names = tuple(
                     self._predicate(query.edge_predicates[n]) for n in sorted(condition.predicates)
                 )
@@ -384,19 +388,18 @@ class _Describer:
             for (name, source, target, grain, predicates), queries in found.items()
         ]
 
-    def program(self, index: int) -> dict[str, Any]:
-        """How large the arrays of a set are."""
-        program: Program = compile_set(self.plan, self.plan.sets[index])
-        columns = sum(self.plan.queries[number].query.window.overlap for number in program.queries)
-        return {
-            "set": f"s{index + 1}",
-            "templates": len(program.template_query),
-            "states": len(program.state_atom),
-            "edges": len(program.edge_source),
-            "conditions": len(program.conditions),
-            "columns": columns,
-            "bytes": sum(array.nbytes for array in program.arrays.values()),
-        }
+
+def _program(plan: WorkloadPlan, program: Program) -> dict[str, Any]:
+    """How large the arrays of a set are."""
+    columns = sum(plan.queries[number].query.window.overlap for number in program.queries)
+    return {
+        "templates": len(program.template_query),
+        "states": len(program.state_atom),
+        "edges": len(program.edge_source),
+        "conditions": len(program.conditions),
+        "columns": columns,
+        "bytes": sum(array.nbytes for array in program.arrays.values()),
+    }
 
 
 def _ways(query: Query, ways: frozenset[Alternative], named: _Named) -> str:
@@ -500,8 +503,8 @@ def _show_guard(query: Query, guard: int) -> str:
 
 def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
     """An aggregate as it is shown: what it computes, and its name where that is another."""
-    if aggregate.function == "COUNT" and not aggregate.places:
-        text = "COUNT(*)"
+    if aggregate.counts_trends:
+        text = f"{aggregate.function}(*)"
     else:
         place = query.places[aggregate.places[0]]
         variable = place.alias if len(aggregate.places) == 1 and place.alias else place.type

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from hamlet.explain.loops import loop_sharing
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
+    from hamlet.plan.program import Program
     from hamlet.plan.template import Condition, PlannedQuery, State, Template
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.policy import Policy
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # Of one query, and of several.
 _ALONE = {
-    "plain": ("no other query asks the same of its events", "no two ask the same of its events"),
+    "burst": ("no other query asks the same of its events", "no two ask the same of its events"),
     "chain": (
         "no other query has a chain of the same events, predicate and windows",
         "no two have a chain of the same events, predicate and windows",
@@ -30,11 +31,13 @@ _ALONE = {
 }
 
 
-def known_sharing(plan: WorkloadPlan, policy: Policy = "dynamic") -> list[Sharing]:
+def known_sharing(
+    plan: WorkloadPlan, programs: Sequence[Program], policy: Policy = "dynamic"
+) -> list[Sharing]:
     """For each set and each E+ that several queries repeat, who shares it and who does not."""
     number = {planned.query.name: planned for planned in plan.queries}
     found: list[Sharing] = []
-    for each in loop_sharing(plan, policy):
+    for each in loop_sharing(plan, programs, policy):
         found += _divided(each, number) if each["shared"] else [each]
     return found
 

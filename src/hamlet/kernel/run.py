@@ -120,23 +120,6 @@ def _run_group(
     return joined(compiled, parts, is_float)
 
 
-def are_of_one_size(weights: NDArray[Any]) -> list[bool]:
-    """For each weight whether sums over a run may be had as differences of running sums.
-
-    Integers always: they are exact. Doubles when the largest is at most 2^30 times the smallest:
-    then what is lost of the running sum, which is kept in two doubles, is far below 1e-9 of any
-    term.
-    """
-    if weights.dtype == np.int64:
-        return [True] * len(weights)
-    are_so = []
-    for row in weights:
-        sizes = np.abs(row[row != 0])
-        low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
-        are_so.append(bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400))
-    return are_so
-
-
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
     """For each partition its number, its first event, the one after its last, and no state."""
     part = events.part

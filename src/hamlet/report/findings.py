@@ -125,12 +125,8 @@ def _ratio(greatest: tuple[float, float], median: tuple[float, float]) -> float:
 
 def leading(query: Query) -> int:
     """The aggregate a query is judged by: its COUNT(*), or the first one."""
-    stars = [i for i, one in enumerate(query.aggregates) if _counts_trends(one)]
+    stars = [i for i, one in enumerate(query.aggregates) if one.counts_trends]
     return stars[0] if stars else 0
-
-
-def _counts_trends(aggregate: Any) -> bool:
-    return aggregate.function == "COUNT" and not aggregate.places
 
 
 def _doubles(column: Any) -> NDArray[np.float64]:

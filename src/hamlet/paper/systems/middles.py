@@ -22,8 +22,13 @@ from numba.extending import overload
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled
 from hamlet.kernel.limbs import add_product_shifted
-from hamlet.kernel.numbers import add_wide_product, fits_product, kind_of, store_int
-from hamlet.systems.tables import ONE
+from hamlet.kernel.numbers import (
+    add_wide_product,
+    fits_product,
+    kind_of,
+    store_int,
+)
+from hamlet.paper.systems.tables import ONE
 
 # What is known of a middle: its places; its entries; where its starts are in the ring, the first of
 # their records, and how many each has; how many of these are rows; the length of the longest entry.

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.jit import compiled, kept_on_disk
-from hamlet.systems.caching import digest
-from hamlet.systems.conditions import NO_EVENT, fits, is_open
-from hamlet.systems.tables import NO_EDGE
+from hamlet.paper.systems.caching import digest
+from hamlet.paper.systems.conditions import NO_EVENT, fits, is_open
+from hamlet.paper.systems.tables import NO_EDGE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables
+    from hamlet.paper.systems.tables import Events, Tables
 
 
 def fill_latest(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> None:

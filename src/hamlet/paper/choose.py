@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from hamlet.share.cost import Member, PaperModel
+    from hamlet.paper.cost import Member, PaperModel
 
 
 class CostModel(Protocol):
@@ -77,7 +77,8 @@ class SharePlan:
 def choose(members: Iterable[Member], model: CostModel) -> SharePlan:
     """The plan for a burst: one shared set, or none, in each class of queries that behave alike.
 
-    >>> from hamlet.share.cost import BundleModel, BundleSize, Member
+    >>> from hamlet.paper.cost import BundleModel, Member
+    >>> from hamlet.share.cost import BundleSize
     >>> members = [Member(1, behaviour="a"), Member(2, behaviour="a"), Member(3, behaviour="b"),
     ...            Member(4, behaviour="b")]
     >>> sizes = {"a": BundleSize(2, windows=12), "b": BundleSize(2, windows=12)}

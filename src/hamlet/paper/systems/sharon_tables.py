@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel.compiler.parts import Rows, ints
-from hamlet.systems.flatten import Step
-from hamlet.systems.middles import TOUCHED, Middles
+from hamlet.paper.systems.flatten import Step
+from hamlet.paper.systems.middles import TOUCHED, Middles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from hamlet.systems.flatten import Tree
-    from hamlet.systems.sharon_plan import Middle
-    from hamlet.systems.tables import Graph
+    from hamlet.paper.systems.flatten import Tree
+    from hamlet.paper.systems.sharon_plan import Middle
+    from hamlet.paper.systems.tables import Graph
 
     Ints = NDArray[np.int64]
 

@@ -11,7 +11,7 @@ import numpy as np
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.stack_code import CONST, GENERAL, NEXT, PREVIOUS
 from hamlet.kernel.stack_machine import compared, operated
-from hamlet.systems.tables import COMPARED, FREE_WAY
+from hamlet.paper.systems.tables import COMPARED, FREE_WAY
 
 # Instead of an event: the edge comes from START, or goes to END.
 NO_EVENT = -1

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.numbers import array_of, next_words
-from hamlet.systems.guards import fill_latest
-from hamlet.systems.records import emission_of
-from hamlet.systems.tables import Events, Tables, tables_of
+from hamlet.paper.systems.guards import fill_latest
+from hamlet.paper.systems.records import emission_of
+from hamlet.paper.systems.tables import Events, Tables, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.encode import EncodedSet
+    from hamlet.paper.systems.records import Found
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.systems.records import Found
 
     # What a system does with some partitions and numbers of one kind.
     Run = Callable[[NDArray[np.int64], NDArray[Any]], list[Found]]
@@ -70,7 +70,7 @@ def prepared(
 
 def _without(found: Found, parts: NDArray[np.int32]) -> Found:
     """What was found in all but some partitions."""
-    from hamlet.systems.records import Found
+    from hamlet.paper.systems.records import Found
 
     is_kept = ~np.isin(found.records[:, 0], parts)
     if is_kept.all():
@@ -117,20 +117,20 @@ def _events(batch: EventBatch, guards: int, partitions: int) -> Events:
 
 
 def _greta(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> Run:
-    from hamlet.systems.greta import run_greta
+    from hamlet.paper.systems.greta import run_greta
 
     return lambda chosen, zero: run_greta(tables, events, chosen, zero)
 
 
 def _sharon(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> Run:
-    from hamlet.systems.sharon import families_of, run_sharon
+    from hamlet.paper.systems.sharon import families_of, run_sharon
 
     families = families_of(tables, events, ranges)
     return lambda chosen, zero: run_sharon(families, events, chosen, zero)
 
 
 def _mcep(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> Run:
-    from hamlet.systems.mcep import families_of, run_mcep
+    from hamlet.paper.systems.mcep import families_of, run_mcep
 
     families = families_of(tables)
     return lambda chosen, zero: run_mcep(families, tables, events, chosen, zero)

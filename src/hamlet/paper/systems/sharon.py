@@ -33,9 +33,10 @@ from hamlet.kernel import numbers
 from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
-from hamlet.systems.caching import digest
-from hamlet.systems.flatten import flattened
-from hamlet.systems.middles import (
+from hamlet.kernel.windowing import first_window, last_window, overlap
+from hamlet.paper.systems.caching import digest
+from hamlet.paper.systems.flatten import flattened
+from hamlet.paper.systems.middles import (
     add_all,
     add_combined,
     add_exits,
@@ -44,15 +45,15 @@ from hamlet.systems.middles import (
     note_entries,
     note_starts,
 )
-from hamlet.systems.records import Found, alive, longer
-from hamlet.systems.sharon_plan import choose_middles, rates_of, starts_at_most
-from hamlet.systems.sharon_tables import Family, sequences_of
-from hamlet.systems.tables import ONE
+from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.sharon_plan import choose_middles, rates_of, starts_at_most
+from hamlet.paper.systems.sharon_tables import Family, sequences_of
+from hamlet.paper.systems.tables import ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables, Unit
+    from hamlet.paper.systems.tables import Events, Tables, Unit
 
 
 def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> list[Family]:
@@ -110,13 +111,13 @@ def _steps_at_most(within, slide, ts, step, letter, letters, ranges):
     for r in range(ranges.shape[0]):
         first, end = ranges[r, 1], ranges[r, 2]
         low = first
-        window = (ts[first] - within) // slide + 1
+        window = first_window(ts[first], within, slide)
         while low < end:
             while low < end and ts[low] < window * slide:
                 low += 1
             if low == end:
                 break
-            window = max(window, (ts[low] - within) // slide + 1)
+            window = max(window, first_window(ts[low], within, slide))
             now[:], before[:] = 0, -1
             i = low
             while i < end and ts[i] < window * slide + within:
@@ -145,7 +146,7 @@ def steps_at_most(graph: Any, events: Events, ranges: NDArray[np.int64]) -> NDAr
 def _run(q, events, ranges, zero):
     """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
     ts, slide, within = events.ts, q.slide, q.within
-    windows = (within + slide - 1) // slide
+    windows = overlap(within, slide)
     nc, nx = 1 + q.weights.shape[1], q.extremes.shape[1]
     prefixes, feeds, units = q.parent.shape[0], q.feed_unit.shape[0], q.units
     deepest = q.depth[prefixes - 1]
@@ -172,12 +173,15 @@ def _run(q, events, ranges, zero):
         err[0] = 0
         reached[:] = -1
         state[:] = 0
-        low = (ts[first] - within) // slide + 1
+        low = first_window(ts[first], within, slide)
         i = first
         while i <= end and err[0] == 0:
-            until = (ts[i] - within) // slide + 1 if i < end else ts[end - 1] // slide + 1
+            if i < end:
+                until = first_window(ts[i], within, slide)
+            else:
+                until = last_window(ts[end - 1], slide) + 1
             if i > first:
-                for w in range(low, min(until, ts[i - 1] // slide + 1)):
+                for w in range(low, min(until, last_window(ts[i - 1], slide) + 1)):
                     slot = w % windows
                     here = slot * width
                     if reached[slot] < 0:
@@ -228,7 +232,7 @@ def _run(q, events, ranges, zero):
                 has_starts = note_starts(
                     m.each, m.places, state, ring, low * slide, events.letter, i, after
                 )
-            for w in range(low, ts[i] // slide + 1):
+            for w in range(low, last_window(ts[i], slide) + 1):
                 slot = w % windows
                 here = slot * width
                 if reached[slot] < 0:
@@ -303,7 +307,7 @@ def _run(q, events, ranges, zero):
                     m.each, m.places, state, ring, ts, events.letter, events.weights,
                     events.extremes, q.signs, i, after, v, record, nc, x, nx, err,
                 )  # fmt: skip
-                for w in range(low, ts[i] // slide + 1):
+                for w in range(low, last_window(ts[i], slide) + 1):
                     reached[w % windows] = max(reached[w % windows], longest)
             i = after
         if err[0] != 0:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.errors import SystemCannot, SystemLimit
-from hamlet.systems.tables import NO_EDGE
+from hamlet.paper.systems.tables import NO_EDGE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hamlet.paper.systems.tables import Graph, Tables, Unit
     from hamlet.plan.template import Condition
-    from hamlet.systems.tables import Graph, Tables, Unit
 
 SYSTEM = "sharon"
 MOST_PREFIXES = 300_000

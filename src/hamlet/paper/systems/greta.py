@@ -25,15 +25,16 @@ from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stack_machine import compared
-from hamlet.systems.caching import digest
-from hamlet.systems.conditions import NO_EVENT, looked_at
-from hamlet.systems.records import Found, alive, longer
-from hamlet.systems.tables import COMPARED, FREE_WAY, ONE
+from hamlet.kernel.windowing import first_window, overlap
+from hamlet.paper.systems.caching import digest
+from hamlet.paper.systems.conditions import NO_EVENT, looked_at
+from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.tables import COMPARED, FREE_WAY, ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables
+    from hamlet.paper.systems.tables import Events, Tables
 
 
 def run_greta(
@@ -84,7 +85,7 @@ def _most_at_once(graph, events, ranges):
 def _run(graph, rules, events, ranges, zero):
     """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
     ts, slide, within = events.ts, graph.slide, graph.within
-    windows = (within + slide - 1) // slide
+    windows = overlap(within, slide)
     nc, nx = 1 + graph.weights.shape[1], graph.extremes.shape[1]
     size, size_x = windows * nc, windows * nx
     states = graph.end_rule.shape[0]
@@ -119,14 +120,17 @@ def _run(graph, rules, events, ranges, zero):
         for k in range(size):
             numbers.set_zero(total, k)
         total_x[:] = np.inf
-        low = (ts[first] - within) // slide + 1
+        low = first_window(ts[first], within, slide)
         i = first
         while i <= end and err[0] == 0:
             # Windows that end before this event, or with the partition, are closed.
             at = i if i < end else ranges[r, 3]
-            until = (ts[i] - within) // slide + 1 if i < end else ts[end - 1] // slide + 1
+            if i < end:
+                until = first_window(ts[i], within, slide)
+            else:
+                until = last_window(ts[end - 1], slide) + 1
             if i > first:
-                for w in range(low, min(until, ts[i - 1] // slide + 1)):
+                for w in range(low, min(until, last_window(ts[i - 1], slide) + 1)):
                     slot = w % windows
                     if has_late_ends:
                         for s in range(states):
@@ -170,7 +174,7 @@ def _run(graph, rules, events, ranges, zero):
             if i == end:
                 break
             low = until
-            high = ts[i] // slide
+            high = last_window(ts[i], slide)
             first_slot = low % windows
             seen[:] = count
             step = events.step[i]

@@ -28,15 +28,16 @@ from hamlet.kernel.compiler.parts import Rows
 from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
-from hamlet.systems.caching import digest
-from hamlet.systems.conditions import NO_EVENT, is_open, looked_at
-from hamlet.systems.records import Found, alive, longer
-from hamlet.systems.tables import NO_EDGE, ONE
+from hamlet.kernel.windowing import first_window
+from hamlet.paper.systems.caching import digest
+from hamlet.paper.systems.conditions import NO_EVENT, is_open, looked_at
+from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.tables import NO_EDGE, ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.tables import Events, Tables, Unit
+    from hamlet.paper.systems.tables import Events, Tables, Unit
 
 SYSTEM = "mcep"
 # Matches of Kleene parts held at once (16 bytes each), and trends put together in one window.
@@ -203,7 +204,7 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
         part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
         low = first
-        window = (ts[first] - within) // slide + 1
+        window = first_window(ts[first], within, slide)
         while low < end and err[0] == 0 and full == 0:
             start = window * slide
             while low < end and ts[low] < start:
@@ -211,7 +212,7 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
             if low == end:
                 break
             if ts[low] >= start + within:
-                window = (ts[low] - within) // slide + 1
+                window = first_window(ts[low], within, slide)
                 continue
             high = low
             while high < end and ts[high] < start + within:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from hamlet.share.choose import (
+from hamlet.paper.choose import (
     SharePlan,
     best_set,
     by_behaviour,
@@ -21,21 +21,14 @@ from hamlet.share.choose import (
     kept_by_principles,
     plan_cost,
 )
+from hamlet.paper.cost import BundleModel, BurstStatistics, ChainModel, Member, PaperModel
 from hamlet.share.coefficients import DEFAULTS, KINDS
-from hamlet.share.cost import (
-    BundleModel,
-    BundleSize,
-    BurstStatistics,
-    ChainModel,
-    Member,
-    PaperModel,
-    patience,
-)
+from hamlet.share.cost import BundleSize, patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hamlet.share.choose import CostModel
+    from hamlet.paper.choose import CostModel
 
 unhurried = settings(deadline=None)
 

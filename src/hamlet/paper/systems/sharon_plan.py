@@ -28,8 +28,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.systems.flatten import Tree
-    from hamlet.systems.tables import Events, Graph
+    from hamlet.paper.systems.flatten import Tree
+    from hamlet.paper.systems.tables import Events, Graph
 
     Floats = NDArray[np.float64]
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from hamlet.kernel.base import components_of
 from hamlet.kernel.compiler.parts import Rows
-from hamlet.kernel.finish.totals import functions_of
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
 from hamlet.plan.letters import Atom
 from hamlet.plan.program import Role
@@ -231,7 +230,6 @@ class _Graphs:
         atoms, letters = self.atoms(template), self.encoded.batch.letters
         enter = Rows([[s for s, atom in enumerate(atoms) if row[atom]] for row in letters])
         window = self.queries[query].window
-        extremes = [a for a in self.queries[query].aggregates if a.function in ("MIN", "MAX")]
         return Graph(
             window.within_us,
             window.slide_us,
@@ -243,13 +241,13 @@ class _Graphs:
             np.array([self.ends.get(state, NO_EDGE) for state in states], np.int64),
             _matrix([self._weights(query, state) for state in states]),
             _matrix([self._extremes(query, state) for state in states]),
-            np.array([1 if a.function == "MIN" else -1 for a in extremes], np.int64),
+            np.array([each.sign for each in self.queries[query].extremes], np.int64),
         )
 
     def _weights(self, query: int, state: int) -> list[int]:
         """For each component after the first the weight that an event at a state adds."""
         at = self.counted_at.get(state, set())
-        layout = components_of(functions_of(self.queries[query]), self.encoded.digits)
+        layout = components_of(self.queries[query].aggregates, self.encoded.digits)
         return [
             NO_WEIGHT
             if each.aggregate not in at
@@ -265,7 +263,7 @@ class _Graphs:
         return [
             self.extreme_number[str(a.attribute)] if number in at else -1
             for number, a in enumerate(self.queries[query].aggregates)
-            if a.function in ("MIN", "MAX")
+            if a.sign
         ]
 
 
