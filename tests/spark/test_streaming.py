@@ -466,7 +466,7 @@ def test_what_cannot_be_is_refused_before_anything_starts(spark: SparkSession, t
     for options, error, what in [
         ({"lateness": "5 parsecs"}, PlanError, "lateness is '5 parsecs'"),
         ({"lateness": -1}, PlanError, "lateness is -1"),
-        ({"flush": True}, PlanError, "say where its checkpoint is"),
+        ({"flush": True}, PlanError, "flush needs a checkpoint"),
         ({"trace": True}, PlanError, "no trace is kept"),
         ({"time": "type"}, SchemaError, "'type' is text, and in a stream nobody can look"),
         ({"time": "when"}, SchemaError, "column 'when' not found"),
