@@ -27,6 +27,7 @@ from hamlet.kernel.arrays import longer, longer_numbers
 from hamlet.kernel.inner import compiled
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.sources import digest
+from hamlet.kernel.stopping import STOPPED, stoppable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +97,8 @@ def run_chains(
     most_x = max(len(c.extremes) for c in group.chains)
     used = {w for c in group.chains for w in (*c.weights, *c.entry_weights) if w >= 0}
     scale = _scale(zero, events, used)
-    records, v, x, redo = _run_kept(
+    records, v, x, redo = stoppable(
+        _run_kept,
         events.ts,
         events.tied,
         events.letters[:, group.atom][events.letter],
@@ -121,7 +123,6 @@ def run_chains(
         most,
         most_x,
         scale,
-        np.zeros(1, np.int64),
     )
     n = len(records) // 3
     records, x = records.reshape(n, 3), x.reshape(n, most_x)
@@ -226,6 +227,8 @@ def _run(
         part, first, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
         begun = n
         err[0] = 0
+        if err[STOPPED] != 0:
+            break
         low, high = first, first
         if first == end:
             continue
@@ -378,6 +381,8 @@ def _window(
         # Chains that begin at the events of this step, from what follows it
         last_event = next_event
         while next_event > 0 and events[next_event - 1] >= begin:
+            if err[STOPPED] != 0:
+                return False
             next_event -= 1
             i = events[next_event]
             d = next_event * width
@@ -437,6 +442,8 @@ def _window(
                         err,
                     )
         for k in range(next_event, last_event):
+            if err[STOPPED] != 0:
+                return False
             for c in range(width):
                 numbers.add(totals, c, found, k * width + c, err)
             for c in range(width_x):

@@ -40,6 +40,7 @@ from hamlet.kernel.layout import (
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import FOREVER, TRACED
 from hamlet.kernel.quick import are_alike, bundle_arrays, by_letter
+from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import Trees, lay_out_trees
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def run_once(
         np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), events.weights.dtype),
         np.empty(stacks * 16, np.int64),
         np.empty(stacks * 16),
-        np.zeros(1, np.int64),
+        None,  # what it looks at while it runs: below
         np.empty(TRACED * state[C_TRACE_ROOM], np.int64),
     )
     seen = Events(
@@ -257,8 +258,10 @@ def run_once(
         out_n,
     )
     known = (kept.ints, kept.numbers, kept.extremes)
-    (part, unit, window, v, x), redone, after, trace = run(
-        memory, seen, sides, stored, results, until, ranges, known, redo
+    (part, unit, window, v, x), redone, after, trace = stoppable(
+        lambda stop: run(
+            memory._replace(err=stop), seen, sides, stored, results, until, ranges, known, redo
+        )
     )
     n = int(out_n[0])
     counters.snapshots += int(state[C_SNAPSHOTS])

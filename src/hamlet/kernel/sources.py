@@ -11,7 +11,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 # What most kernels are made of
-_COMMON = ("arrays.py", "inner.py", "numbers.py", "sources.py", "words.py")
+_COMMON = ("arrays.py", "inner.py", "numbers.py", "sources.py", "stopping.py", "words.py")
 
 
 def digest(*paths: Path | str) -> int:

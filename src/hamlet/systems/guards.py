@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.systems.caching import digest
 from hamlet.systems.conditions import NO_EVENT, fits, is_open
 from hamlet.systems.tables import NO_EDGE
@@ -30,7 +31,7 @@ def fill_latest(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> No
         has_edges = np.isin(
             tables.rules.kind[guard.graph.in_rule], (0,), invert=True
         ) & _asks_of_two(tables, guard.graph.in_rule)
-        fill(guard.graph, has_edges, tables.rules, events, number, ranges)
+        stoppable(fill, guard.graph, has_edges, tables.rules, events, number, ranges)
 
 
 def _asks_of_two(tables: Tables, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -41,7 +42,7 @@ def _asks_of_two(tables: Tables, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _kept_on_disk(sources):
     @njit(cache=True, nogil=True)
-    def fill(graph, has_edges, rules, events, guard, ranges):
+    def fill(graph, has_edges, rules, events, guard, ranges, stop):
         """For each event, and the end of each partition, the latest match completed before."""
         _ = sources
         states = graph.end_rule.shape[0]
@@ -60,7 +61,7 @@ def _kept_on_disk(sources):
             best[:], count[:], head[:] = -1, 0, 0
             done = -1
             i = first
-            while i < end:
+            while i < end and stop[STOPPED] == 0:
                 n = 0
                 after = i
                 while after < end and events.step[after] == events.step[i]:

@@ -32,6 +32,7 @@ from hamlet.kernel.machine.memory import FAR
 from hamlet.kernel.machine.room import ROOM_STACKS, ROOM_STATE
 from hamlet.kernel.machine.walk import walk
 from hamlet.kernel.machine.windows import activate
+from hamlet.kernel.stopping import STOPPED
 
 # Where a batch stands: the partition; its next event, -1 before it has begun; how many have to be
 # run again; and what there was before the partition: records, rows of the trace, and decisions
@@ -53,10 +54,13 @@ _RANGE = 6
 def run_partitions(
     m, events, sides, stored, records, scratch, kept, ranges, n_ranges, redo, at, until
 ):
-    """Run partitions from where a batch stands on; what there is no room for, 0 at its end."""
+    """Run partitions from where a batch stands on; what there is no room for.
+
+    0 at its end, or where it was stopped.
+    """
     P, S = m.P, m.S
     stacks = P[P[ZX_P] + P[N_Z]]
-    while at[AT_PARTITION] < n_ranges:
+    while at[AT_PARTITION] < n_ranges and m.err[STOPPED] == 0:
         row = _RANGE * at[AT_PARTITION]
         first, end = ranges[row + 1], ranges[row + 2]
         if at[AT_EVENT] < 0:
