@@ -1,7 +1,8 @@
 """The command line: read arguments, call the library, print.
 
 Data goes to standard output, talk to standard error. Exit status 0: fine; 1: the answer is no; 2:
-could not do it. A user's mistake never shows a stack trace, unless `--debug` asks for it.
+could not do it; 130 and 143: ended by Ctrl-C and by SIGTERM, as shells have it. A user's mistake
+never shows a stack trace, unless `--debug` asks for it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from hamlet.bench.spark_command import spark_command
 from hamlet.check_command import check_command
 from hamlet.commands import format_option, give, load_workload, spark_module, tell, write_whole
 from hamlet.data.command import generate_command
+from hamlet.ending import EndedBySignal, EndedBySignals, sigterm_ends
 from hamlet.errors import HamletError, PlanError, QueryError, WriteError, reason_of
 from hamlet.explain import STAGES
 from hamlet.report.command import Kept, keeping_options, report_command
@@ -72,7 +74,10 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
 WORKLOAD_HELP = "WORKLOAD is a file of queries, or - for standard input."
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=EndedBySignals,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="hamlet")
 @click.option("--debug", is_flag=True, help="Show a stack trace with every error.")
 @click.pass_context
@@ -370,7 +375,9 @@ bench.add_command(compare_command)
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit status."""
-    sys.exit(run(arguments))
+    with sigterm_ends():
+        status = run(arguments)
+    sys.exit(status)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -383,9 +390,10 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    except click.Abort:
-        click.echo("interrupted", err=True)
-        return 2
+    except EndedBySignal as ended:
+        return ended.told()
+    except (click.Abort, KeyboardInterrupt):
+        return EndedBySignal().told()
     except HamletError as error:
         if "--debug" in arguments:
             traceback.print_exception(error)
