@@ -16,13 +16,14 @@ from hamlet import Workload
 from hamlet.errors import QueryError
 
 MUTATIONS = 4000
-# Of one text, on a machine that does other things too; most take milliseconds.
-MOST_SECONDS = 5.0
+# Of one text, in processor time; most take milliseconds.
+MOST_SECONDS = 2.0
 
 _TOKEN = re.compile(r"\s+|\w+|'[^']*'|[^\w\s]")
 _ODD = (
     "\x00", "\ufeff", "\u202e", "\u200b", "é", "e\u0301", "ẞ", "İ", "\U0001d49c", "🙂", "中",
-    "\ud800", "'", '"', "`", "--", "/*", "\\", "\r", "\t", "²", "½", "٣", "\u2212", "×", "…", "\u2028",
+    "\ud800", "'", '"', "`", "--", "/*", "\\", "\r", "\t", "²", "½", "٣", "\u2212",
+    "\xd7", "\u2028",
 )  # fmt: skip
 _HUGE = (
     "9" * 400, "1e999", "-1e-999", "0x10", "1_000", "1.5.2", ".5", "5.", "00", "1e", "0",
@@ -60,22 +61,30 @@ def mutated(text: str, chance: random.Random) -> str:
     return "".join(tokens)
 
 
+def refusal(text: str) -> QueryError | None:
+    """What parsing a text says; None where it is a workload."""
+    try:
+        Workload.parse(text)
+    except QueryError as error:
+        return error
+    return None
+
+
 def test_mutations_are_answered_or_refused_with_a_place_and_soon():
     chance = random.Random(20)
     texts = [case.workload for case in load_cases() if len(case.workload) < 600]
     refused, worst = 0, 0.0
     for _ in range(MUTATIONS):
         text = mutated(chance.choice(texts), chance)
-        begun = time.perf_counter()
-        try:
-            Workload.parse(text)
-        except QueryError as error:
+        begun = time.process_time()
+        error = refusal(text)
+        if error is not None:
             refused += 1
             assert error.problems, repr(text)
+            assert str(error)
             for problem in error.problems:
                 assert 0 <= problem.at.start <= problem.at.end <= len(text), repr(text)
-            assert str(error)
-        worst = max(worst, time.perf_counter() - begun)
+        worst = max(worst, time.process_time() - begun)
         assert worst < MOST_SECONDS, repr(text)
     # Else it would be about less than it says.
     assert MUTATIONS // 2 < refused < MUTATIONS

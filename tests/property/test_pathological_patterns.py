@@ -15,8 +15,8 @@ from hamlet import Workload
 from hamlet.errors import QueryError
 from hamlet.testing import stream
 
-# On a machine that does other things too; kernels are compiled before.
-MOST_SECONDS = 30.0
+# Of processor time, with a kernel that may have to be compiled
+MOST_SECONDS = 90.0
 EVENTS = stream("1 A x=1, 2 B x=2, 3 A x=3, 4 B x=1, 4 C x=2, 5 A x=2, 6 D x=1, 7 B x=3")
 
 
@@ -28,6 +28,15 @@ def nested(pattern: str, depth: int, around: str) -> str:
 
 def joined(pieces: list[str], word: str) -> str:
     return f" {word} ".join(pieces)
+
+
+def refused_with(text: str) -> set[str]:
+    """The codes of what is wrong with a text; none where it is a workload."""
+    try:
+        Workload.parse(text)
+    except QueryError as error:
+        return {problem.code for problem in error.problems}
+    return set()
 
 
 A_TO_D = [f"{kind} {kind.lower()}{n}" for n in range(4) for kind in "ABCD"]
@@ -81,26 +90,22 @@ PATTERNS = {
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
 def test_a_pattern_is_answered_right_or_refused_and_soon(pattern: str):
     text = f"q: RETURN COUNT(*) PATTERN {pattern} WITHIN 10 s"
-    begun = time.perf_counter()
+    begun = time.process_time()
 
-    try:
-        Workload.parse(text)
-    except QueryError as error:
-        assert {problem.code for problem in error.problems} == {"too-complex"}, str(error)
-        assert time.perf_counter() - begun < MOST_SECONDS
-        return
-    found = engine_rows(text, EVENTS)
-    assert time.perf_counter() - begun < MOST_SECONDS
+    codes = refused_with(text)
+    found = [] if codes else engine_rows(text, EVENTS)
+    took = time.process_time() - begun
 
-    assert not differences(reference_rows(text, EVENTS), found, "exact")
+    assert took < MOST_SECONDS
+    if codes:
+        assert codes == {"too-complex"}
+    else:
+        assert not differences(reference_rows(text, EVENTS), found, "exact")
 
 
 def test_most_of_them_are_answered_and_some_refused():
-    codes = []
-    for pattern in PATTERNS.values():
-        try:
-            Workload.parse(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 10 s")
-        except QueryError as error:
-            codes += [problem.code for problem in error.problems]
+    texts = [f"RETURN COUNT(*) PATTERN {pattern} WITHIN 10 s" for pattern in PATTERNS.values()]
 
-    assert 0 < len(codes) < len(PATTERNS) / 3
+    refused = [text for text in texts if refused_with(text)]
+
+    assert 0 < len(refused) < len(PATTERNS) / 3
