@@ -1,7 +1,7 @@
 """Patterns that nobody writes: nested without end, of hundreds of places, ambiguous everywhere.
 
 Would catch one that is answered wrongly, one that takes minutes to plan, and one that breaks with
-anything but the refusal `too-complex`.
+anything but a refusal, `too-complex` or `too-deep`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ PATTERNS = {
     "wide OR": joined([f"T{n}" for n in range(100)] + ["A"], "OR"),
     "wide OR under kleene": f"({joined(A_TO_D, 'OR')})+",
     "OR of SEQs": joined([f"SEQ({x}, {y})" for x in "ABCD" for y in "ABCD"], "OR"),
-    "OR of SEQs under kleene": f"({joined([f'SEQ({x}, {y})' for x in 'ABC' for y in 'ABC'], 'OR')})+",
+    "OR of SEQs under kleene": f"({joined([f'SEQ(A, {x})' for x in 'ABCDABCD'], 'OR')})+",
     "the nth from the end": "SEQ((A OR B)+, A, (A OR B), (A OR B))",
     "the 12th from the end": f"SEQ((A OR B)+, A, {', '.join(['(A OR B)'] * 12)})",
     "the 40th from the end": f"SEQ((A OR B)+, A, {', '.join(['(A OR B)'] * 40)})",
@@ -87,9 +87,17 @@ PATTERNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
-def test_a_pattern_is_answered_right_or_refused_and_soon(pattern: str):
-    text = f"q: RETURN COUNT(*) PATTERN {pattern} WITHIN 10 s"
+# The reference finds every trend as often as a pattern matches it: for 30 loops, too often.
+SAME = {"kleene of kleene 30 deep": "A+"}
+
+
+def asked(pattern: str) -> str:
+    return f"q: RETURN COUNT(*) PATTERN {pattern} WITHIN 10 s"
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_pattern_is_answered_right_or_refused_and_soon(name: str):
+    text = asked(PATTERNS[name])
     begun = time.process_time()
 
     codes = refused_with(text)
@@ -98,14 +106,13 @@ def test_a_pattern_is_answered_right_or_refused_and_soon(pattern: str):
 
     assert took < MOST_SECONDS
     if codes:
-        assert codes == {"too-complex"}
+        assert codes <= {"too-complex", "too-deep"}
     else:
-        assert not differences(reference_rows(text, EVENTS), found, "exact")
+        expected = reference_rows(asked(SAME.get(name, PATTERNS[name])), EVENTS)
+        assert not differences(expected, found, "exact")
 
 
 def test_most_of_them_are_answered_and_some_refused():
-    texts = [f"RETURN COUNT(*) PATTERN {pattern} WITHIN 10 s" for pattern in PATTERNS.values()]
-
-    refused = [text for text in texts if refused_with(text)]
+    refused = [pattern for pattern in PATTERNS.values() if refused_with(asked(pattern))]
 
     assert 0 < len(refused) < len(PATTERNS) / 3
