@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from hamlet.compiling import when_compiling
-from hamlet.errors import PlanError, QueryError, ReadError, listed, near_path, reason_of
+from hamlet.errors import (
+    PlanError,
+    QueryError,
+    ReadError,
+    UnknownName,
+    listed,
+    near_path,
+    reason_of,
+)
 from hamlet.explain import describe, explain_text, pictures, summary
 from hamlet.explain.notebook import Explanation, workload_html
 from hamlet.explain.pictures import PICTURED
@@ -44,9 +52,9 @@ class Workload:
     ...     q2: RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 15 min SLIDE 5 min
     ... ''')
     >>> workload
-    <Workload: 2 queries, 2 of them share B+ in 1 set>
+    <Workload: 2 queries, 2 of them repeat B+ in 1 set>
     >>> print(workload.explain("merged"))
-    workload: 2 queries, 2 of them share B+ in 1 set
+    workload: 2 queries, 2 of them repeat B+ in 1 set
     <BLANKLINE>
     merged
       s1 := each type once, each edge with its queries
@@ -91,7 +99,7 @@ class Workload:
         >>> from hamlet.build import count, plus, query, seq
         >>> base = query().returns(count()).within("10 min").slide("5 min")
         >>> Workload.of(*(base.pattern(seq(begin, plus("B"))) for begin in "ACD"))
-        <Workload: 3 queries, 3 of them share B+ in 1 set>
+        <Workload: 3 queries, 3 of them repeat B+ in 1 set>
 
         Args:
             *queries: The queries, in order.
@@ -147,11 +155,12 @@ class Workload:
         if format == "json":
             return Explanation(_as_json(description, stages))
         if format not in FORMATS:
-            raise PlanError("format", format, f"Formats are {listed(FORMATS)}.")
+            raise UnknownName("format", format, f"Formats are {listed(FORMATS)}.")
         graphs = pictures(description, stages)
         if not graphs:
             remedy = f"Pictures show {listed(PICTURED)}; text and json show every stage."
-            raise PlanError("picture of stage", stages[0], remedy)
+            reason = f"the stage {stages[0]} has no picture"
+            raise PlanError(reason, remedy)
         if format == "mermaid":
             return Explanation(render_mermaid(graphs))
         return Explanation(render_svg(graphs, heading=self.summary))
@@ -214,8 +223,9 @@ class Workload:
         ['30']
 
         Args:
-            events: An Arrow, pandas, Polars or Spark table, a list of dicts, or the path of a file,
-                a folder or a glob: CSV, JSON lines or Parquet, also compressed with gzip.
+            events: An Arrow, pandas, Polars or Spark table, a relation of DuckDB, a list of dicts,
+                or the path of a file, a folder or a glob: CSV, JSON lines or Parquet, also
+                compressed with gzip.
             type: The column that holds the types.
             time: The column that holds the times: timestamps, dates, or numbers of seconds.
             order: The column that orders events of equal time; without one they are simultaneous.
@@ -257,9 +267,10 @@ class Workload:
             from hamlet.spark.batch import answer
 
             if keep:
-                raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
+                raise PlanError("on Spark no trace is kept", "Run without it.")
             if system != "hamlet":
-                raise PlanError("system on Spark", system, "Systems are compared by local runs.")
+                reason = f"{system} does not run on Spark"
+                raise PlanError(reason, "Systems are compared by local runs.")
             if events.isStreaming:
                 return self._streamed(events, options, lateness, checkpoint, flush)
             _refuse_stream_options(lateness, checkpoint, flush)
@@ -309,7 +320,7 @@ class Workload:
         from hamlet.explain.analysis import analysis, analysis_text
 
         if format not in ("text", "json"):
-            raise PlanError("format", format, "What a run decided is shown as text or json.")
+            raise UnknownName("format", format, "What a run decided is shown as text or json.")
         results = self.run(events, sharing=sharing, **{"trace": True, **options})
         found = analysis(self.plan, self.name, sharing, results)
         if format == "text":
@@ -334,7 +345,8 @@ def _refuse_stream_options(lateness: Any, checkpoint: Any, flush: bool) -> None:
     for name, value in given.items():
         if value is not None:
             remedy = f"Leave {name} out: these events are not a stream."
-            raise PlanError("stream with " + name, str(value), remedy)
+            reason = f"{name} is for streams"
+            raise PlanError(reason, remedy)
 
 
 def read_text(path: Path) -> str:

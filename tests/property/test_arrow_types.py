@@ -7,7 +7,7 @@ something else in an Arrow column than as a plain Python value.
 from __future__ import annotations
 
 import random
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ KINDS: dict[str, tuple[pa.DataType, Callable[[random.Random], Any]]] = {
     **{f"time32 {u}": (pa.time32(u), lambda chance: chance.randrange(9)) for u in ("s", "ms")},
     **{f"time64 {u}": (pa.time64(u), lambda chance: chance.randrange(9000)) for u in ("us", "ns")},
     **{
-        f"timestamp {u} {z}": (pa.timestamp(u, z), times(z and timezone.utc))
+        f"timestamp {u} {z}": (pa.timestamp(u, z), times(z and UTC))
         for u in ("s", "ms", "us", "ns")
         for z in ZONES
     },
@@ -114,8 +114,7 @@ def outcome(text: str, events: Any, options: dict[str, str]) -> list[dict[str, A
     """Rows of results; None where the events are refused, with a sentence."""
     try:
         return Workload.parse(f"q: {text}").run(events, **options).table.to_pylist()
-    except HamletError as error:
-        assert len(str(error)) > 10
+    except HamletError:
         return None
 
 

@@ -1,11 +1,16 @@
-"""The paper's shared execution as it is published, with every snapshot and coefficient in sight.
+"""Counts written in the snapshots and coefficients of the paper's shared execution.
 
 Slow and plain: for looking at and for tests, where the machine keeps the same numbers in closed
-form. It follows Section "Shared Online Trend Aggregation" of the paper for COUNT(*) over one
-window and one partition. A burst of events of one Kleene type is a graphlet; what the events
-before it carry into it is a snapshot, one value for each query; the count of each of its events is
-a sum of coefficients times snapshots, the same for all queries. An event on which the queries
-disagree, because an edge predicate holds for some of them only, gets a snapshot of its own.
+form. It writes what Section "Shared Online Trend Aggregation" of the paper writes, for COUNT(*)
+over one window and one partition. A burst of events of one Kleene type is a graphlet; what the
+events before it carry into it is a snapshot, one value for each query; the count of each of its
+events is a sum of coefficients times snapshots, the same for all queries. An event on which the
+queries disagree, because an edge predicate holds for some of them only, gets a snapshot of its own.
+
+It is not the paper's algorithm: here each count is worked out for each query alone, from all events
+before it, and then an expression is taken where it gives that count. Every burst of a sharable type
+is shared, nothing is decided, and graphlets that are not shared are not listed. Snapshots are
+numbered x1, x2, ... where the paper calls them x, y and z.
 
 Name here       in the paper
 Graphlet        G_E, shared by the queries Q_E
@@ -96,9 +101,9 @@ class _Tracer:
         self.names = (f"x{number}" for number in count(1))
         for planned in self.queries.values():
             if planned.query.negations or planned.query.is_conjunction:
-                raise PlanError("trace for", planned.query.name, "It has NOT or AND.")
+                raise _untraced(planned.query.name, "it has NOT or AND")
             if planned.templates.branches[0].is_determinised:
-                raise PlanError("trace for", planned.query.name, "Its pattern is ambiguous.")
+                raise _untraced(planned.query.name, "its pattern is ambiguous")
 
     def take(self, event: Event, step: int) -> None:
         """Add an event to the graph."""
@@ -235,3 +240,7 @@ def _show(expression: Expression) -> str:
     '4 x1 + x2'
     """
     return " + ".join(name if c == 1 else f"{c} {name}" for name, c in sorted(expression.items()))
+
+
+def _untraced(query: str, reason: str) -> PlanError:
+    return PlanError(f"{query} has no trace: {reason}", "Leave it out.")

@@ -12,7 +12,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.needs import Needs
+    from hamlet.required_columns import Needs
 
 NOT_A_TIME = "not a time"
 

@@ -8,10 +8,11 @@ quadratic in events, and whether to share depends on everything at once.
 Our type-grained kernel is linear, and in nanoseconds. A burst of E+ is one linear map for every
 query and window: taking b events into its accumulator costs b steps whatever k is, and a query is
 brought up to date when it is touched, which costs no more than applying the burst to it at once.
-So bursts are shared always, and what is left to choose is whose snapshots are one. Queries that
-behave alike make a bundle: merged, a touch by an event that is for all k of them costs one touch
-instead of k; but an event that is for some only splits the bundle, and each gets its own state.
-With F events for all between two events for some:
+So in this model queries that ask the same of its events share a burst, and what is left to choose
+is whose snapshots are one; what queries of a set that do not share cost each other is not in it.
+Queries that behave alike make a bundle: merged, a touch by an event that is for all k of them
+costs one touch instead of k; but an event that is for some only splits the bundle, and each gets
+its own state. With F events for all between two events for some:
 
     merged   F touch(w) + k copy(rows w)
     split    F k touch(w)

@@ -9,8 +9,10 @@ static     for each bundle decided once, before the run, from the rates of event
            baseline: nothing is decided while events come.
 
 Results are the same under all of them. What edges allow is known at plan time: a burst without edge
-predicates is one map for all queries and chains f(previous) op g(next) are worked out once for all,
-which always pays; edges that are no chains have state for each query, so there is nothing to share.
+predicates is one map for all queries that ask the same of its events, and chains f(previous) op
+g(next) are worked out once for all with the same events, predicate and windows; edges that are no
+chains have state for each query, so there is nothing to share. None of this says that sharing is
+faster: queries that share a set but none of this pay for each other's events.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.errors import UnknownName, did_you_mean, listed
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.cost import FOREVER, FORMS, BurstStatistics, Form, patience
 
@@ -94,7 +96,7 @@ def patience_of(
         rates: What the static policy decides from; without any, nothing speaks against merging.
 
     Raises:
-        PlanError: There is no such policy.
+        UnknownName: There is no such policy.
     """
     _check(policy)
     if policy in ("always", "never"):
@@ -160,7 +162,9 @@ class PlanTimeChoice:
 _OF_EDGES: dict[EdgeKind, PlanTimeChoice] = {
     "plain": PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
     "own": PlanTimeChoice(False, "totals of each query are read or added to at each event"),
-    "chain": PlanTimeChoice(True, "chains are worked out once for all queries, which always pays"),
+    "chain": PlanTimeChoice(
+        True, "chains of the same events, predicate and windows are worked out once"
+    ),
     "tree": PlanTimeChoice(False, "each query has a tree of its own sums"),
     "log": PlanTimeChoice(False, "each query has a list of its own events"),
 }
@@ -173,7 +177,7 @@ def choose_at_plan_time(policy: Policy, edge: EdgeKind) -> PlanTimeChoice:
     (True, False)
 
     Raises:
-        PlanError: There is no such policy.
+        UnknownName: There is no such policy.
     """
     _check(policy)
     if policy == "never" and _OF_EDGES[edge].shared:
@@ -184,4 +188,4 @@ def choose_at_plan_time(policy: Policy, edge: EdgeKind) -> PlanTimeChoice:
 def _check(policy: str) -> None:
     if policy not in POLICIES:
         known = f"Policies are {listed(POLICIES)}.{did_you_mean(policy, POLICIES)}"
-        raise PlanError("sharing policy", policy, known)
+        raise UnknownName("sharing policy", policy, known)

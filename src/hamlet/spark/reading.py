@@ -31,13 +31,13 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from hamlet.columns import is_text, kind_of
 from hamlet.errors import ReadError, SchemaError, reason_of
-from hamlet.needs import needs_of
 from hamlet.reading.csv_file import WRONG_FIELDS
 from hamlet.reading.files import format_of, paths_of
 from hamlet.reading.found import Wanted
 from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
-from hamlet.spark.kinds import arrow_type, microseconds
-from hamlet.spark.looking import ROWS, Look
+from hamlet.required_columns import needs_of
+from hamlet.spark.infer_types import ROWS, Look
+from hamlet.spark.kinds import arrow_type, microseconds, naive_moment
 from hamlet.spark.untyped import json_column, json_type, look_at, text_column
 
 if TYPE_CHECKING:
@@ -374,7 +374,8 @@ def restored(column: Column, kind: pa.DataType) -> Column:
     if not (pa.types.is_timestamp(kind) and kind.unit == "ns"):
         return column
     whole = column - F.pmod(column, F.lit(1000))
-    return F.timestamp_micros(F.call_function("div", whole, F.lit(1000)))
+    micros = F.call_function("div", whole, F.lit(1000))
+    return naive_moment(micros) if kind.tz is None else F.timestamp_micros(micros)
 
 
 _READERS: dict[str, Callable[[SparkSession, list[Path], Wanted], Iterator[_Part]]] = {

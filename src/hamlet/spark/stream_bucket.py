@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from hamlet.columns import numpy_of
 from hamlet.errors import ReadError, RunError
-from hamlet.kernel.kept import NEVER
-from hamlet.kernel.machine import FAR
+from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.session import BEGINNING
 from hamlet.spark.stream_job import TIME

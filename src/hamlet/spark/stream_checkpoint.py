@@ -104,11 +104,12 @@ class Checkpoint:
         commits = self._path("commits")
         if self._system.exists(commits) and len(self._system.listStatus(commits)):
             return
+        reason = "flush=True ends a stream with its next batch, and this one has read nothing yet"
         remedy = (
-            "With flush its first batch would be its last, and may have only a part of the events:"
-            " run it without flush first, for example with trigger(availableNow=True), then with."
+            "Run it without flush first, for example with trigger(availableNow=True), and when it"
+            " has ended with flush."
         )
-        raise PlanError("batch yet in", self.folder, remedy)
+        raise PlanError(reason, remedy)
 
     def ends(self) -> DataFrame:
         """Numbers of buckets that are to close everything, as a stream."""

@@ -15,13 +15,14 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.needs import needs_of
 from hamlet.reading.csv_file import WRONG_FIELDS
 from hamlet.reading.found import NOT_A_TIME, Wanted
 from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
+from hamlet.required_columns import needs_of
 from hamlet.spark import texts
+from hamlet.spark.kinds import naive_moment
 from hamlet.spark.reading import restored
-from hamlet.spark.stream_form import NANO, Topic
+from hamlet.spark.stream_form import NANO, NANO_ZONED, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from hamlet.spark.events import Fault
     from hamlet.spark.stream_form import Form
 
+_NANOS = {NANO: pa.timestamp("ns"), NANO_ZONED: pa.timestamp("ns", "UTC")}
 _BAD = "\0bad"
 _NO_TEXT = "\0null"
 _ENDINGS = {"csv": ".csv", "json": ".{jsonl,ndjson,json}", "parquet": ".parquet"}
@@ -151,11 +153,16 @@ def _of_text(text: Column, kind: str) -> tuple[Column, Column]:
         read = texts.booleans(text)
         return read.values, read.faulty
     if kind in ("timestamp", "timestamp_ntz", "date"):
-        moment = F.timestamp_micros(texts.iso_times(text).values)
+        moment = _moment(texts.iso_times(text).values, kind)
         words = texts.trimmed(text)
         return moment, words.isNotNull() & (words != "")
     known = texts.known_number(text)
     return F.when(known.rlike(texts.NUMBER), known).try_cast(kind), known.isNotNull()
+
+
+def _moment(micros: Column, kind: str) -> Column:
+    """Times of a type; a date may have a time of day in later files, and keeps it."""
+    return F.timestamp_micros(micros) if kind == "timestamp" else naive_moment(micros)
 
 
 def _reason(name: str, kind: str, wanted: Wanted) -> str:
@@ -199,7 +206,7 @@ def _of_value(value: Column, kind: str) -> tuple[Column, Column]:
     is_given = value.isNotNull() & (shape != "VOID")
     if kind in ("timestamp", "timestamp_ntz", "date"):
         text = F.when(shape == "STRING", F.try_variant_get(value, "$", "string"))
-        return F.timestamp_micros(texts.iso_times(text).values), is_given
+        return _moment(texts.iso_times(text).values, kind), is_given
     fits = shape.rlike(r"\A(BIGINT|DOUBLE|FLOAT|DECIMAL)")
     if kind in ("string", "boolean"):
         fits = shape == F.lit(kind.upper())
@@ -214,15 +221,15 @@ def _parquet_rows(
 ) -> tuple[DataFrame, Iterator[tuple[str, Column | None, Fault | None]]]:
     """Parquet files, which have types of their own; texts may still be no times."""
     names = [name for name in form.columns if name in wanted.columns and form.columns[name]]
-    kinds = ["bigint" if form.columns[name] == NANO else form.columns[name] for name in names]
+    kinds = ["bigint" if form.columns[name] in _NANOS else form.columns[name] for name in names]
     ddl = ", ".join(f"{_quoted(n)} {kind}" for n, kind in zip(names, kinds, strict=True))
     frame = reader.schema(ddl).parquet(source).toDF(*(f"p{i}" for i in range(len(names))))
 
     def typed() -> Iterator[tuple[str, Column | None, Fault | None]]:
         for place, name in enumerate(names):
             column = F.col(f"p{place}")
-            if form.columns[name] == NANO:
-                yield name, restored(column, pa.timestamp("ns")), None
+            if form.columns[name] in _NANOS:
+                yield name, restored(column, _NANOS[form.columns[name]]), None
             elif name == wanted.time and form.columns[name] == "string":
                 value, is_given = _of_text(column, "timestamp")
                 yield name, value, (is_given & value.isNull(), NOT_A_TIME)

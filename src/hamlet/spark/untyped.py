@@ -1,9 +1,10 @@
 """Columns without a type of their own: the texts of CSV files, the values of JSON lines.
 
 What a column is follows from its use, where a query says it, and else from its values, by the rules
-of `hamlet/reading`. A look at all rows (`looking.py`) finds out what values there are; then each
-column becomes an expression of one type, and values that are something else are faults of their
-rows. Where there are no such values, and nothing stands around the others, Spark's own casts do.
+of `hamlet/reading`. A look at all rows (`infer_types.py`) finds out what values there are; then
+each column becomes an expression of one type, and values that are something else are faults of
+their rows. Where there are no such values, and nothing stands around the others, Spark's own casts
+do.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.reading.found import NOT_A_TIME
 from hamlet.spark import texts
-from hamlet.spark.looking import SCHEMA, Look, kind_wanted
+from hamlet.spark.infer_types import SCHEMA, Look, kind_wanted
+from hamlet.spark.kinds import naive_moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +86,12 @@ def time_column(column: Column, facts: Counter[str]) -> Typed | None:
     if facts["numbers"] > facts["stamps"]:
         return _numbers(column, facts, NOT_A_TIME)
     read = texts.iso_times(column)
-    return Typed(F.timestamp_micros(read.values), (read.faulty, NOT_A_TIME))
+    return Typed(_moments(read.values, facts), (read.faulty, NOT_A_TIME))
+
+
+def _moments(micros: Column, facts: Counter[str]) -> Column:
+    """Times that were ISO 8601, without a zone where none of them has one."""
+    return F.timestamp_micros(micros) if facts["zoned"] else naive_moment(micros)
 
 
 def _numbers(column: Column, facts: Counter[str], reason: str) -> Typed:
@@ -163,7 +170,7 @@ def _json_times(values: _Values, facts: Counter[str]) -> Typed:
     if not facts["stamps"]:
         return Typed(words)
     stamps = texts.iso_times(words).values
-    return Typed(F.timestamp_micros(stamps), (values.is_given() & stamps.isNull(), NOT_A_TIME))
+    return Typed(_moments(stamps, facts), (values.is_given() & stamps.isNull(), NOT_A_TIME))
 
 
 class _Values(NamedTuple):

@@ -21,13 +21,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hamlet.errors import SystemLimit
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.compiler.parts import Rows
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.growth import longer_numbers
+from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.systems.caching import digest
@@ -392,13 +391,4 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends, err_array):
     return records[:n], out_v[: n * nc], found_x, redo[:redone], full
 
 
-def _kept_on_disk(sources):
-    @njit(cache=True, nogil=True)
-    def run(joins, rules, events, ranges, zero, most_held, most_trends, stop):
-        _ = sources
-        return _run(joins, rules, events, ranges, zero, most_held, most_trends, stop)
-
-    return run
-
-
-run = _kept_on_disk(digest("mcep.py", "records.py"))
+run = kept_on_disk(_run, digest("mcep.py", "records.py"))

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from hamlet import Workload
-from hamlet.kernel import chains, shared, stopping
+from hamlet.kernel import chains, run, stopping
 from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.systems import greta, guards, mcep, sharon
 from hamlet.testing import stream
@@ -125,7 +125,7 @@ def test_outside_of_the_main_thread_functions_are_called_where_they_are():
 @pytest.mark.parametrize(
     ("module", "system", "pattern"),
     [
-        (shared, "hamlet", "SEQ(A, B+)"),
+        (run, "hamlet", "SEQ(A, B+)"),
         (chains, "hamlet", "B+ WHERE B.x < NEXT(B).x"),
         (greta, "greta", "SEQ(A, B+)"),
         (mcep, "mcep", "SEQ(A, B+)"),
@@ -165,8 +165,9 @@ def test_what_the_main_thread_calls_directly_returns_nothing_but_numbers():
     from numba import types
     from numba.core.dispatcher import Dispatcher
 
-    from hamlet.kernel import digits, kept, sorting
+    from hamlet.kernel import digits, row_pieces, sorting
     from hamlet.kernel.finish import packed
+    from hamlet.kernel.machine import checkpoint
     from hamlet.state import hashing
 
     def is_plain(kind: object) -> bool:
@@ -177,7 +178,7 @@ def test_what_the_main_thread_calls_directly_returns_nothing_but_numbers():
     Workload.parse("RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) GROUPBY x WITHIN 10 s").run(EVENTS)
     found = [
         kind
-        for module in (digits, kept, sorting, packed, hashing)
+        for module in (checkpoint, digits, row_pieces, sorting, packed, hashing)
         for each in vars(module).values()
         if isinstance(each, Dispatcher)
         for kind in (signature.return_type for signature in each.nopython_signatures)
