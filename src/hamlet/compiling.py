@@ -20,20 +20,24 @@ class _Part(NamedTuple):
 
     what: What it is.
     seconds: About how long it takes.
-    numbers: Where among the fields of its first argument the numbers are that it is compiled for.
+    numbers: Where among its arguments the numbers are that it is compiled for: which argument, and
+        which field of that.
     """
 
     what: str
     seconds: int
-    numbers: int | None = None
+    numbers: tuple[int, ...] = ()
 
 
 _PARTS = {
-    "hamlet.kernel.machine.batch": _Part("the kernel", 20, numbers=2),
-    "hamlet.kernel.chains": _Part("the kernel of chains with an edge predicate", 5, numbers=20),
+    "hamlet.kernel.machine.batch": _Part("the kernel", 20, numbers=(0, 2)),
+    "hamlet.kernel.chain_kernel": _Part(
+        "the kernel of chains with an edge predicate", 5, numbers=(3,)
+    ),
     "hamlet.kernel.sorting": _Part("what sorts events", 3),
     "hamlet.kernel.digits": _Part("what makes exact sums of fractions", 2),
-    "hamlet.kernel.row_store": _Part("what keeps the state of streams", 3),
+    "hamlet.kernel.machine.checkpoint": _Part("what keeps the state of streams", 3),
+    "hamlet.kernel.row_pieces": _Part("what keeps the state of streams", 3),
     "hamlet.kernel.finish.packed": _Part("what adds up long integers", 5),
     "hamlet.state.hashing": _Part("what hashes the keys of partitions", 1),
     "hamlet.systems.greta": _Part("greta", 15),
@@ -66,8 +70,10 @@ def when_compiling(tell: Callable[[str], None] | None = None) -> Iterator[None]:
 
         def on_start(self, event: Any) -> None:
             self.depth += 1
+            if self.depth > 1:
+                return
             line = told_of(event.data.get("dispatcher"), event.data.get("args", ()))
-            if self.depth == 1 and line not in self.told:
+            if line not in self.told:
                 self.told.add(line)
                 tell(line) if tell else logging.getLogger("hamlet").warning(line)
 
@@ -87,10 +93,12 @@ def told_of(dispatcher: Any, args: tuple[Any, ...]) -> str:
 
 
 def _for_numbers(part: _Part, args: tuple[Any, ...]) -> str:
-    if part.numbers is None:
+    if not part.numbers:
         return ""
-    found = str(args[0].types[part.numbers])
-    return f" for {_NUMBERS.get(found, found)}"
+    found = args[0]  # all arguments in one tuple: see kept_on_disk in kernel/jit.py
+    for place in part.numbers:
+        found = found.types[place]
+    return f" for {_NUMBERS.get(str(found), str(found))}"
 
 
 @dataclass(slots=True)

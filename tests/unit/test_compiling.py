@@ -18,7 +18,7 @@ from numba.core.dispatcher import Dispatcher
 from hamlet import Workload, engine
 from hamlet.compiling import _NUMBERS, told_of, when_compiling
 from hamlet.engine import _timed
-from hamlet.kernel import chains
+from hamlet.kernel import chain_kernel
 from hamlet.kernel.machine import batch
 from hamlet.statistics import RunStatistics
 from hamlet.warming import has_edges, steps, warm
@@ -46,7 +46,11 @@ def test_each_thing_is_told_once():
 
     with when_compiling(told.append):
         assert told == []
-        for module in ("hamlet.kernel.sorting", "hamlet.kernel.row_store", "hamlet.kernel.sorting"):
+        for module in (
+            "hamlet.kernel.sorting",
+            "hamlet.kernel.row_pieces",
+            "hamlet.kernel.sorting",
+        ):
             event.start_event("numba:compile", {"dispatcher": function_of(module), "args": ()})
             compile_something()  # what it calls is not a thing of its own
             event.end_event("numba:compile", {})
@@ -57,7 +61,6 @@ def test_each_thing_is_told_once():
     ]
 
 
-@pytest.mark.parametrize(("kernel", "at"), [("hamlet.kernel.machine.batch", 2)])
 @pytest.mark.parametrize(
     ("array", "numbers"),
     [
@@ -67,16 +70,17 @@ def test_each_thing_is_told_once():
         (types.Array(types.float64, 2, "C"), "doubles with long exponents"),
     ],
 )
-def test_a_kernel_is_told_of_with_the_numbers_it_is_for(kernel, at, array, numbers):
-    memory = SimpleNamespace(types=[None] * at + [array])
+def test_a_kernel_is_told_of_with_the_numbers_it_is_for(array, numbers):
+    memory = SimpleNamespace(types=[None, None, array])
+    arguments = SimpleNamespace(types=[memory])
 
-    line = told_of(function_of(kernel), (memory,))
+    line = told_of(function_of("hamlet.kernel.machine.batch"), (arguments,))
 
     assert line == f"compiling the kernel for {numbers}, once on this machine: about 20 s"
 
 
 @pytest.mark.parametrize(
-    ("kernel", "module"), [(batch.run, batch.__name__), (chains._run_kept, chains.__name__)]
+    ("kernel", "module"), [(batch.run, batch.__name__), (chain_kernel.run, chain_kernel.__name__)]
 )
 @pytest.mark.usefixtures("warmed")
 def test_the_numbers_of_a_compiled_kernel_are_where_they_are_looked_for(kernel, module):
