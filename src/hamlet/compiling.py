@@ -20,13 +20,13 @@ class _Part(NamedTuple):
 
     what: What it is.
     seconds: About how long it takes.
-    numbers: Where the numbers are that it is compiled for: the argument, and if that is a tuple
-        the field in it.
+    numbers: Where among its arguments the numbers are that it is compiled for: which argument, and
+        which field of that.
     """
 
     what: str
     seconds: int
-    numbers: tuple[int, ...] | None = None
+    numbers: tuple[int, ...] = ()
 
 
 _PARTS = {
@@ -36,7 +36,8 @@ _PARTS = {
     ),
     "hamlet.kernel.sorting": _Part("what sorts events", 3),
     "hamlet.kernel.digits": _Part("what makes exact sums of fractions", 2),
-    "hamlet.kernel.row_store": _Part("what keeps the state of streams", 3),
+    "hamlet.kernel.machine.checkpoint": _Part("what keeps the state of streams", 3),
+    "hamlet.kernel.row_pieces": _Part("what keeps the state of streams", 3),
     "hamlet.kernel.finish.packed": _Part("what adds up long integers", 5),
     "hamlet.state.hashing": _Part("what hashes the keys of partitions", 1),
     "hamlet.paper.systems.greta": _Part("greta", 15),
@@ -69,8 +70,10 @@ def when_compiling(tell: Callable[[str], None] | None = None) -> Iterator[None]:
 
         def on_start(self, event: Any) -> None:
             self.depth += 1
+            if self.depth > 1:
+                return
             line = told_of(event.data.get("dispatcher"), event.data.get("args", ()))
-            if self.depth == 1 and line not in self.told:
+            if line not in self.told:
                 self.told.add(line)
                 tell(line) if tell else logging.getLogger("hamlet").warning(line)
 
@@ -90,10 +93,9 @@ def told_of(dispatcher: Any, args: tuple[Any, ...]) -> str:
 
 
 def _for_numbers(part: _Part, args: tuple[Any, ...]) -> str:
-    if part.numbers is None:
+    if not part.numbers:
         return ""
-    # All arguments are one tuple: see jit.kept_on_disk.
-    found = args[0]
+    found = args[0]  # all arguments in one tuple: see kept_on_disk in kernel/jit.py
     for place in part.numbers:
         found = found.types[place]
     return f" for {_NUMBERS.get(str(found), str(found))}"

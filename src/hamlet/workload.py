@@ -242,7 +242,8 @@ class Workload:
             lateness: Of a stream, how long rows are waited for: "10 s", seconds or a timedelta.
             checkpoint: Of a stream, the folder that is its checkpointLocation. What it is begun
                 with is noted there, and starting it with anything else is refused.
-            flush: Of a stream, whether its next batch is the last and closes every window.
+            flush: Of a stream that has read what there is, whether its next batch is the last and
+                closes every window.
 
         Raises:
             ReadError: A file cannot be read, or a checkpoint is of another stream.
@@ -298,6 +299,8 @@ class Workload:
 
         settings = StreamSettings(duration_us(lateness or 0))
         folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
+        if flush and folder is not None:
+            folder.check_was_read()
         return answer_stream(self.plan, events, options, settings, checkpoint=folder, flush=flush)
 
     def analyze(

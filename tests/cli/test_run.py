@@ -466,7 +466,7 @@ def test_an_interrupted_write_leaves_nothing(
 
     status, out, err = hamlet("run", queries, "--events", events, "--out", tmp_path / "out.csv")
 
-    assert (status, out) == (2, "")
+    assert (status, out) == (130, "")
     assert err.endswith("interrupted\n")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["events.csv", "w.hql"]
 

@@ -46,7 +46,11 @@ def test_each_thing_is_told_once():
 
     with when_compiling(told.append):
         assert told == []
-        for module in ("hamlet.kernel.sorting", "hamlet.kernel.row_store", "hamlet.kernel.sorting"):
+        for module in (
+            "hamlet.kernel.sorting",
+            "hamlet.kernel.row_pieces",
+            "hamlet.kernel.sorting",
+        ):
             event.start_event("numba:compile", {"dispatcher": function_of(module), "args": ()})
             compile_something()  # what it calls is not a thing of its own
             event.end_event("numba:compile", {})

@@ -21,6 +21,7 @@ from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
 if TYPE_CHECKING:
@@ -153,8 +154,10 @@ def run_once(
     )
     redo = np.empty(len(ranges), np.int32)
     known = (kept.ints, kept.numbers, kept.extremes)
-    written, redone, after, trace = run(
-        memory, seen, sides, stored, records, until, ranges, known, redo
+    written, redone, after, trace = stoppable(
+        lambda stop: run(
+            memory._replace(err=stop), seen, sides, stored, records, until, ranges, known, redo
+        )
     )
     n = int(records.n[0])
     _count(counters, memory.S, n, trace)
@@ -232,7 +235,7 @@ def _memory(
         np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), weight_type),
         np.empty(stacks * _FIRST_STACK, np.int64),
         np.empty(stacks * _FIRST_STACK),
-        np.zeros(1, np.int64),
+        None,  # what it looks at while it runs: see stopping.py
         np.empty(TRACED * state[at.C_TRACE_ROOM], np.int64),
     )
 

@@ -25,6 +25,7 @@ from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stack_machine import compared
+from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.kernel.windowing import first_window, overlap
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, looked_at
@@ -52,7 +53,7 @@ def run_greta(
         Found(
             np.array([unit.template], np.int32),
             1 + unit.graph.weights.shape[1],
-            *run(unit.graph, tables.rules, events, ranges, zero),
+            *stoppable(run, unit.graph, tables.rules, events, ranges, zero),
         )
         for unit in tables.units
     ]
@@ -82,7 +83,7 @@ def _most_at_once(graph, events, ranges):
 
 
 @compiled
-def _run(graph, rules, events, ranges, zero):
+def _run(graph, rules, events, ranges, zero, err_array):
     """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
     ts, slide, within = events.ts, graph.slide, graph.within
     windows = overlap(within, slide)
@@ -103,7 +104,6 @@ def _run(graph, rules, events, ranges, zero):
     v, acc, total = numbers.pointer(node_v), numbers.pointer(acc_v), numbers.pointer(total_v)
     one = size
     numbers.set_one(acc, one)
-    err_array = np.zeros(1, np.int64)
     err = raw_pointer(err_array)
     has_late_ends = False
     for s in range(states):
@@ -116,6 +116,8 @@ def _run(graph, rules, events, ranges, zero):
     for r in range(ranges.shape[0]):
         part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
+        if err[STOPPED] != 0:
+            break
         head[:], count[:] = 0, 0
         for k in range(size):
             numbers.set_zero(total, k)
@@ -178,7 +180,7 @@ def _run(graph, rules, events, ranges, zero):
             first_slot = low % windows
             seen[:] = count
             step = events.step[i]
-            while i < end and events.step[i] == step:
+            while i < end and events.step[i] == step and err[0] == 0:
                 letter = events.letter[i]
                 for k in range(graph.enter_p[letter], graph.enter_p[letter + 1]):
                     s = graph.enter[k]

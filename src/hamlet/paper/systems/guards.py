@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.jit import compiled, kept_on_disk
+from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, fits, is_open
 from hamlet.paper.systems.tables import NO_EDGE
@@ -30,7 +31,7 @@ def fill_latest(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> No
         has_edges = np.isin(
             tables.rules.kind[guard.graph.in_rule], (0,), invert=True
         ) & _asks_of_two(tables, guard.graph.in_rule)
-        fill(guard.graph, has_edges, tables.rules, events, number, ranges)
+        stoppable(fill, guard.graph, has_edges, tables.rules, events, number, ranges)
 
 
 def _asks_of_two(tables: Tables, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -40,7 +41,7 @@ def _asks_of_two(tables: Tables, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 @compiled
-def _fill(graph, has_edges, rules, events, guard, ranges):
+def _fill(graph, has_edges, rules, events, guard, ranges, stop):
     """For each event, and the end of each partition, the latest match completed before."""
     states = graph.end_rule.shape[0]
     # By state: the latest start of a partial match there, and the events that were there
@@ -58,7 +59,7 @@ def _fill(graph, has_edges, rules, events, guard, ranges):
         best[:], count[:], head[:] = -1, 0, 0
         done = -1
         i = first
-        while i < end:
+        while i < end and stop[STOPPED] == 0:
             n = 0
             after = i
             while after < end and events.step[after] == events.step[i]:

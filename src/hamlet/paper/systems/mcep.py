@@ -28,6 +28,7 @@ from hamlet.kernel.compiler.parts import Rows
 from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
+from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.kernel.windowing import first_window
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, is_open, looked_at
@@ -150,7 +151,9 @@ def run_mcep(
     """
     found = []
     for family in families:
-        *parts, full = run(family.joins, tables.rules, events, ranges, zero, MOST_HELD, MOST_TRENDS)
+        *parts, full = stoppable(
+            run, family.joins, tables.rules, events, ranges, zero, MOST_HELD, MOST_TRENDS
+        )
         if full == 1:
             reason = f"a window has more than {MOST_HELD:,} matches of Kleene patterns to hold"
             raise SystemLimit(SYSTEM, reason)
@@ -173,7 +176,7 @@ def _first_after(items, low, high, step, events):
 
 
 @compiled
-def _run(q, rules, events, ranges, zero, most_held, most_trends):
+def _run(q, rules, events, ranges, zero, most_held, most_trends, err_array):
     """Every window of every partition, and which limit was passed: 0 for none."""
     ts, slide, within = events.ts, q.slide, q.within
     nc, nx = 1 + q.weights.shape[1], q.extremes.shape[1]
@@ -194,7 +197,6 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
     total = numbers.pointer(total_v)
     one = nc
     numbers.set_one(total, one)
-    err_array = np.zeros(1, np.int64)
     err = raw_pointer(err_array)
     capacity, n, full = 256, 0, 0
     records, out_x = np.empty((capacity, 3), np.int64), np.empty(capacity * nx)
@@ -203,6 +205,8 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
     for r in range(ranges.shape[0]):
         part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
+        if err[STOPPED] != 0:
+            break
         low = first
         window = first_window(ts[first], within, slide)
         while low < end and err[0] == 0 and full == 0:
@@ -251,7 +255,7 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
                     chain[chains], before[chains] = p, -1
                     chains += 1
                     c = chains - 1
-                    while c < chains and full == 0:
+                    while c < chains and full == 0 and err[0] == 0:
                         j = of_kind[k, chain[c]]
                         for p2 in range(chain[c] + 1, n_kind[k]):
                             i = of_kind[k, p2]
@@ -279,7 +283,7 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
                 trends = 0
                 level = 0
                 edge[0], place[0], held[0] = q.out_p[u], -1, -1
-                while level >= 0 and full == 0:
+                while level >= 0 and full == 0 and err[0] == 0:
                     # The next event or match at this level, along an edge from the level before
                     row = u if level == 0 else units + state[level - 1]
                     j = NO_EVENT if level == 0 else last[level - 1]

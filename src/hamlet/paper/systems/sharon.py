@@ -33,6 +33,7 @@ from hamlet.kernel import numbers
 from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
+from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.kernel.windowing import first_window, last_window, overlap
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.flatten import flattened
@@ -96,23 +97,23 @@ def run_sharon(
         Found(
             family.templates,
             1 + family.sequences.weights.shape[1],
-            *run(family.sequences, events, ranges, zero),
+            *stoppable(run, family.sequences, events, ranges, zero),
         )
         for family in families
     ]
 
 
 @njit(cache=True, nogil=True)
-def _steps_at_most(within, slide, ts, step, letter, letters, ranges):
-    """For each atom the most different times at which its events come in one window, and of all."""
+def _steps_at_most(within, slide, ts, step, letter, letters, ranges, most, stop):
+    """Find for each atom the most different times of its events in one window, and for all."""
     atoms = letters.shape[1]
-    most, now = np.zeros(atoms + 1, np.int64), np.empty(atoms + 1, np.int64)
+    now = np.empty(atoms + 1, np.int64)
     before = np.empty(atoms + 1, np.int64)
     for r in range(ranges.shape[0]):
         first, end = ranges[r, 1], ranges[r, 2]
         low = first
         window = first_window(ts[first], within, slide)
-        while low < end:
+        while low < end and stop[STOPPED] == 0:
             while low < end and ts[low] < window * slide:
                 low += 1
             if low == end:
@@ -126,9 +127,9 @@ def _steps_at_most(within, slide, ts, step, letter, letters, ranges):
                         now[a] += 1
                         before[a] = step[i]
                 i += 1
-            most = np.maximum(most, now)
+            for a in range(atoms + 1):
+                most[a] = max(most[a], now[a])
             window += 1
-    return most
 
 
 def steps_at_most(graph: Any, events: Events, ranges: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -136,14 +137,23 @@ def steps_at_most(graph: Any, events: Events, ranges: NDArray[np.int64]) -> NDAr
 
     The last entry is for all atoms together.
     """
-    most: NDArray[np.int64] = _steps_at_most(
-        graph.within, graph.slide, events.ts, events.step, events.letter, events.letters, ranges
+    most = np.zeros(events.letters.shape[1] + 1, np.int64)
+    stoppable(
+        _steps_at_most,
+        graph.within,
+        graph.slide,
+        events.ts,
+        events.step,
+        events.letter,
+        events.letters,
+        ranges,
+        most,
     )
     return most
 
 
 @compiled
-def _run(q, events, ranges, zero):
+def _run(q, events, ranges, zero, err_array):
     """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
     ts, slide, within = events.ts, q.slide, q.within
     windows = overlap(within, slide)
@@ -162,7 +172,6 @@ def _run(q, events, ranges, zero):
     reached = np.empty(windows, np.int64)  # the longest prefix with a match, -1: window not begun
     state, ring = np.zeros((m.each.shape[0], 4), np.int64), np.empty((m.ring, 2), np.int64)
     is_hit = np.empty(q.hits.shape[0], np.bool_)
-    err_array = np.zeros(1, np.int64)
     err = raw_pointer(err_array)
     capacity, n = 256, 0
     records, out_x = np.empty((capacity, 3), np.int64), np.empty(capacity * nx)
@@ -171,6 +180,8 @@ def _run(q, events, ranges, zero):
     for r in range(ranges.shape[0]):
         part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
+        if err[STOPPED] != 0:
+            break
         reached[:] = -1
         state[:] = 0
         low = first_window(ts[first], within, slide)
