@@ -27,6 +27,7 @@ from hamlet.kernel.partitions import Grouping
 from hamlet.kernel.shared import are_of_one_size, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan, plan_alone
+from hamlet.reading.formats import separator_of
 from hamlet.results import Results
 from hamlet.share.bundles import bundle_patience, bundle_reports, set_trace, with_static_patience
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
@@ -59,7 +60,8 @@ class Options:
     """How a workload is run.
 
     `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
-    `system` is what runs it: the engine itself, or one that it is compared with.
+    `system` is what runs it: the engine itself, or one that it is compared with. `separator` stands
+    between the columns of text files where their ending does not say it.
     """
 
     type: str = "type"
@@ -70,6 +72,7 @@ class Options:
     coefficients: CoefficientTable = DEFAULTS
     trace: bool = False
     system: str = "hamlet"
+    separator: str | None = None
 
     def check(self) -> None:
         """Refuse what is not an option."""
@@ -82,6 +85,7 @@ class Options:
         if self.system != "hamlet" and self.trace:
             remedy = "Run without it, or with system hamlet."
             raise PlanError("trace of system", self.system, remedy)
+        separator_of(self.separator)
 
 
 def run_workload(
@@ -94,7 +98,12 @@ def run_workload(
     tell("reading", 0.0)
     with _timed(statistics, "read"):
         table = EventTable.of(
-            source, plan, type=options.type, time=options.time, order=options.order
+            source,
+            plan,
+            type=options.type,
+            time=options.time,
+            order=options.order,
+            separator=options.separator,
         )
     times: Times = "seconds" if table.time_is_number else "timestamps"
     answers: list[Answer] = []
