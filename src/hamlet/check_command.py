@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.commands import as_json, format_option, load_workload
+from hamlet.commands import as_json, format_option, load_workload, separator_option
 from hamlet.errors import QueryError, line_and_column
 from hamlet.explain import summary
 from hamlet.lang.parser import parse_tree
@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 @click.option(
     "--schema",
     metavar="FILE",
-    help="Check attributes too: a .json schema, or a .csv, .jsonl or .parquet file of events.",
+    help="Check attributes too: a .json schema, or a file of events.",
 )
+@separator_option
 @format_option()
-def check_command(workload: str, schema: str | None, format_: str) -> int:
+def check_command(workload: str, schema: str | None, separator: str | None, format_: str) -> int:
     """Say whether a workload is right, or list every error in it.
 
     WORKLOAD is a file of queries, or - for standard input.
     """
     try:
-        loaded = load_workload(workload, schema)
+        loaded = load_workload(workload, schema, separator)
     except QueryError as error:
         if format_ == "text":
             raise

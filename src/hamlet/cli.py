@@ -24,7 +24,15 @@ from hamlet.bench.peers_command import peers_command
 from hamlet.bench.sharing_command import sharing_command
 from hamlet.bench.spark_command import spark_command
 from hamlet.check_command import check_command
-from hamlet.commands import format_option, give, load_workload, spark_module, tell, write_whole
+from hamlet.commands import (
+    format_option,
+    give,
+    load_workload,
+    separator_option,
+    spark_module,
+    tell,
+    write_whole,
+)
 from hamlet.data.command import generate_command
 from hamlet.errors import HamletError, PlanError, QueryError, WriteError, reason_of
 from hamlet.explain import STAGES
@@ -64,6 +72,7 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--time", metavar="COLUMN", default="time", help="Their times.  [default: time]"
         ),
         click.option("--order", metavar="COLUMN", help="What orders events of equal time."),
+        separator_option,
     )
     # The option that is applied last is shown first.
     return reduce(lambda decorated, option: option(decorated), reversed(options), command)
@@ -120,7 +129,7 @@ def explain(
         raise click.UsageError("--analyze has no stages and no picture; it is text or json")
     if out is not None:
         _check_not_read(out, workload=workload, schema=schema, events=events)
-    loaded = load_workload(workload, schema)
+    loaded = load_workload(workload, schema, options["separator"])
     if events is None:
         shown = loaded.explain(stages, format=format_)
     else:
@@ -158,9 +167,9 @@ def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, An
     "--events",
     metavar="PATH",
     required=True,
-    help="CSV, JSON lines or Parquet: a file, a folder or a glob.",
+    help="CSV, TSV, JSON lines or Parquet: a file, a folder or a glob.",
 )
-@click.option("--out", metavar="PATH", help="A .csv, .jsonl or .parquet file, or a folder.")
+@click.option("--out", metavar="PATH", help="A .csv, .tsv, .jsonl or .parquet file, or a folder.")
 @_column_options
 @_numbers_option
 @_sharing_option
@@ -301,7 +310,7 @@ def _check_trace(trace: str, events: str, out: str | None, overwrite: bool) -> N
     "--source",
     metavar="PLACE",
     required=True,
-    help="A folder of CSV, JSON lines or Parquet files, or kafka:HOST:PORT/TOPIC.",
+    help="A folder of CSV, TSV, JSON lines or Parquet files, or kafka:HOST:PORT/TOPIC.",
 )
 @click.option(
     "--out", metavar="PLACE", required=True, help="A folder, kafka:HOST:PORT/TOPIC, or console."

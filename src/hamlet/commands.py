@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hamlet.errors import PlanError, QueryError, ReadError, WriteError, reason_of
+from hamlet.reading.formats import ENDINGS, ending_of
 from hamlet.schema import Schema
 from hamlet.workload import Workload, read_text
 
@@ -23,12 +24,12 @@ Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
 
 # What is read
 
-_OF_EVENTS = (".csv", ".json", ".jsonl", ".ndjson")
 
-
-def load_workload(workload: str, schema: str | None = None) -> Workload:
+def load_workload(
+    workload: str, schema: str | None = None, separator: str | None = None
+) -> Workload:
     """The workload of a file, or of standard input, checked against a schema if there is one."""
-    known = Schema.load(schema) if schema else None
+    known = Schema.load(schema, separator=separator) if schema else None
     if workload == "-":
         try:
             text = sys.stdin.buffer.read().decode("utf-8-sig")
@@ -42,12 +43,19 @@ def load_workload(workload: str, schema: str | None = None) -> Workload:
         # The whole path is shown, so that an editor or terminal can open the place of an error.
         return Workload.parse(text, schema=known, name=workload)
     except QueryError as error:
-        if Path(workload).suffix.lower() not in _OF_EVENTS:
+        if ending_of(Path(workload)) not in ENDINGS:
             raise
         reason = (
             "by its name it has events; queries come first, as in hamlet run FILE --events FILE"
         )
         raise ReadError(workload, reason) from error
+
+
+separator_option = click.option(
+    "--separator",
+    metavar="CHAR",
+    help="Between the columns of text, such as ';'.  [default: by the ending]",
+)
 
 
 # What is printed

@@ -23,6 +23,7 @@ from pyarrow import compute as pc
 
 from hamlet.errors import PlanError, WriteError, did_you_mean, listed, reason_of
 from hamlet.kernel.finish import TEXT
+from hamlet.reading.formats import WRITTEN, function
 from hamlet.screen import HEADINGS, long_sheet
 from hamlet.statistics import RunStatistics
 
@@ -175,7 +176,7 @@ class Results:
         """
         path = Path(path)
         check_target(path, overwrite=overwrite)
-        write = _write_parts if is_folder(path) else _WRITERS[path.suffix.lower()]
+        write = _write_parts if is_folder(path) else _writer(path)
         write_whole(path, lambda partial: write(self.table, partial))
         return path
 
@@ -230,7 +231,7 @@ class Results:
             for f in self.trace.schema
         )
         table = self.trace.cast(pa.schema(text))
-        write_whole(path, lambda partial: _WRITERS[path.suffix.lower()](table, partial))
+        write_whole(path, lambda partial: _writer(path)(table, partial))
         return path
 
     def save(
@@ -431,8 +432,8 @@ def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> 
     """
     if wide and not is_folder(path):
         raise WriteError(str(path), "the wide form has a file for each query; name a folder")
-    if not is_folder(path) and path.suffix.lower() not in _WRITERS:
-        reason = f"the ending is none of {listed(_WRITERS)}; without one it is a folder"
+    if not is_folder(path) and path.suffix.lower() not in WRITTEN:
+        reason = f"the ending is none of {listed(WRITTEN)}; without one it is a folder"
         raise WriteError(str(path), reason)
     there = list(path.iterdir()) if path.is_dir() else []
     if not overwrite and (there or path.is_file()):
@@ -455,7 +456,7 @@ def check_trace_target(path: Path, *, overwrite: bool) -> None:
         WriteError: It is there already, or cannot be written.
     """
     if is_folder(path):
-        raise WriteError(str(path), f"a trace is one file, with one of {listed(_WRITERS)}")
+        raise WriteError(str(path), f"a trace is one file, with one of {listed(WRITTEN)}")
     check_target(path, overwrite=overwrite)
 
 
@@ -500,13 +501,15 @@ def _is_part(path: Path) -> bool:
     return path.is_file() and path.match("part-*.parquet")
 
 
-def _write_csv(table: Any, path: Path) -> None:
+def write_csv(table: Any, path: Path, separator: str) -> None:
+    """Write a table to a file of text, columns separated."""
     from pyarrow import csv
 
-    csv.write_csv(_with_iso_times(table), path)
+    csv.write_csv(_with_iso_times(table), path, csv.WriteOptions(delimiter=separator))
 
 
-def _write_jsonl(table: Any, path: Path) -> None:
+def write_jsonl(table: Any, path: Path) -> None:
+    """Write a table to a file of JSON lines."""
     with path.open("wb") as lines:
         _write_lines(table, lines)
 
@@ -562,8 +565,10 @@ def _write_parts(table: Any, folder: Path) -> None:
         write_parquet(part, folder / f"part-{number:05d}.parquet")
 
 
-_WRITERS: dict[str, Callable[[Any, Path], None]] = {
-    ".csv": _write_csv,
-    ".jsonl": _write_jsonl,
-    ".parquet": write_parquet,
-}
+def _writer(path: Path) -> Callable[[Any, Path], None]:
+    """What writes a table to a file of this ending."""
+    format_ = WRITTEN[path.suffix.lower()]
+    write: Callable[..., None] = function(format_.write)
+    if format_.separator is None:
+        return write
+    return lambda table, place: write(table, place, format_.separator)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hamlet.errors import ReadError, SchemaError, did_you_mean, listed, reason_of
+from hamlet.reading.formats import ENDINGS, ending_of, format_of, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,14 +46,24 @@ class Schema:
         return {**self.attributes, **(self.types or {}).get(event_type, {})}
 
     @staticmethod
-    def load(path: str | Path) -> Schema:
-        """Read a schema from a JSON description or from the columns of a file of events."""
+    def load(path: str | Path, *, separator: str | None = None) -> Schema:
+        """Read a schema from a JSON description or from the columns of a file of events.
+
+        Args:
+            path: The file.
+            separator: What stands between columns of text; None for what the ending says.
+        """
         path = Path(path)
         if path.is_dir():
             raise ReadError(str(path), "is a directory")
         try:
             if path.suffix == ".json":
                 return _described(path)
+            if ending_of(path) not in ENDINGS:
+                raise ReadError(str(path), f"a schema is a .json file, or one of {listed(ENDINGS)}")
+            path.stat()
+            if format_of(path).separator is not None:
+                return _of_texts(path, separator_of(separator))
             return Schema.from_arrow(_columns(path))
         except OSError as error:
             raise ReadError(str(path), reason_of(error)) from error
@@ -97,27 +108,51 @@ def _checked(path: Path, where: str, found: Any) -> dict[str, Kind]:
     return found
 
 
-def _columns(path: Path) -> pa.Schema:
-    """The columns of a file of events, without reading more of it than needed."""
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-    from pyarrow import json as arrow_json
+def _of_texts(path: Path, separator: str | None) -> Schema:
+    """The kinds that the columns of a CSV file have by their values.
 
-    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
+    What is text because of some of its values, and has numbers or truth values too, may be used as
+    either: rows with the others are left out then.
+    """
+    from hamlet.reading import rules
+    from hamlet.reading.files import texts_of
+    from hamlet.reading.texts import TYPES
+    from hamlet.reading.typing import facts_of_column
+
+    texts = texts_of(path, separator, lambda names: list(dict.fromkeys(names)))
+    if not texts.columns:
+        raise ReadError(str(path), "it has no line with the names of columns")
+    if any("\ufffd" in name for name in texts.columns):
+        raise ReadError(str(path), "it is not UTF-8 text")
+    kinds: dict[str, Kind] = {}
+    for name in texts.table.schema.names:
+        facts = facts_of_column(texts, name)
+        sort = rules.sort_of(facts, None)
+        is_open = sort == "text" and rules.is_mixed(facts)
+        kinds[name] = "any" if is_open else _kind_of(TYPES[sort]) or "any"
+    return Schema(kinds)
+
+
+def _columns(path: Path) -> pa.Schema:
+    """The columns of a file of events whose values have types."""
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+    from pyarrow import parquet
+
     try:
-        match suffixes[-1:]:
-            case [".parquet"]:
-                return parquet.read_schema(path)
-            case [".csv"]:
-                with csv.open_csv(str(path)) as reader:
-                    str(reader.schema.names)  # names are decoded when they are looked at
-                    return reader.schema
-            case [".jsonl" | ".ndjson"]:
-                with pa.input_stream(str(path)) as stream:
-                    return arrow_json.read_json(stream).schema
+        if format_of(path).name == "parquet":
+            return parquet.read_schema(path)
+        with pa.input_stream(str(path)) as stream:
+            found = arrow_json.read_json(stream).schema
     except pa.ArrowInvalid as error:
         raise ReadError(str(path), str(error)) from error
-    raise ReadError(str(path), "a schema is a .json, .csv, .jsonl or .parquet file")
+    # Text that looks like a time is still text.
+    return pa.schema(
+        [
+            (each.name, pa.string() if pa.types.is_timestamp(each.type) else each.type)
+            for each in found
+        ]
+    )
 
 
 def _kind_of(column: pa.DataType) -> Kind | None:

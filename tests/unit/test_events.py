@@ -435,7 +435,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     assert "no such file or folder" in refused(tmp_path / "none.csv")
     assert "there are no events in this folder" in refused(tmp_path / "empty")
     assert "it matches no file" in refused(tmp_path / "*.feather")
-    assert ".txt is not a format of events; use .csv" in refused(tmp_path / "e.txt")
+    assert ".txt is not a format of events; use .parquet, .csv" in refused(tmp_path / "e.txt")
     assert "not a Parquet file" in refused(tmp_path / "bad.parquet")
     assert "bad.csv.gz" in refused(tmp_path / "bad.csv.gz")
     assert "one JSON list" in refused(write(tmp_path / "e.json", '[{"type": "A"}]'))

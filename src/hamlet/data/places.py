@@ -12,13 +12,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hamlet.errors import WriteError, listed, reason_of
+from hamlet.reading.formats import GZIP, WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ENDINGS = (".parquet", ".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
-FORMATS = ("parquet", "csv", "jsonl")
+_PACKED = tuple(f"{each}{GZIP}" for each, format_ in WRITTEN.items() if format_.write_lines)
+ENDINGS = (*WRITTEN, *_PACKED)
+FORMATS = tuple(each[1:] for each in WRITTEN)
 _TAKEN = "it is there already; pass overwrite=True, or --overwrite on the command line"
 
 

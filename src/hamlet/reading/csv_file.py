@@ -128,7 +128,7 @@ def _by_arrow(
                 quoted_strings_can_be_null=False,
             ),
         )
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None
     if has_quotes and not _is_complete(content, table.num_rows + malformed[WRONG_FIELDS] + 1):
         return None

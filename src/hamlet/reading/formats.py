@@ -48,6 +48,16 @@ _CSV = {
     "write_lines": "hamlet.data.files:csv_lines",
 }
 TABLE = (
+    Format(
+        "parquet",
+        (".parquet",),
+        None,
+        read="hamlet.reading.files:read_parquets",
+        read_on_spark="hamlet.spark.reading:read_parquets",
+        read_stream="hamlet.spark.stream_reading:read_parquets",
+        write="hamlet.results:write_parquet",
+        write_lines=None,
+    ),
     Format("csv", (".csv",), ",", **_CSV),
     Format("tsv", (".tsv",), "\t", **_CSV),
     Format(
@@ -59,16 +69,6 @@ TABLE = (
         read_stream="hamlet.spark.stream_reading:read_jsons",
         write="hamlet.results:write_jsonl",
         write_lines="hamlet.data.files:json_lines",
-    ),
-    Format(
-        "parquet",
-        (".parquet",),
-        None,
-        read="hamlet.reading.files:read_parquets",
-        read_on_spark="hamlet.spark.reading:read_parquets",
-        read_stream="hamlet.spark.stream_reading:read_parquets",
-        write="hamlet.results:write_parquet",
-        write_lines=None,
     ),
 )
 ENDINGS = tuple(ending for each in TABLE for ending in each.endings)
@@ -123,10 +123,10 @@ _WRITTEN = {"\\t": "\t", "tab": "\t"}
 
 
 def separator_of(written: str | None) -> str | None:
-    r"""A separator as it is; \\t and tab stand for a tab.
+    r"""A separator as it is; a backslash with a t, and tab, stand for a tab.
 
-    >>> separator_of("tab")
-    '\\t'
+    >>> separator_of("tab"), separator_of(";")
+    ('\t', ';')
 
     Raises:
         PlanError: It cannot separate anything.

@@ -50,6 +50,7 @@ _SIGN, _MARK, _ONE = _table(b"+-"), _table(b".eE"), _table(b"01")
 _ZERO = ord("0")
 # No number of 64 bits has more digits.
 _MOST_DIGITS = 20
+DAY_US = 86_400_000_000
 # So many texts are cast, and looked at, before all are.
 _TRIED, _FIRST = 30, 100
 
@@ -185,6 +186,8 @@ def _plain_times(texts: pa.Array, given: int) -> Look | None:
     for fact, sort in _FORMS.items():
         column = _cast(texts, TYPES[sort])
         if column is not None:
+            if pc.min(column.cast(_COUNT[sort])).as_py() < _YEAR_ONE[sort]:
+                return None  # Arrow knows of a year 0
             # A cast to a clock takes dates too.
             dates = pc.sum(_matches(texts, rules.DATE)).as_py() if fact == "clocks" else 0
             found = Counter({"given": given, fact: given - dates})
@@ -192,6 +195,8 @@ def _plain_times(texts: pa.Array, given: int) -> Look | None:
     return None
 
 
+_COUNT = {"date": pa.int32(), "clock": pa.int64(), "moment": pa.int64()}
+_YEAR_ONE = {"date": -719_162, "clock": -719_162 * DAY_US, "moment": -719_161 * DAY_US}
 _FORMS: dict[str, Sort] = {"dates": "date", "clocks": "clock", "moments": "moment"}
 
 
@@ -288,7 +293,7 @@ def _widened(plain: pa.Array, kind: pa.DataType) -> pa.Array | None:
         return _cast(plain, kind)
     if pa.types.is_date(plain.type) and pa.types.is_timestamp(kind):
         return plain.cast(pa.timestamp("us")).cast(kind)
-    if pa.types.is_timestamp(plain.type) and pa.types.is_timestamp(kind):
+    if plain.type == TYPES["clock"] and kind == TYPES["moment"]:
         return plain.cast(kind)
     return None
 
