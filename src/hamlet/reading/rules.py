@@ -2,13 +2,13 @@ r"""What texts in files are: the one rule by which columns of text become typed 
 
 Everything that reads texts takes it from here: `reading/texts.py` (Arrow) on one machine and where
 Spark looks at rows, `spark/texts.py` (expressions of Spark) in batches and streams. Patterns are
-written for RE2 and for Java alike. docs/data.md tells the rule to users.
+written for RE2 and for Java alike. docs/events.md tells the rule to users.
 
 A field with nothing in it is null. Of the others, without the white space around them:
 
 - `MISSING` words stand for a missing value, in every column that is not text;
 - a number has the form `NUMBER`, in ASCII digits, and is finite as a double: neither `inf` nor
-  `1e400` nor `0x10` is one;
+  `1e400` nor `0x10` is one, and `-0.0` is 0;
 - a truth value is `TRUE` or `FALSE`;
 - a date, a clock (date and time of day) or a moment (the same with a zone) is ISO 8601 (`DATE`,
   `CLOCK`, `ZONE`) and there is such a day and hour.

@@ -124,7 +124,7 @@ def _plain_numbers(texts: pa.Array, given: int) -> Look | None:
         return None  # some are too long, and have to be looked at one by one
     facts = known.facts() + _of_integers(wholes)
     facts["numbers"] = given
-    return Look(+(facts + Counter(given=given, plain=given)), doubles)
+    return Look(+(facts + Counter(given=given, plain=given)), pc.add(doubles, 0.0))
 
 
 class _Bytes(NamedTuple):
@@ -313,7 +313,8 @@ def _numbers(known: pa.Array, sort: Sort) -> pa.Array:
     nothing = pa.scalar(None, known.type)
     if sort == "double":
         doubles = pc.cast(pc.if_else(_matches(known, rules.NUMBER), known, nothing), pa.float64())
-        return pc.if_else(pc.is_inf(doubles), pa.scalar(None, pa.float64()), doubles)
+        # There is one zero, however it is signed.
+        return pc.add(pc.if_else(pc.is_inf(doubles), pa.scalar(None, pa.float64()), doubles), 0.0)
     some = rules.LONGS if sort == "long" else rules.UNSIGNED
     texts = pc.if_else(_matches(known, rules.INTEGER), known, nothing).to_pylist()
     values = [None if text is None else _integer(text) for text in texts]

@@ -146,16 +146,15 @@ def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: 
             for each in names
         ]
         faults = [(is_faulty, reasons.index(reason)) for is_faulty, reason in part.faults]
-        frames.append(part.frame.select(*columns, *([_first(faults)] if reasons else [])))
+        frames.append(part.frame.select(*columns, *([first_fault(faults)] if reasons else [])))
     together = reduce(DataFrame.union, frames)
     return together.toDF(*names, *(["fault"] if reasons else []))
 
 
-def _first(faults: list[tuple[Column, int]]) -> Column:
-    found: Column = F.lit(None).cast("int")
-    for is_faulty, number in reversed(faults):
-        found = F.when(is_faulty, F.lit(number)).otherwise(found)
-    return found
+def first_fault(faults: list[tuple[Column, int]]) -> Column:
+    """The number of the first fault that a row has; side by side, as there may be hundreds."""
+    found = [F.when(is_faulty, F.lit(number)) for is_faulty, number in faults]
+    return F.coalesce(*found, F.lit(None).cast("int"))
 
 
 def _kinds(part: _Part) -> dict[str, T.DataType]:

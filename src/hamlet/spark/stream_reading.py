@@ -21,7 +21,7 @@ from hamlet.reading.found import NOT_A_TIME, Wanted
 from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
 from hamlet.reading.typing import reason_of
 from hamlet.spark import texts
-from hamlet.spark.reading import CSV, NO_TEXT, restored
+from hamlet.spark.reading import CSV, NO_TEXT, first_fault, restored
 from hamlet.spark.stream_form import NANO, Topic
 
 if TYPE_CHECKING:
@@ -98,9 +98,7 @@ def _typed(
             columns[name] = column
         faults += [] if fault is None else [fault]
     reasons = tuple(dict.fromkeys(reason for _, reason in faults))
-    first = F.lit(None).cast("int")
-    for is_faulty, reason in reversed(faults):
-        first = F.when(is_faulty, F.lit(reasons.index(reason))).otherwise(first)
+    first = first_fault([(is_faulty, reasons.index(reason)) for is_faulty, reason in faults])
     found = [columns.get(name, F.lit(None)) for name in form.columns]
     name = Path(source).name or source
     if not reasons:
@@ -133,7 +131,8 @@ def _csv_columns(form: Form, wanted: Wanted) -> _Columns:
             continue
         kind = form.columns[name]
         read = texts.values_of_texts(F.col(f"c{place}"), texts.sort_named(kind))
-        yield name, read.values, (read.faulty, _reason(name, kind, wanted))
+        fault = (read.faulty, _reason(name, kind, wanted))
+        yield name, read.values, None if kind == "string" else fault
 
 
 def _reason(name: str, kind: str, wanted: Wanted) -> str:

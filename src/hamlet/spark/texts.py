@@ -60,7 +60,8 @@ def values_of_texts(text: Column, sort: Sort, *, is_plain: bool = False) -> Read
     if sort in ("nothing", "text"):
         return Read(F.lit(None) if sort == "nothing" else text, F.lit(False))
     if is_plain and sort in rules.NUMBERS:
-        return Read(text.try_cast(TYPES[sort]), F.lit(False))
+        values = text.try_cast(TYPES[sort])
+        return Read(_one_zero(values) if sort == "double" else values, F.lit(False))
     known = known_text(text)
     values = _values(known, sort)
     return Read(values, known.isNotNull() & values.isNull())
@@ -96,11 +97,16 @@ def _numbers(known: Column, sort: Sort) -> Column:
     """Finite numbers as doubles, or whole numbers that fit as such."""
     if sort == "double":
         doubles = F.when(_matches(known, rules.NUMBER), known).try_cast("double")
-        return F.when(F.abs(doubles) < F.lit(float("inf")), doubles)
+        return F.when(F.abs(doubles) < F.lit(float("inf")), _one_zero(doubles))
     values = F.when(_matches(known, rules.INTEGER), known).try_cast(TYPES[sort])
     if sort == "long":
         return values
     return F.when(values.between(F.lit(0), F.lit(Decimal(rules.UNSIGNED[-1]))), values)
+
+
+def _one_zero(doubles: Column) -> Column:
+    """The same numbers, with one zero, however it is signed."""
+    return doubles + F.lit(0.0)
 
 
 def _with_seconds(clock: Column) -> Column:
