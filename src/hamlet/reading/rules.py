@@ -76,7 +76,8 @@ TIMES = ("date", "clock", "moment")
 # numbers; of them: longs, unsigned (both kinds of 64 bits), codes (leading zeros), rough (whole
 #   numbers that doubles may not hold)
 # dates, clocks, moments, booleans
-# plain: texts that hosts can cast as they stand, without looking whether they have the form
+# plain, plain times: numbers, and times, that hosts can cast as they stand, without looking whether
+#   they have the form
 Facts = Counter[str]
 
 
@@ -132,6 +133,13 @@ def _by_values(facts: Facts, stamps: int) -> Sort:
     if stamps == known:
         return "moment"
     return "boolean" if facts["booleans"] == known else "text"
+
+
+def is_plain(facts: Mapping[str, int], sort: Sort) -> bool:
+    """Whether all texts of a column can be cast to its sort as they stand."""
+    found = Counter(facts)
+    fact = "plain" if sort in NUMBERS else "plain times"
+    return sort != "boolean" and found[fact] == found["given"]
 
 
 def has_plain_text(facts: Mapping[str, int]) -> bool:

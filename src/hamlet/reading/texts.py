@@ -190,7 +190,7 @@ def _plain_times(texts: pa.Array, given: int) -> Look | None:
                 return None  # Arrow knows of a year 0
             # A cast to a clock takes dates too.
             dates = pc.sum(_matches(texts, rules.DATE)).as_py() if fact == "clocks" else 0
-            found = Counter({"given": given, fact: given - dates})
+            found = Counter({"given": given, fact: given - dates, "plain times": given})
             return Look(+(found + Counter(dates=dates)), column)
     return None
 

@@ -55,12 +55,13 @@ def values_of_texts(text: Column, sort: Sort, *, is_plain: bool = False) -> Read
     Args:
         text: The texts.
         sort: What they are.
-        is_plain: Whether all of them are known to be numbers, with nothing around them.
+        is_plain: Whether all of them are known to be values of it, with nothing around them.
     """
     if sort in ("nothing", "text"):
         return Read(F.lit(None) if sort == "nothing" else text, F.lit(False))
-    if is_plain and sort in rules.NUMBERS:
-        values = text.try_cast(TYPES[sort])
+    if is_plain and sort != "moment":
+        clock = _with_minutes(text) if sort == "clock" else text
+        values = clock.try_cast(TYPES[sort])
         return Read(_one_zero(values) if sort == "double" else values, F.lit(False))
     known = known_text(text)
     values = _values(known, sort)
@@ -90,7 +91,7 @@ def _values(known: Column, sort: Sort) -> Column:
     # There are no zones in a clock, so this cast looks at none.
     form = f"{rules.DATE}|{rules.CLOCK}"
     is_there = _microseconds(F.when(_matches(known, form), known)).isNotNull()
-    return F.when(is_there, _with_seconds(known)).try_cast("timestamp_ntz")
+    return F.when(is_there, _with_minutes(known)).try_cast("timestamp_ntz")
 
 
 def _numbers(known: Column, sort: Sort) -> Column:
@@ -109,7 +110,7 @@ def _one_zero(doubles: Column) -> Column:
     return doubles + F.lit(0.0)
 
 
-def _with_seconds(clock: Column) -> Column:
+def _with_minutes(clock: Column) -> Column:
     """A date, perhaps with a time of day, as Spark reads it: with minutes, and no ninth digit."""
     cut = F.regexp_replace(clock, r"(\.[0-9]{6})[0-9]+", "$1")
     return F.when(F.length(cut) == 13, F.concat(cut, F.lit(":00"))).otherwise(cut)

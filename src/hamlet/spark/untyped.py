@@ -81,9 +81,9 @@ def time_column(column: Column, facts: Counter[str]) -> Typed | None:
 
 
 def _typed(column: Column, sort: Sort, facts: Counter[str], reason: str) -> Typed:
-    is_plain = facts["plain"] == facts["given"]
+    is_plain = rules.is_plain(facts, sort)
     read = texts.values_of_texts(column, sort, is_plain=is_plain)
-    is_sure = sort in ("nothing", "text") or (is_plain and sort in rules.NUMBERS)
+    is_sure = is_plain or sort in ("nothing", "text")
     return Typed(read.values, None if is_sure else (read.faulty, reason))
 
 
