@@ -26,13 +26,13 @@ demo: $(READY) ## ten queries over a day of rides, on Spark: what they found, an
 	@$(BIN)/hamlet generate ridesharing --events 200000 --rate 139 --groups 20 --burst 30 --seed 1 --out demo/day.parquet --overwrite
 	@echo "2 of 6  explain the workload: which of its queries can share what"
 	@$(BIN)/hamlet explain examples/day.hql --stage sets
-	@$(BIN)/hamlet explain examples/day.hql --stage merged --format svg --out demo/plan.svg
+	@$(BIN)/hamlet explain examples/day.hql --stage merged --format svg --out demo/plan.svg --overwrite
 	@echo "3 of 6  run it without Spark, to see what was decided about sharing"
 	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine local --out demo/day-shared.parquet --save demo/shared
 	@echo "4 of 6  the same with each query alone, to compare"
 	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine local --sharing never --out demo/day-alone.parquet --save demo/alone
 	@echo "5 of 6  run it on Spark, on this machine"
-	@$(BIN)/hamlet run examples/day.hql $(DAY) --out demo/results.parquet --save demo/run
+	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine spark --out demo/results.parquet --save demo/run
 	@echo "6 of 6  make a report of all three"
 	@echo
 	@$(BIN)/hamlet report demo/run --beside demo/shared --beside demo/alone --out demo/report.html --overwrite

@@ -25,21 +25,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ROWS_SHOWN = 50
+# Of queries that have tables of their own, however many there are.
+_ROWS_OF_QUERY = 3
 
 
 # Tables
 
 
-def print_results(results: Results, *, wide: bool) -> None:
-    """Print the first rows of all queries in one table, or of each query in its own."""
+def print_results(results: Results, *, wide: bool | None = None) -> None:
+    """Print the first rows of each query, all in one table or each in its own.
+
+    Args:
+        results: What to print.
+        wide: Whether each query has a table, with a column for each aggregate. None leaves it to
+            where it is printed: a person reads that more easily where all tables have the same
+            columns, and a program gets the same form whatever the queries are.
+    """
+    if wide is None:
+        wide = sys.stdout.isatty() and results.has_same_columns
     if not wide:
         _print_sheet(long_sheet(results.table, ROWS_SHOWN))
         return
+    most = max(_ROWS_OF_QUERY, ROWS_SHOWN // len(results.queries))
     for number, query in enumerate(results.queries):
         table = results.wide(query, also=("exact", "log10"))
         keys = len(results.grouping(query))
         click.echo(("\n" if number else "") + printable(query))
-        _print_sheet(wide_sheet(table, keys, ROWS_SHOWN))
+        _print_sheet(wide_sheet(table, keys, most))
 
 
 def _print_sheet(sheet: Sheet) -> None:

@@ -6,8 +6,6 @@ own.
 
 from __future__ import annotations
 
-import datetime
-import json
 import time as clock
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,19 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hamlet.compiling import timed_kernels
-from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.events import EventTable
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import EncodedSet, encode
 from hamlet.kernel.finish import Answer, Groups, finish
-from hamlet.kernel.partitions import Grouping
-from hamlet.kernel.shared import are_of_one_size, run_batch
+from hamlet.kernel.finish.group_text import group_texts
+from hamlet.kernel.partitions import Grouping, rows_without
+from hamlet.kernel.run import are_of_one_size, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import WorkloadPlan, plan_alone
 from hamlet.reading.formats import separator_of
+from hamlet.required_columns import types_by_key
 from hamlet.results import Results
 from hamlet.share.bundles import bundle_patience, bundle_reports, set_trace, with_static_patience
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
     from hamlet.kernel.code import Compiled
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet
-    from hamlet.results import Times
     from hamlet.share.bundles import BundleReport
+    from hamlet.times import Times
 
     # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
     Progress = Callable[[str, float], None]
@@ -77,14 +76,17 @@ class Options:
     def check(self) -> None:
         """Refuse what is not an option."""
         if self.numbers not in NUMBERS:
-            raise PlanError("numbers", self.numbers, "Numbers are exact or float.")
+            raise UnknownName("kind of numbers", self.numbers, "Numbers are exact or float.")
         if self.sharing not in POLICIES:
-            raise PlanError("sharing", self.sharing, f"Sharing is one of {listed(POLICIES)}.")
+            raise UnknownName(
+                "sharing policy", self.sharing, f"Sharing is one of {listed(POLICIES)}."
+            )
         if self.system not in SYSTEMS:
-            raise PlanError("system", self.system, f"Systems are {listed(SYSTEMS)}.")
+            raise UnknownName("system", self.system, f"Systems are {listed(SYSTEMS)}.")
         if self.system != "hamlet" and self.trace:
             remedy = "Run without it, or with system hamlet."
-            raise PlanError("trace of system", self.system, remedy)
+            reason = f"{self.system} keeps no trace"
+            raise PlanError(reason, remedy)
         separator_of(self.separator)
 
 
@@ -105,7 +107,7 @@ def run_workload(
             order=options.order,
             separator=options.separator,
         )
-    times: Times = "seconds" if table.time_is_number else "timestamps"
+    times = table.times
     answers: list[Answer] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
     bundles: list[BundleReport] = []
@@ -125,6 +127,7 @@ def run_workload(
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
+    statistics.without_key = rows_without(table, types_by_key(plan))
     queries = [planned.query for planned in plan.queries]
     tell("putting results together", 1.0)
     with _timed(statistics, "results"):
@@ -178,7 +181,6 @@ def _run_set(
     tell("finishing", 0.9)
     with _timed(statistics, "finish"):
         answers = _finished(plan, program, encoded, emission)
-    statistics.groups += _groups_in(answers)
     return _Ran(answers, program, encoded, compiled, trace)
 
 
@@ -230,10 +232,6 @@ def _finished(
         is_integer={a: a in encoded.integers for a in encoded.digits},
         groups=groups_of(encoded),
     )
-
-
-def _groups_in(answers: tuple[Answer, ...]) -> int:
-    return sum(len(pc.unique(answer.rows["group"])) for answer in answers)
 
 
 def _trace_of(
@@ -301,33 +299,8 @@ def groups_of(encoded: EncodedSet) -> list[Groups]:
 
 def _named_groups(encoded: EncodedSet, grouping: Grouping) -> Groups:
     values = {name: encoded.keys[name].take(grouping.partition) for name in grouping.attributes}
-    count = len(grouping.partition)
-    pieces: list[Any] = []
-    for number, (name, column) in enumerate(values.items()):
-        lead = ("{" if number == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": "
-        pieces += [pa.scalar(lead, pa.large_string()), _json_texts(column)]
-    if not pieces:
-        return Groups(grouping.of_partition, ["{}"] * count, values)
-    pieces.append(pa.scalar("}", pa.large_string()))
-    texts = pc.binary_join_element_wise(*pieces, pa.scalar("", pa.large_string()))
-    return Groups(grouping.of_partition, texts.to_pylist(), values)
-
-
-def _json_texts(column: pa.Array) -> pa.Array:
-    """Each value as JSON text."""
-    if pa.types.is_integer(column.type):
-        return column.cast(pa.large_string())
-    texts = [json.dumps(_plain(v), ensure_ascii=False) for v in column.to_pylist()]
-    return pa.array(texts, pa.large_string())
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON knows; times as ISO text."""
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    if isinstance(value, bool | int | float | str):
-        return value
-    return str(value)
+    texts = group_texts(values, len(grouping.partition))
+    return Groups(grouping.of_partition, texts, values)
 
 
 def _say_nothing(what: str, done: float) -> None:

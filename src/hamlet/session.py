@@ -22,21 +22,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.errors import InternalError, PlanError, ReadError
+from hamlet.errors import InternalError, PlanError, ReadError, UnknownName
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.kernel.kept import NEVER
-from hamlet.kernel.machine import FAR
+from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
-from hamlet.kernel.shared import Counters
+from hamlet.kernel.partitions import rows_without
+from hamlet.kernel.run import Counters
 from hamlet.plan.workload import plan_alone
-from hamlet.state.again import with_single_windows
+from hamlet.required_columns import types_by_key
 from hamlet.state.closed import Closed, ClosedSet
-from hamlet.state.intake import Intake, Keying
-from hamlet.state.one_set import SetState
+from hamlet.state.ingest import Intake, Keying
 from hamlet.state.pages import Part, add_parts, parts_by_page
 from hamlet.state.rows import Rows
+from hamlet.state.set_state import SetState
+from hamlet.state.window_replay import with_single_windows
 from hamlet.statistics import RunStatistics
-from hamlet.times import is_number
+from hamlet.times import times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.results import Times
+    from hamlet.times import Times
 
     Longs = NDArray[np.int64]
 
@@ -92,7 +93,8 @@ class Session:
         """
         options.check()
         if pages < 1:
-            raise PlanError("number of pages", str(pages), "There is at least one.")
+            reason = f"the number of pages is {pages}"
+            raise PlanError(reason, "There is at least one.")
         self.plan = plan_alone(plan) if options.sharing == "never" else plan
         self.options = options
         self.pages = pages
@@ -124,9 +126,8 @@ class Session:
 
     @property
     def times(self) -> Times:
-        """Whether the times of events are timestamps or numbers of seconds."""
-        column = self._intake.schema.field(self.options.time).type
-        return "seconds" if is_number(column) else "timestamps"
+        """What the times of events are given in, and windows are."""
+        return times_of(self._intake.schema.field(self.options.time).type)
 
     @property
     def code(self) -> str:
@@ -162,8 +163,11 @@ class Session:
         done.events_in += events.statistics.rows
         done.events_used += int(np.count_nonzero(is_used))
         done.late += int(np.count_nonzero(is_late & (codes >= 0)))
+        lacking = rows_without(events, types_by_key(self.plan), ~is_late)
         for reason, count in events.statistics.malformed.items():
             done.malformed[reason] = done.malformed.get(reason, 0) + count
+        for attribute, count in lacking.items():
+            done.without_key[attribute] = done.without_key.get(attribute, 0) + count
 
     def pages_of(self, table: pa.Table) -> NDArray[np.int32]:
         """The pages that the rows of a table belong to.
@@ -333,7 +337,7 @@ class Session:
     ) -> tuple[dict[str, Any], list[Any]]:
         """What was written of a page, after a look at whether it is that page."""
         if not 0 <= page < self.pages:
-            raise PlanError("page", str(page), f"There are {self.pages}, from 0 on.")
+            raise UnknownName("page", str(page), f"There are {self.pages}, from 0 on.")
         if taken[page]:
             reason = f"page {page} was loaded, but there is something on it"
             raise InternalError(reason)

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from hamlet.compiling import when_compiling
-from hamlet.errors import PlanError, QueryError, ReadError, listed, near_path, reason_of
+from hamlet.errors import (
+    PlanError,
+    QueryError,
+    ReadError,
+    UnknownName,
+    listed,
+    near_path,
+    reason_of,
+)
 from hamlet.explain import describe, explain_text, pictures, summary
 from hamlet.explain.notebook import Explanation, workload_html
 from hamlet.explain.pictures import PICTURED
@@ -147,11 +155,12 @@ class Workload:
         if format == "json":
             return Explanation(_as_json(description, stages))
         if format not in FORMATS:
-            raise PlanError("format", format, f"Formats are {listed(FORMATS)}.")
+            raise UnknownName("format", format, f"Formats are {listed(FORMATS)}.")
         graphs = pictures(description, stages)
         if not graphs:
             remedy = f"Pictures show {listed(PICTURED)}; text and json show every stage."
-            raise PlanError("picture of stage", stages[0], remedy)
+            reason = f"the stage {stages[0]} has no picture"
+            raise PlanError(reason, remedy)
         if format == "mermaid":
             return Explanation(render_mermaid(graphs))
         return Explanation(render_svg(graphs, heading=self.summary))
@@ -216,8 +225,9 @@ class Workload:
         ['30']
 
         Args:
-            events: An Arrow, pandas, Polars or Spark table, a list of dicts, or the path of a file,
-                a folder or a glob: CSV, TSV, JSON lines or Parquet, also compressed with gzip.
+            events: An Arrow, pandas, Polars or Spark table, a relation of DuckDB, a list of dicts,
+                or the path of a file, a folder or a glob: CSV, TSV, JSON lines or Parquet, also
+                compressed with gzip.
             type: The column that holds the types.
             time: The column that holds the times: timestamps, dates, or numbers of seconds.
             order: The column that orders events of equal time; without one they are simultaneous.
@@ -261,11 +271,12 @@ class Workload:
             from hamlet.spark.batch import answer
 
             if keep:
-                raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
+                raise PlanError("on Spark no trace is kept", "Run without it.")
             if separator is not None:
-                raise PlanError("separator", separator, "A DataFrame has columns: leave it out.")
+                raise PlanError("a DataFrame has no separator", "Leave it out.")
             if system != "hamlet":
-                raise PlanError("system on Spark", system, "Systems are compared by local runs.")
+                reason = f"{system} does not run on Spark"
+                raise PlanError(reason, "Systems are compared by local runs.")
             if events.isStreaming:
                 return self._streamed(events, options, lateness, checkpoint, flush)
             _refuse_stream_options(lateness, checkpoint, flush)
@@ -313,7 +324,7 @@ class Workload:
         from hamlet.explain.analysis import analysis, analysis_text
 
         if format not in ("text", "json"):
-            raise PlanError("format", format, "What a run decided is shown as text or json.")
+            raise UnknownName("format", format, "What a run decided is shown as text or json.")
         results = self.run(events, sharing=sharing, **{"trace": True, **options})
         found = analysis(self.plan, self.name, sharing, results)
         if format == "text":
@@ -338,7 +349,8 @@ def _refuse_stream_options(lateness: Any, checkpoint: Any, flush: bool) -> None:
     for name, value in given.items():
         if value is not None:
             remedy = f"Leave {name} out: these events are not a stream."
-            raise PlanError("stream with " + name, str(value), remedy)
+            reason = f"{name} is for streams"
+            raise PlanError(reason, remedy)
 
 
 def read_text(path: Path) -> str:

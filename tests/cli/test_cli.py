@@ -148,12 +148,13 @@ def test_the_columns_of_events_are_a_schema(hamlet, tmp_path: Path, name: str):
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    events = pa.table({"type": ["B"], "time": [1], "speed": [2.5], "driver": ["d"]})
+    events = pa.table({"type": ["A", "B"], "time": [1, 2], "speed": [2.5, 3], "driver": ["d", "e"]})
     path = tmp_path / name
     if name.endswith(".csv"):
         csv.write_csv(events, path)
     elif name.endswith(".jsonl"):
-        path.write_text(json.dumps(events.to_pylist()[0]) + "\n", encoding="utf-8")
+        lines = (json.dumps(row) + "\n" for row in events.to_pylist())
+        path.write_text("".join(lines), encoding="utf-8")
     else:
         parquet.write_table(events, path)
     text = "RETURN SUM(B.{}) PATTERN SEQ(A, B+) WITHIN 10 s"
@@ -250,7 +251,10 @@ def test_explain_of_a_wrong_workload_says_what_check_says(hamlet, wrong: Path):
     [
         (["explain", RIDES, "--stage", "template"], "'template' is not one of"),
         (["explain", RIDES, "--format", "png"], "'png' is not one of"),
-        (["explain", RIDES, "--stage", "letters", "--format", "svg"], "no picture of stage"),
+        (
+            ["explain", RIDES, "--stage", "letters", "--format", "svg"],
+            "letters has no picture",
+        ),
         (["explain", RIDES, "--sage", "sets"], "No such option"),
         (["explain"], "Missing argument 'WORKLOAD'"),
         (["check", RIDES, RIDES], "unexpected extra argument"),
@@ -274,7 +278,12 @@ def test_out_writes_the_whole_file_and_says_so(hamlet, tmp_path: Path):
     path = tmp_path / "rides.svg"
     path.write_text("what was there before", encoding="utf-8")
 
-    left = hamlet("explain", RIDES, "--format", "svg", "--out", path)
+    refused = hamlet("explain", RIDES, "--format", "svg", "--out", path)
+    assert refused.status == 2
+    assert "it is there already" in refused.err
+    assert path.read_text(encoding="utf-8") == "what was there before"
+
+    left = hamlet("explain", RIDES, "--format", "svg", "--out", path, "--overwrite")
 
     assert left == (0, "", f"wrote {path}\n")
     assert path.read_text(encoding="utf-8") == hamlet("explain", RIDES, "--format", "svg").out

@@ -135,10 +135,10 @@ def test_measured_coefficients_are_decided_with(queries, events, tmp_path, monke
     [
         ("trace", "a trace is one file, with one of .csv, .jsonl, .parquet"),
         ("trace.txt", "the ending is none of"),
-        ("none/trace.csv", "no such file or directory"),
+        ("none/trace.csv", "there is no folder"),
         ("events.csv", "the events are there"),
         ("taken.csv", "--overwrite"),
-        ("out.csv", "the results are to be written there"),
+        ("out.csv", "that is the place of the results"),
     ],
 )
 def test_a_place_for_a_trace_is_refused_before_anything_is_read(

@@ -158,7 +158,7 @@ def test_nothing_is_overwritten_unless_told(hamlet, tmp_path: Path):
     ("arguments", "reason"),
     [
         ("taxi --events 3 --out {}/e.txt", "the ending is none of .parquet, .csv"),
-        ("taxi --events 3 --out {}/none/e.csv", "no such file or directory"),
+        ("taxi --events 3 --out {}/none/e.csv", "there is no folder"),
         ("taxi --events -3", "taxi: events must be at least 0, not -3"),
         ("taxi --events 3 --seed -1", "taxi: seed must be at least 0, not -1"),
         ("taxi --events 3 --rate fast", "taxi: rate must be a number of events in a minute"),
@@ -175,7 +175,7 @@ def test_nothing_is_overwritten_unless_told(hamlet, tmp_path: Path):
         ("workload taxi --queries 1001", "taxi: queries must be between 1 and 1,000, not 1001"),
         ("workload taxi --within 5", "taxi: WITHIN has a number without a unit"),
         ("workload taxi --out {}", "is a directory"),
-        ("workload taxi --out {}/none/w.hql", "no such file or directory"),
+        ("workload taxi --out {}/none/w.hql", "there is no folder"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_status_2(

@@ -259,8 +259,8 @@ def test_an_empty_folder_may_be_there(tmp_path: Path):
             "the ending is none of .parquet, .csv, .tsv, .jsonl, .csv.gz, .tsv.gz, .jsonl.gz",
         ),
         ("e.gz", "the ending is none of"),
-        ("none/e.csv", "no such file or directory"),
-        ("none/folder", "no such file or directory"),
+        ("none/e.csv", "there is no folder"),
+        ("none/folder", "there is no folder"),
     ],
 )
 def test_a_place_that_cannot_be_is_refused_before_the_first_event(

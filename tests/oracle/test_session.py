@@ -24,8 +24,8 @@ from hamlet.events import EventTable
 from hamlet.kernel.code import all_units, stored_units
 from hamlet.kernel.compiler import compile_code
 from hamlet.kernel.encode import encode
+from hamlet.kernel.run import run_batch
 from hamlet.kernel.session import BEGINNING, KernelSession, chosen
-from hamlet.kernel.shared import run_batch
 from hamlet.plan.program import compile_set
 from hamlet.workload import Workload
 

@@ -9,7 +9,7 @@ from hamlet.engine import Options, compile_encoded, groups_of
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
 from hamlet.kernel.finish.partial import answers_of, partial_schema
-from hamlet.kernel.shared import run_batch
+from hamlet.kernel.run import run_batch
 from hamlet.panes.compose import compose
 from hamlet.panes.derive import composes, derive
 from hamlet.plan.program import compile_set

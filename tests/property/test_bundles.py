@@ -18,8 +18,8 @@ import pytest
 from hamlet.engine import Options, compile_encoded
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
+from hamlet.kernel.run import run_batch
 from hamlet.kernel.session import KernelSession, chosen
-from hamlet.kernel.shared import run_batch
 from hamlet.plan.program import compile_set
 from hamlet.share.bundles import bundle_rates, with_static_patience
 from hamlet.share.coefficients import DEFAULTS

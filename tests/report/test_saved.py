@@ -234,15 +234,15 @@ def test_python_writes_the_same_report(workload, events, tmp_path):
     ("options", "said"),
     [
         (["--save", "kept.parquet"], "a run is a folder"),
-        (["--save", "no/where"], "no such file or directory"),
+        (["--save", "no/where"], "there is no folder"),
         (["--save", "full"], "more than a run"),
         (["--save", "full", "--overwrite"], "more than a run"),
         (["--save", "same", "--out", "same"], "the place of the results"),
         (["--report", "page.txt"], "ends with .html"),
         (["--report", "there.html"], "overwrite"),
-        (["--report", "no/where.html"], "no such file or directory"),
+        (["--report", "no/where.html"], "there is no folder"),
         (["--report", "folder.html"], "is a directory"),
-        (["--report", "events.csv"], "the place of the events"),
+        (["--report", "events.csv"], "the events are there"),
     ],
 )
 def test_a_place_that_will_not_do_is_refused_before_the_run(hamlet, tmp_path, options, said):

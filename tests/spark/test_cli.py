@@ -65,7 +65,8 @@ def hamlet(
 
     def call(*arguments: str) -> Left:
         return Left(
-            run(["run", "w.hql", "--events", "events.csv", *arguments]), *capsys.readouterr()
+            run(["run", "w.hql", "--events", "events.csv", "--engine", "spark", *arguments]),
+            *capsys.readouterr(),
         )
 
     return call

@@ -29,7 +29,7 @@ from hamlet.spark import derived
 from hamlet.spark.derived import Derived, derived_name, with_derived
 from hamlet.spark.events import events_of
 from hamlet.spark.letter_columns import letters_of
-from hamlet.spark.prepare import prepare
+from hamlet.spark.shuffle_plan import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

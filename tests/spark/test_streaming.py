@@ -464,8 +464,8 @@ def test_what_cannot_be_is_refused_before_anything_starts(spark: SparkSession, t
     workload = Workload.parse(BY_K)
 
     for options, error, what in [
-        ({"lateness": "5 parsecs"}, PlanError, "there is no lateness '5 parsecs'"),
-        ({"lateness": -1}, PlanError, "there is no lateness '-1'"),
+        ({"lateness": "5 parsecs"}, PlanError, "lateness is '5 parsecs'"),
+        ({"lateness": -1}, PlanError, "lateness is -1"),
         ({"flush": True}, PlanError, "say where its checkpoint is"),
         ({"trace": True}, PlanError, "no trace is kept"),
         ({"time": "type"}, SchemaError, "'type' is text, and in a stream nobody can look"),

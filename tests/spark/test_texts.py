@@ -74,7 +74,7 @@ def rows_of(frame: DataFrame, names: list[str]) -> dict[str, list[Any]]:
 
 def test_columns_are_the_same_in_files_and_streams(spark: SparkSession, tmp_path: Path):
     count = 150
-    drawn = columns(count, ROWS, seed=11)
+    drawn = columns(count, ROWS, seed=16)
     names = [f"c{number}" for number in range(count)]
     rows = [[str(t), "B", *(column[t] for column in drawn)] for t in range(ROWS)]
     path = write(tmp_path / "in" / "odd.csv", ["time", "type", *names], rows)

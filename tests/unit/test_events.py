@@ -79,7 +79,7 @@ def test_every_source_gives_the_same_rows(name: str) -> None:
     table = EventTable.of(SOURCES[name], PLAN)
 
     assert shown(table) == EXPECTED
-    assert table.time_is_number
+    assert table.times == "seconds"
     assert (table.statistics.rows, table.statistics.malformed) == (4, {})
     assert set(table.table.column_names) == {"type", "time", "g", "price", "name"}
 
@@ -227,7 +227,7 @@ def test_dates_in_json_are_text_but_for_the_time(tmp_path: Path) -> None:
     table = EventTable.of(write(tmp_path / "e.jsonl", text), PLAN)
 
     assert shown(table)[0][1:3] == (1_704_067_200_500_000, "2024-01-01")
-    assert not table.time_is_number
+    assert table.times == "timestamps"
 
 
 def test_rows_without_type_or_time_are_counted() -> None:
@@ -349,7 +349,7 @@ def test_python_times_may_have_zones_or_be_text() -> None:
 
     assert set(table.ts.tolist()) == {_microseconds(MOMENT)}
     assert len(table) == 4
-    assert not table.time_is_number
+    assert table.times == "timestamps"
     assert table.statistics.malformed == {"not a time": 1}
 
 

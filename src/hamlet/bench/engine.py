@@ -18,10 +18,10 @@ import pyarrow as pa
 from hamlet.bench import streams
 from hamlet.bench.timing import Spread, circumstances, one_core, rate, ratio, seconds
 from hamlet.engine import Options, compile_encoded
-from hamlet.errors import InternalError, PlanError, listed
+from hamlet.errors import InternalError, UnknownName, listed
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
-from hamlet.kernel.shared import run_batch
+from hamlet.kernel.run import run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
 from hamlet.workload import Workload
@@ -406,7 +406,7 @@ def measure(
     """Measure all cases, or some, and report everything as plain data."""
     for name in only:
         if name not in CASES:
-            raise PlanError("measurement", name, f"There are {listed(CASES)}.")
+            raise UnknownName("measurement", name, f"There are {listed(CASES)}.")
     figures: list[Figure] = []
     scale = Scale(quick)
     with one_core():

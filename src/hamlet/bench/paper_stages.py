@@ -12,7 +12,7 @@ from hamlet.engine import compile_encoded, groups_of
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
 from hamlet.kernel.finish import finish
-from hamlet.kernel.shared import run_batch
+from hamlet.kernel.run import run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
 from hamlet.results import Results

@@ -11,7 +11,7 @@ from hamlet.engine import Options, compile_encoded
 from hamlet.errors import InternalError
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
-from hamlet.kernel.shared import Counters, run_batch
+from hamlet.kernel.run import Counters, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
 from hamlet.workload import Workload

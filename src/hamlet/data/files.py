@@ -16,7 +16,9 @@ import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import csv, parquet
 
-from hamlet.data.places import check_place, ending_of, is_folder, put_whole
+from hamlet.data.places import check_place, ending_of
+from hamlet.io.targets import is_folder
+from hamlet.io.whole import put_whole
 from hamlet.reading.formats import GZIP, WRITTEN, function
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def _summarised(one: Summary) -> Analysis:
 
 
 def analysis_text(found: Analysis) -> str:
-    """The same as text."""
+    """What a run decided, as text."""
     blocks = [
         f"{found['workload']}: {found['summary']}",
         _block("sharing, known before the run", sharing_lines(found)),
@@ -101,7 +101,7 @@ def _bundles(found: Analysis) -> Iterator[str]:
                 one["set"],
                 f"{one['type']}+",
                 shown_queries(one["queries"], sets[one["set"]]),
-                f"{one['windows']} windows at once",
+                f"{counted(one['windows'], 'window')} at once",
                 _patience(one["patience"], one["is_ever_merged"]),
             ]
             for one in found["bundles"]

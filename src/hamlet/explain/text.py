@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hamlet.errors import PlanError, counted, did_you_mean, listed
+from hamlet.errors import UnknownName, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -257,4 +257,4 @@ def stage_named(name: str) -> str:
     if name in STAGES:
         return name
     remedy = f"Stages are {listed(STAGES)}." + did_you_mean(name, STAGES)
-    raise PlanError("stage", name, remedy)
+    raise UnknownName("stage", name, remedy)

@@ -142,7 +142,7 @@ class Code(NamedTuple):
     p_code_p: Ints
     p_code: Ints
     p_arg: NDArray[np.float64]
-    # Short cuts: see quick.py
+    # Short cuts: see fast_paths.py
     u_quick: Ints
     o_quick: Ints
 

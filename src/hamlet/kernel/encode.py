@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.columns import Values, ranks_of
-from hamlet.kernel.base import FINITE, EventBatch, Numbers, Weight, components_of
+from hamlet.kernel.base import EventBatch, Numbers, Weight, components_of, finite_codes
 from hamlet.kernel.digits import digits_of, digits_within, doubles_or, present
-from hamlet.kernel.general import GeneralColumns
 from hamlet.kernel.lettering import letters_of
 from hamlet.kernel.partitions import Grouping, Partitions, partitions_of, present_rows
 from hamlet.kernel.ranks import sides_of
+from hamlet.kernel.residual_predicates import GeneralColumns
 from hamlet.kernel.sorting import (
     gathered,
     is_sorted,
@@ -112,7 +112,7 @@ def encode(
         weight_specs=specs,
         weights=weights,
         extreme_attributes=extremes,
-        extremes=_matrix([_finite(doubles_or(gathered[a], np.nan)) for a in extremes], length),
+        extremes=_matrix([finite_codes(doubles_or(gathered[a], np.nan)) for a in extremes], length),
         previous=edges.previous,
         next=edges.next,
         column_names=tuple(edges.general.columns),
@@ -137,11 +137,6 @@ def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> N
     for number, row in enumerate(rows):
         matrix[number] = row
     return matrix
-
-
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values with the greatest doubles for infinite ones, which in a kernel stand for none."""
-    return np.clip(values, -FINITE, FINITE)
 
 
 # Rows
@@ -223,12 +218,12 @@ class _Gathered:
     def __init__(self, table: EventTable, rows: Rows) -> None:
         self.table = table
         self.rows = rows
-        self.found: dict[str, Values] = {}
+        self.gathered_columns: dict[str, Values] = {}
 
     def __getitem__(self, attribute: str) -> Values:
-        if attribute not in self.found:
-            self.found[attribute] = gathered(self.table.column(attribute), self.rows)
-        return self.found[attribute]
+        if attribute not in self.gathered_columns:
+            self.gathered_columns[attribute] = gathered(self.table.column(attribute), self.rows)
+        return self.gathered_columns[attribute]
 
     def lookup(self, column: Column) -> Values:
         """An attribute, whichever of two events it is of."""
@@ -236,11 +231,11 @@ class _Gathered:
 
 
 def _groupings(queries: list[Query], partitions: Partitions) -> tuple[Grouping, ...]:
-    found: dict[tuple[str, ...], Grouping] = {}
+    groupings: dict[tuple[str, ...], Grouping] = {}
     for query in queries:
-        if query.group_by not in found:
-            found[query.group_by] = partitions.grouped(query.group_by)
-    return tuple(found[query.group_by] for query in queries)
+        if query.group_by not in groupings:
+            groupings[query.group_by] = partitions.grouped(query.group_by)
+    return tuple(groupings[query.group_by] for query in queries)
 
 
 # Aggregates

@@ -96,9 +96,9 @@ class _Tracer:
         self.names = (f"x{number}" for number in count(1))
         for planned in self.queries.values():
             if planned.query.negations or planned.query.is_conjunction:
-                raise PlanError("trace for", planned.query.name, "It has NOT or AND.")
+                raise _untraced(planned.query.name, "it has NOT or AND")
             if planned.templates.branches[0].is_determinised:
-                raise PlanError("trace for", planned.query.name, "Its pattern is ambiguous.")
+                raise _untraced(planned.query.name, "its pattern is ambiguous")
 
     def take(self, event: Event, step: int) -> None:
         """Add an event to the graph."""
@@ -235,3 +235,7 @@ def _show(expression: Expression) -> str:
     '4 x1 + x2'
     """
     return " + ".join(name if c == 1 else f"{c} {name}" for name, c in sorted(expression.items()))
+
+
+def _untraced(query: str, reason: str) -> PlanError:
+    return PlanError(f"{query} has no trace: {reason}", "Leave it out.")

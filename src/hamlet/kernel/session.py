@@ -1,9 +1,9 @@
 """A kernel over a stream of encoded batches: feed, close_until, snapshot, restore.
 
-Units without stored events keep their rows (kept.py), which do not grow with the number of events.
-Units that keep events one by one (edge predicates) are given the events of their open windows again
-with every batch. Either way a window's result comes out once, when it is closed, and any cut of the
-stream into batches gives the same results.
+Units without stored events keep their rows (row_store.py), which do not grow with the number of
+events. Units that keep events one by one (edge predicates) are given the events of their open
+windows again with every batch. Either way a window's result comes out once, when it is closed, and
+any cut of the stream into batches gives the same results.
 
 Promises asked of the caller: partitions keep their numbers, events come in time order, all events
 of one time and partition in one batch, and the sides of edge predicates are comparable from batch
@@ -23,10 +23,12 @@ import numpy as np
 from hamlet.errors import InternalError, ReadError
 from hamlet.kernel.base import Emission, EventBatch, Weight
 from hamlet.kernel.code import all_units
-from hamlet.kernel.kept import Piece, RowStore, Shape
+from hamlet.kernel.emissions import joined
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.packing import pack, unpack
-from hamlet.kernel.shared import Counters, joined, partition_ranges, run_batch
+from hamlet.kernel.row_pieces import Piece, Shape
+from hamlet.kernel.row_store import RowStore
+from hamlet.kernel.run import Counters, partition_ranges, run_batch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

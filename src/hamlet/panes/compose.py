@@ -18,7 +18,7 @@ from hamlet.panes.answers import answers_of_set, constant
 from hamlet.panes.maps import Cell, applied
 from hamlet.panes.records import Records
 from hamlet.plan.program import compile_set
-from hamlet.state.closed import ClosedSet, Found, groups_of
+from hamlet.state.closed import ClosedSet, KeyedEmission, groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +66,7 @@ def _closed(
             if found is not None:
                 records.add(part, unit, *found)
     queries = [panes.plan.queries[number].query for number in sharable.queries]
-    (emission,), groups = groups_of([Found(records.emission(), answers.keys)], queries)
+    (emission,), groups = groups_of([KeyedEmission(records.emission(), answers.keys)], queries)
     return ClosedSet(program, emission, answers.digits, answers.is_integer, groups)
 
 

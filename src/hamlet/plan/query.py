@@ -95,9 +95,14 @@ class Aggregate:
     attribute: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Query:
     """One query with all names resolved.
+
+    >>> from hamlet import Workload
+    >>> Workload.parse("RETURN COUNT(*), MAX(B.x) PATTERN SEQ(A, B+) WHERE A.x > 1 AND [k] "
+    ...                "GROUPBY g WITHIN 10 min SLIDE 5 min").queries[0]
+    <Query q1: COUNT(*), MAX(B.x) of SEQ(A, B+), 1 condition, [k], by g, within 10 min / 5 min>
 
     `branches` has one pattern, or the two that AND joins; `negations` the patterns under NOT.
     `local` has for each place the condition its events satisfy. `adjacent` lists, for pairs of
@@ -125,6 +130,20 @@ class Query:
     def is_conjunction(self) -> bool:
         """Whether the pattern is P AND Q."""
         return len(self.branches) == 2
+
+    def __repr__(self) -> str:
+        """What is asked, in a line; conditions are counted."""
+        aggregates = ", ".join(aggregate.name for aggregate in self.aggregates)
+        pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
+        conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
+        parts = [f"{aggregates} of {pattern}" if aggregates else pattern]
+        if conditions:
+            parts.append(f"{conditions} condition" + ("s" if conditions > 1 else ""))
+        if self.equivalence:
+            parts.append(f"[{', '.join(self.equivalence)}]")
+        if self.group_by:
+            parts.append(f"by {', '.join(self.group_by)}")
+        return f"<Query {self.name}: {', '.join(parts)}, within {self.window}>"
 
     def mark(self, place: int) -> tuple[int, ...]:
         """Which aggregates count the events at a place: places of one mark are alike to them."""

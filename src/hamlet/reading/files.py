@@ -25,8 +25,6 @@ from hamlet.reading.json_file import read_json
 from hamlet.reading.typing import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hamlet.reading.csv_file import Texts
 
 
@@ -121,19 +119,23 @@ def read_parquets(paths: list[Path], wanted: Wanted) -> Found:
 
 def read_csvs(paths: list[Path], wanted: Wanted) -> Found:
     """CSV files; a column that is text in one and something else in another is text in all."""
-    texts = [texts_of(path, wanted.separator, wanted.among, wanted.type) for path in paths]
+    texts = [
+        read_texts(
+            path, contents(path), _separator(path, wanted.separator), wanted.among, wanted.type
+        )
+        for path in paths
+    ]
     return _together(paths, typed(texts, wanted))
 
 
-def texts_of(
-    path: Path,
-    separator: str | None,
-    among: Callable[[list[str]], list[str]],
-    types: str | None = None,
-) -> Texts:
-    """Columns of a CSV file as texts; without a separator it is that of its ending."""
-    between = separator or format_of(path).separator or ","
-    return read_texts(path, contents(path), between, among, types)
+def _separator(path: Path, given: str | None) -> str:
+    return given or format_of(path).separator or ","
+
+
+def texts_in(path: Path, content: pa.Buffer, separator: str | None) -> Texts:
+    """All columns of what is in a CSV file as texts."""
+    between = _separator(path, separator)
+    return read_texts(path, content, between, lambda names: list(dict.fromkeys(names)))
 
 
 def read_jsons(paths: list[Path], wanted: Wanted) -> Found:

@@ -136,7 +136,8 @@ def separator_of(written: str | None) -> str | None:
     found = _WRITTEN.get(written, written)
     if len(found) != 1 or ord(found) > 127 or found.isalnum() or found in '\r\n"\\ \0+-.':
         remedy = "It is one character, such as ';', '|' or '\\t'."
-        raise PlanError("separator", written, remedy)
+        reason = f"{written!r} cannot be a separator"
+        raise PlanError(reason, remedy)
     return found
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hamlet.needs import needs_of
 from hamlet.reading.formats import separator_of
+from hamlet.required_columns import needs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
-    from hamlet.needs import Needs
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.required_columns import Needs
     from hamlet.schema import Kind
 
 NOT_A_TIME = "not a time"

@@ -100,8 +100,10 @@ def sort_of(facts: Mapping[str, int], use: Kind | None, *, is_time: bool = False
     facts = Counter(facts)
     stamps = facts["dates"] + facts["clocks"] + facts["moments"]
     if is_time and (facts["numbers"] or stamps):
-        # Numbers of seconds or timestamps, whichever are more.
-        return _number(facts) if facts["numbers"] > stamps else "moment"
+        # Numbers of seconds or timestamps, whichever are more; these have a zone if any has.
+        if facts["numbers"] > stamps:
+            return _number(facts)
+        return "moment" if facts["moments"] else "clock"
     is_mostly = 2 * facts["numbers"] > facts["given"] - facts["missing"]
     if facts["numbers"] and (use == "number" or (use == "any" and is_mostly)):
         return _number(facts)

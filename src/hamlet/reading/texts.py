@@ -339,11 +339,10 @@ def _stamps(known: pa.Array, sort: Sort = "moment") -> pa.Array:
     with_zone = _cast_what_fits(pc.if_else(zoned, iso, nothing), utc)
     without = _cast_what_fits(pc.if_else(zoned, nothing, iso), TYPES["clock"]).cast(utc)
     moments = pc.coalesce(with_zone, without)
-    if sort == "moment":
-        return moments
-    form = rules.DATE if sort == "date" else f"{rules.DATE}|{rules.CLOCK}"
-    fitting = pc.if_else(_matches(known, form), moments, pa.scalar(None, utc))
-    return fitting.cast(TYPES["clock"])
+    if sort == "date":
+        moments = pc.if_else(_matches(known, rules.DATE), moments, pa.scalar(None, utc))
+    # Among clocks there is a moment in a stream alone, where the first files had none.
+    return moments if sort == "moment" else moments.cast(TYPES["clock"])
 
 
 def _cast_what_fits(texts: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -379,12 +378,14 @@ def times_of_texts(texts: pa.Array) -> Typed:
 
 
 def moments_of_texts(texts: pa.Array) -> pa.Array:
-    """ISO 8601 text as timestamps in UTC, in microseconds; null where it is no such thing.
+    """ISO 8601 text as timestamps in microseconds; null where it is no such thing.
+
+    They are in UTC where any text has a zone, and have none where no text has.
 
     >>> moments_of_texts(pa.array(["2026-03-02T08:00:00+01:00", "soon"])).is_valid().to_pylist()
     [True, False]
     """
-    return values_of_texts(texts, "moment")[0]
+    return values_of_texts(texts, "moment" if look_at(texts).facts["moments"] else "clock")[0]
 
 
 def added(looks: Sequence[Look]) -> Facts:

@@ -65,7 +65,8 @@ def times_of_values(values: list[Any]) -> Typed:
         if read.null_count == len(read):
             return stamps, faulty
         known = stamps if kind_of(stamps.type) == "time" else pa.nulls(len(texts), read.type)
-        stamps = pc.coalesce(known.cast(read.type), read)
+        both = known.type if known.type.tz else read.type
+        stamps = pc.coalesce(known.cast(both), read.cast(both))
         given = np.array([each != "null" for each in kinds], np.bool_)
         faulty = given & ~stamps.is_valid().to_numpy(zero_copy_only=False)
     return stamps, faulty if faulty is not None and faulty.any() else None
@@ -108,11 +109,13 @@ def _numbers(values: list[Any]) -> pa.Array:
 
 
 def _times(values: list[Any]) -> pa.Array:
-    """Timestamps in UTC; a date is its midnight."""
+    """Timestamps, in UTC where any has a zone; a date is its midnight."""
     utc = pa.timestamp("us", "UTC")
     aware = [v if isinstance(v, datetime) and v.tzinfo is not None else None for v in values]
     naive = [v if a is None else None for v, a in zip(values, aware, strict=True)]
-    return pc.coalesce(pa.array(aware, utc), pa.array(naive, pa.timestamp("us")).cast(utc))
+    without = pa.array(naive, pa.timestamp("us"))
+    zoned = pa.array(aware, utc)
+    return pc.coalesce(zoned, without.cast(utc)) if zoned.null_count < len(zoned) else without
 
 
 _MAKERS = {

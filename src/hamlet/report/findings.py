@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.errors import counted
 from hamlet.report.columns import parts_of
 from hamlet.screen import long_sheet
 from hamlet.share.trace import summarise
@@ -138,12 +139,18 @@ class Findings:
         return sum(one.windows for one in self.found)
 
     @property
+    def groups(self) -> int:
+        """Groups with a result, of all queries."""
+        return sum(one.groups for one in self.found)
+
+    @property
     def first(self) -> str:
         """The run in one sentence."""
         done = self.run.statistics
         return (
-            f"{many(len(self.found), 'query', 'queries')} over {many(done.events_in, 'event')} "
-            f"gave {many(self.rows, 'result')} in {many(self.windows, 'window')}, in "
+            f"{counted(len(self.found), 'query', 'queries')} over "
+            f"{counted(done.events_in, 'event')} gave {counted(self.rows, 'result')} in "
+            f"{counted(self.windows, 'window')}, in "
             f"{sum(done.seconds.values()):,.1f} s {_ENGINES.get(self.run.engine, '')}."
         )
 
@@ -156,20 +163,11 @@ class Findings:
         own, merged = plan["loops"]
         if merged < own:
             told.append(
-                f"The merged plan has {many(merged, 'loop')} over repeated events where the "
+                f"The merged plan has {counted(merged, 'loop')} over repeated events where the "
                 f"queries apart have {own}, and {plan['steps'][1]} steps from one event to the "
                 f"next instead of {plan['steps'][0]}."
             )
         return told or ["No two queries repeat a type in common, so there was nothing to share."]
-
-
-def many(number: int, one: str, several: str = "") -> str:
-    """A number, digits in groups of three, and what it counts.
-
-    >>> many(1, "query", "queries"), many(1200, "event")
-    ('1 query', '1,200 events')
-    """
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 # What sharing saved

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hamlet.explain import pictures, summary
+from hamlet.io.whole import write_text
 from hamlet.picture import render_svg
 from hamlet.plan.query import show_duration
 from hamlet.report.columns import MOST_VALUES, packed
@@ -38,7 +39,6 @@ from hamlet.report.sections import (
     seconds_html,
     tiles_html,
 )
-from hamlet.results import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,12 +67,8 @@ def write_report(
     path = Path(path)
     check_page_target(path, overwrite=overwrite)
     text = render_report(run, beside=beside)
-    write_whole(path, lambda partial: _write(partial, text))
+    write_text(path, text)
     return path
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MOST_VALUES) -> str:

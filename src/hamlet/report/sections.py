@@ -9,8 +9,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
+from hamlet.errors import counted
 from hamlet.explain import summary
-from hamlet.report.findings import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,7 +84,7 @@ def tiles_html(findings: Findings) -> str:
         (f"{len(found):,}", "queries", ""),
         (f"{statistics.events_in:,}", "events", f"{statistics.events_used:,} took part"),
         (f"{findings.windows:,}", "windows", "with a result, of all queries"),
-        (f"{max((one.groups for one in found), default=0):,}", "groups", "most of one query"),
+        (f"{findings.groups:,}", "groups", "with a result, of all queries"),
         (f"{statistics.bursts:,}", "bursts", "stretches of events run at once"),
         (f"{statistics.snapshots:,}", "snapshots", "values kept apart for a query"),
     ]
@@ -100,7 +100,7 @@ def runs_html(findings: Findings) -> str:
         return ""
     rows = [_run_row(findings.run, "this report")]
     for one in findings.others:
-        same = f"other in {many(one.differing, 'row')}" if one.differing else "the same"
+        same = f"other in {counted(one.differing, 'row')}" if one.differing else "the same"
         rows.append(_run_row(one.run, same))
     heads = ("engine", "sharing", "results", "seconds", "to run the queries", "bursts", "snapshots")
     return (
@@ -156,6 +156,7 @@ def faults_html(run: Run) -> str:
     unused = statistics.events_in - statistics.events_used - statistics.events_malformed
     rows = [
         *((reason, f"{count:,}") for reason, count in statistics.malformed.items()),
+        *((f"without a value for {a}", f"{n:,}") for a, n in statistics.without_key.items()),
         ("came after their windows had closed", f"{statistics.late:,}"),
         ("read, and no query asks for them", f"{max(0, unused - statistics.late):,}"),
         ("took part in a query", f"{statistics.events_used:,}"),
@@ -164,7 +165,7 @@ def faults_html(run: Run) -> str:
     first = (
         "Every row could be read."
         if not malformed
-        else f"{many(malformed, 'row')} could not be read, and were left out."
+        else f"{counted(malformed, 'row')} could not be read, and were left out."
     )
     return f"<p>{first}</p>" + _table(("rows", "how many"), rows, numeric=1)
 

@@ -6,7 +6,7 @@ import json
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from hamlet.report.findings import many
+from hamlet.errors import counted
 from hamlet.report.sections import group_name, grouped
 from hamlet.screen import Sheet, printable
 
@@ -58,7 +58,7 @@ def _told(findings: Findings) -> list[str]:
     if differing and not any(differing):
         told.append(f"The results of all {len(differing) + 1} runs are the same.")
     elif differing:
-        told.append(f"In {many(max(differing), 'row')} the results of the runs differ.")
+        told.append(f"In {counted(max(differing), 'row')} the results of the runs differ.")
     return told
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.kernel.quick import bundle_letters
+from hamlet.kernel.fast_paths import bundle_letters
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
 from hamlet.share.cost import FOREVER, BundleSize
 from hamlet.share.policy import Policy, Rates, patience_of
@@ -21,7 +21,6 @@ from hamlet.share.trace import (
     DECISION,
     PARTITION,
     TIME,
-    Times,
     Traced,
     trace_schema,
     trace_table,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.code import Code, Compiled
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.times import Times
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.errors import UnknownName, did_you_mean, listed
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.cost import FOREVER, FORMS, BurstStatistics, Form, patience
 
@@ -94,7 +94,7 @@ def patience_of(
         rates: What the static policy decides from; without any, nothing speaks against merging.
 
     Raises:
-        PlanError: There is no such policy.
+        UnknownName: There is no such policy.
     """
     _check(policy)
     if policy in ("always", "never"):
@@ -173,7 +173,7 @@ def choose_at_plan_time(policy: Policy, edge: EdgeKind) -> PlanTimeChoice:
     (True, False)
 
     Raises:
-        PlanError: There is no such policy.
+        UnknownName: There is no such policy.
     """
     _check(policy)
     if policy == "never" and _OF_EDGES[edge].shared:
@@ -184,4 +184,4 @@ def choose_at_plan_time(policy: Policy, edge: EdgeKind) -> PlanTimeChoice:
 def _check(policy: str) -> None:
     if policy not in POLICIES:
         known = f"Policies are {listed(POLICIES)}.{did_you_mean(policy, POLICIES)}"
-        raise PlanError("sharing policy", policy, known)
+        raise UnknownName("sharing policy", policy, known)

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from hamlet import errors
 from hamlet.errors import HamletError, RunError
-from hamlet.results import write_whole
+from hamlet.io.whole import put_whole
 from hamlet.spark import session
 from hamlet.spark.batch import answer
 from hamlet.spark.reading import read_files
@@ -61,14 +61,11 @@ class Run:
     def write_parts(self, folder: Path) -> RunStatistics:
         """Write the long form to a folder of Parquet parts, which appears whole or not at all."""
         with self._results() as found:
-
-            def write(partial: Path) -> None:
+            with put_whole(folder) as partial:
                 found.table.write.parquet(str(partial))
                 for each in partial.iterdir():
                     if not each.match("part-*.parquet"):
                         each.unlink()
-
-            write_whole(folder, write)
             self._timed("run")
             statistics = found.statistics()
         statistics.seconds = self.seconds

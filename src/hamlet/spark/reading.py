@@ -35,8 +35,8 @@ from hamlet.reading.files import paths_of
 from hamlet.reading.formats import GZIP, check_separated, format_named, format_of, function
 from hamlet.reading.found import Wanted
 from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
-from hamlet.spark.kinds import arrow_type, microseconds
-from hamlet.spark.looking import ROWS, Look
+from hamlet.spark.infer_types import ROWS, Look
+from hamlet.spark.kinds import arrow_type, microseconds, naive_moment
 from hamlet.spark.untyped import json_column, json_type, look_at, text_column
 
 if TYPE_CHECKING:
@@ -377,7 +377,8 @@ def restored(column: Column, kind: pa.DataType) -> Column:
     if not (pa.types.is_timestamp(kind) and kind.unit == "ns"):
         return column
     whole = column - F.pmod(column, F.lit(1000))
-    return F.timestamp_micros(F.call_function("div", whole, F.lit(1000)))
+    micros = F.call_function("div", whole, F.lit(1000))
+    return naive_moment(micros) if kind.tz is None else F.timestamp_micros(micros)
 
 
 # Elsewhere

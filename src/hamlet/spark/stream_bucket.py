@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from hamlet.columns import numpy_of
 from hamlet.errors import ReadError
-from hamlet.kernel.kept import NEVER
+from hamlet.kernel.machine import NEVER
 from hamlet.kernel.packing import pack, unpack
 from hamlet.spark.stream_job import TIME
 from hamlet.spark.stream_pages import Pages, Places

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 KAFKA = "kafka"
 # Times that Spark reads as integers.
-NANO = "nanoseconds"
+NANO, NANO_ZONED = "nanoseconds", "nanoseconds of a zone"
 # So many files, and bytes, are looked at to find out what columns are.
 _MOST_FILES, _MOST_BYTES = 20, 1 << 26
 _KINDS = {"number": "double", "text": "string", "boolean": "boolean", "time": "timestamp"}
@@ -59,7 +59,8 @@ class Topic:
             return None
         found = re.fullmatch(r"kafka:([^/\s]+:\d+)/([A-Za-z0-9._-]+)", written)
         if found is None:
-            raise PlanError("topic", written, "Write kafka:HOST:PORT/TOPIC.")
+            reason = f"{written} is not a topic of Kafka"
+            raise PlanError(reason, "Write kafka:HOST:PORT/TOPIC.")
         return Topic(found[1], found[2])
 
 
@@ -174,7 +175,7 @@ def _type_of(kind: pa.DataType) -> str:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_timestamp(kind):
-        return "timestamp" if kind.unit == "ns" or kind.tz else "timestamp_ntz"
+        return "timestamp" if kind.tz else "timestamp_ntz"
     if pa.types.is_integer(kind) and kind not in (pa.uint64(),):
         return "bigint"
     if pa.types.is_floating(kind):
@@ -202,6 +203,8 @@ def _parquet_types(paths: Sequence[Path], wanted: Wanted) -> dict[str, str]:
         for field in schema:
             is_nano = pa.types.is_timestamp(field.type) and field.type.unit == "ns"
             is_wanted = field.name in wanted.columns and not pa.types.is_null(field.type)
-            kind = NANO if is_nano else stored_type(field.type).simpleString() if is_wanted else ""
+            kind = stored_type(field.type).simpleString() if is_wanted else ""
+            if is_nano:
+                kind = NANO_ZONED if field.type.tz else NANO
             columns[field.name] = columns.get(field.name) or kind
     return columns

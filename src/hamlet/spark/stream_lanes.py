@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.needs import needs_of
 from hamlet.plan.template import PlannedQuery, QueryTemplates
 from hamlet.plan.workload import WorkloadPlan, plan_alone, plan_workload
+from hamlet.required_columns import needs_of
 from hamlet.spark.letters import letters_among, letters_column, over_bits
 from hamlet.spark.stream_settings import BUCKETS
 from hamlet.state.hashing import hashes_of

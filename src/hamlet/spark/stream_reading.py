@@ -22,7 +22,7 @@ from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
 from hamlet.reading.typing import reason_of
 from hamlet.spark import texts
 from hamlet.spark.reading import CSV, NO_TEXT, first_fault, restored
-from hamlet.spark.stream_form import NANO, Topic
+from hamlet.spark.stream_form import NANO, NANO_ZONED, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.reading.rules import Sort
     from hamlet.spark.events import Fault
     from hamlet.spark.stream_form import Form
 
     # Names, values, and what can be wrong with rows.
     _Columns = Iterator[tuple[str, Column | None, Fault | None]]
 
+_NANOS = {NANO: pa.timestamp("ns"), NANO_ZONED: pa.timestamp("ns", "UTC")}
 _BAD = "\0bad"
 
 
@@ -130,9 +132,20 @@ def _csv_columns(form: Form, wanted: Wanted) -> _Columns:
         if name not in wanted.columns:
             continue
         kind = form.columns[name]
-        read = texts.values_of_texts(F.col(f"c{place}"), texts.sort_named(kind))
+        read = texts.values_of_texts(F.col(f"c{place}"), _sort(name, kind, wanted))
         fault = (read.faulty, _reason(name, kind, wanted))
         yield name, read.values, None if kind == "string" else fault
+
+
+def _sort(name: str, kind: str, wanted: Wanted) -> Sort:
+    """What texts of a column are; dates of events may have a time of day in later files."""
+    sort = texts.sort_named(kind)
+    return "clock" if sort == "date" and name == wanted.time else sort
+
+
+def _moment(kind: str) -> Sort:
+    """What texts with times of a type are."""
+    return "moment" if kind == "timestamp" else "clock"
 
 
 def _reason(name: str, kind: str, wanted: Wanted) -> str:
@@ -182,7 +195,7 @@ def _of_value(value: Column, kind: str) -> tuple[Column, Column]:
     is_given = value.isNotNull() & (shape != "VOID")
     if kind in ("timestamp", "timestamp_ntz", "date"):
         text = F.when(shape == "STRING", F.try_variant_get(value, "$", "string"))
-        return texts.values_of_texts(text, "moment").values, is_given
+        return texts.values_of_texts(text, _moment(kind)).values, is_given
     fits = shape.rlike(r"\A(BIGINT|DOUBLE|FLOAT|DECIMAL)")
     if kind in ("string", "boolean"):
         fits = shape == F.lit(kind.upper())
@@ -197,15 +210,15 @@ def read_parquets(
 ) -> tuple[DataFrame, _Columns]:
     """Parquet files, which have types of their own; texts may still be no times."""
     names = [name for name in form.columns if name in wanted.columns and form.columns[name]]
-    kinds = ["bigint" if form.columns[name] == NANO else form.columns[name] for name in names]
+    kinds = ["bigint" if form.columns[name] in _NANOS else form.columns[name] for name in names]
     ddl = ", ".join(f"{_quoted(n)} {kind}" for n, kind in zip(names, kinds, strict=True))
     frame = reader.schema(ddl).parquet(source).toDF(*(f"p{i}" for i in range(len(names))))
 
     def typed() -> _Columns:
         for place, name in enumerate(names):
             column = F.col(f"p{place}")
-            if form.columns[name] == NANO:
-                yield name, restored(column, pa.timestamp("ns")), None
+            if form.columns[name] in _NANOS:
+                yield name, restored(column, _NANOS[form.columns[name]]), None
             elif name == wanted.time and form.columns[name] == "string":
                 read = texts.values_of_texts(column, "moment")
                 yield name, read.values, (read.faulty, NOT_A_TIME)

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hamlet.reading import rules
-from hamlet.spark.kinds import DAY_US
+from hamlet.spark.kinds import DAY_US, naive_moment
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -86,12 +86,8 @@ def _values(known: Column, sort: Sort) -> Column:
         return is_true.when(_matches(known, rules.FALSE), F.lit(False))
     if sort == "date":
         return F.when(_matches(known, rules.DATE), known).try_cast("date")
-    if sort == "moment":
-        return F.timestamp_micros(_microseconds(F.when(_matches(known, rules.ISO), known)))
-    # There are no zones in a clock, so this cast looks at none.
-    form = f"{rules.DATE}|{rules.CLOCK}"
-    is_there = _microseconds(F.when(_matches(known, form), known)).isNotNull()
-    return F.when(is_there, _with_minutes(known)).try_cast("timestamp_ntz")
+    micros = _microseconds(F.when(_matches(known, rules.ISO), known))
+    return F.timestamp_micros(micros) if sort == "moment" else naive_moment(micros)
 
 
 def _numbers(known: Column, sort: Sort) -> Column:
@@ -111,9 +107,8 @@ def _one_zero(doubles: Column) -> Column:
 
 
 def _with_minutes(clock: Column) -> Column:
-    """A date, perhaps with a time of day, as Spark reads it: with minutes, and no ninth digit."""
-    cut = F.regexp_replace(clock, r"(\.[0-9]{6})[0-9]+", "$1")
-    return F.when(F.length(cut) == 13, F.concat(cut, F.lit(":00"))).otherwise(cut)
+    """A plain date, perhaps with a time of day, as Spark reads it: with minutes."""
+    return F.when(F.length(clock) == 13, F.concat(clock, F.lit(":00"))).otherwise(clock)
 
 
 def _microseconds(text: Column) -> Column:

@@ -1,7 +1,7 @@
 """Columns without a type of their own: the texts of CSV files, the values of JSON lines.
 
 What a column is follows from its use, where a query says it, and else from its values, by the rule
-of `hamlet/reading/rules.py`. A look at all rows (`looking.py`) finds out what values there are;
+of `hamlet/reading/rules.py`. A look at all rows (`infer_types.py`) finds out what values there are;
 then each column becomes an expression of one type, and values that are something else are faults of
 their rows. Where there are no such values, and nothing stands around the others, Spark's own casts
 do.
@@ -20,7 +20,7 @@ from hamlet.reading import rules
 from hamlet.reading.found import NOT_A_TIME
 from hamlet.reading.typing import reason_of
 from hamlet.spark import texts
-from hamlet.spark.looking import SCHEMA, TEXT, Look
+from hamlet.spark.infer_types import SCHEMA, TEXT, Look
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

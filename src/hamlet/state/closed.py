@@ -19,6 +19,7 @@ from hamlet.events import EventTable, Statistics
 from hamlet.kernel.finish import finish
 from hamlet.kernel.finish.partial import partial_of
 from hamlet.kernel.partitions import partitions_of
+from hamlet.times import NAIVE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class KeyedEmission:
     """What a kernel emitted, and the keys of the partitions that it numbers."""
 
     emission: Emission
@@ -121,7 +122,7 @@ class Closed:
 
 
 def groups_of(
-    found: Sequence[Found], queries: Sequence[Query]
+    found: Sequence[KeyedEmission], queries: Sequence[Query]
 ) -> tuple[list[Emission], list[Groups]]:
     """Emissions with one numbering of all partitions, and the groups of each query."""
     counts = [int(each.emission.part.max(initial=-1)) + 1 for each in found]
@@ -133,7 +134,7 @@ def groups_of(
         np.zeros(int(begins[-1]), np.int64),
         Values(None, np.zeros(0, np.int32)),
         None,
-        False,
+        NAIVE,
         Statistics(0),
     )
     partitions = partitions_of(everything, found[0].keys.column_names, None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Component
-    from hamlet.kernel.kept import Shape
+    from hamlet.kernel.row_pieces import Shape
     from hamlet.plan.query import Query
 
     Longs = NDArray[np.int64]
@@ -30,7 +30,7 @@ Grids = dict[str, tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """The units of a set that keep rows.
 
     queries: The queries of the set.

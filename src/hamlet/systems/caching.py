@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hamlet.kernel import sources
+from hamlet.kernel import cache_key
 
 _HERE = Path(__file__).parent
 _OF_ALL = ("caching.py", "conditions.py", "tables.py")
@@ -13,4 +13,4 @@ _OF_ALL = ("caching.py", "conditions.py", "tables.py")
 def digest(*names: str) -> int:
     """A number that stands for some modules of this folder, and what they use of the kernel."""
     paths = [_HERE / name for name in (*names, *_OF_ALL)]
-    return sources.digest("stack_code.py", "stack_machine.py", *paths)
+    return cache_key.digest("stack_code.py", "stack_machine.py", *paths)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.stack_code import CONST, GENERAL, NEXT, PREVIOUS
 from hamlet.kernel.stack_machine import compared, operated
 from hamlet.systems.tables import COMPARED, FREE_WAY

@@ -19,11 +19,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer_numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.growth import longer_numbers
+from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stack_machine import compared
 from hamlet.systems.caching import digest
@@ -288,13 +287,4 @@ def _run(graph, rules, events, ranges, zero):
     return records[:n], out_v[: n * nc], out_x[: n * nx].copy().reshape((n, nx)), redo[:redone]
 
 
-def _kept_on_disk(sources):
-    @njit(cache=True, nogil=True)
-    def run(graph, rules, events, ranges, zero):
-        _ = sources
-        return _run(graph, rules, events, ranges, zero)
-
-    return run
-
-
-run = _kept_on_disk(digest("greta.py", "records.py"))
+run = kept_on_disk(_run, digest("greta.py", "records.py"))

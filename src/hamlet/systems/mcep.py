@@ -21,13 +21,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hamlet.errors import SystemLimit
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer_numbers
 from hamlet.kernel.compiler.parts import Rows
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.growth import longer_numbers
+from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.systems.caching import digest
 from hamlet.systems.conditions import NO_EVENT, is_open, looked_at
@@ -388,13 +387,4 @@ def _run(q, rules, events, ranges, zero, most_held, most_trends):
     return records[:n], out_v[: n * nc], found_x, redo[:redone], full
 
 
-def _kept_on_disk(sources):
-    @njit(cache=True, nogil=True)
-    def run(joins, rules, events, ranges, zero, most_held, most_trends):
-        _ = sources
-        return _run(joins, rules, events, ranges, zero, most_held, most_trends)
-
-    return run
-
-
-run = _kept_on_disk(digest("mcep.py", "records.py"))
+run = kept_on_disk(_run, digest("mcep.py", "records.py"))

@@ -20,9 +20,9 @@ import numpy as np
 from numba.extending import overload
 
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled
-from hamlet.kernel.numbers import _add_float_product, _fits_product, _kind, _store_int
-from hamlet.kernel.words import add_product_shifted
+from hamlet.kernel.jit import compiled
+from hamlet.kernel.limbs import add_product_shifted
+from hamlet.kernel.numbers import add_wide_product, fits_product, kind_of, store_int
 from hamlet.systems.tables import ONE
 
 # What is known of a middle: its places; its entries; where its starts are in the ring, the first of
@@ -137,7 +137,7 @@ def add_product(v: Any, d: int, s: int, count: int, err: Any) -> None:
 
 @overload(add_product, jit_options={"forceinline": True})
 def _add_product(v: Any, d: int, s: int, count: int, err: Any) -> Any:
-    kind = _kind(v)
+    kind = kind_of(v)
     if kind == "plain":
 
         def plain(v: Any, d: int, s: int, count: int, err: Any) -> None:
@@ -148,14 +148,14 @@ def _add_product(v: Any, d: int, s: int, count: int, err: Any) -> Any:
 
         def floats(v: Any, d: int, s: int, count: int, err: Any) -> None:
             f, g = v[0][count * v[1] + 0], v[0][count * v[1] + 1]
-            _add_float_product(v, d, v[0][s * v[1] + 0], v[0][s * v[1] + 1], f, g)
+            add_wide_product(v, d, v[0][s * v[1] + 0], v[0][s * v[1] + 1], f, g)
 
         return floats
     if kind == "int":
 
         def ints(v: Any, d: int, s: int, count: int, err: Any) -> None:
-            if _fits_product(v[s], v[count]):
-                _store_int(v, d, v[d] + v[s] * v[count], err)
+            if fits_product(v[s], v[count]):
+                store_int(v, d, v[d] + v[s] * v[count], err)
             else:
                 err[0] = 1
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import move
-from hamlet.kernel.base import FINITE, Emission
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.base import Emission, values_of_codes
+from hamlet.kernel.growth import move
+from hamlet.kernel.jit import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,6 +92,4 @@ def _wider(table: NDArray[Any], width: int, filling: Any) -> NDArray[Any]:
 
 def _extremes(tables: list[NDArray[np.float64]], width: int) -> NDArray[np.float64]:
     """Extremes: NaN where there is none, and infinite ones as they were."""
-    x = np.concatenate([np.empty((0, width)), *tables])
-    found = np.where(np.isinf(x), np.nan, x)
-    return np.where(np.abs(found) == FINITE, np.copysign(np.inf, found), found)
+    return values_of_codes(np.concatenate([np.empty((0, width)), *tables]))

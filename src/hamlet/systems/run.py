@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.shared import next_words, room
+from hamlet.kernel.numbers import array_of, next_words
 from hamlet.systems.guards import fill_latest
 from hamlet.systems.records import emission_of
 from hamlet.systems.tables import Events, Tables, tables_of
@@ -56,7 +56,7 @@ def prepared(
         found: list[Found] = []
         words, left = 1, ranges
         while len(left):
-            parts = start(left, room(0, is_float, words))
+            parts = start(left, array_of(0, is_float, words))
             found += parts
             again = np.unique(np.concatenate([part.redo for part in parts]))
             # A partition that one unit has to do again is done again by all: drop what it gave.

@@ -30,8 +30,8 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer_numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.growth import longer_numbers
+from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.systems.caching import digest
 from hamlet.systems.flatten import flattened
@@ -314,13 +314,4 @@ def _run(q, events, ranges, zero):
     return records[:n], out_v[: n * nc], out_x[: n * nx].copy().reshape((n, nx)), redo[:redone]
 
 
-def _kept_on_disk(sources):
-    @njit(cache=True, nogil=True)
-    def run(sequences, events, ranges, zero):
-        _ = sources
-        return _run(sequences, events, ranges, zero)
-
-    return run
-
-
-run = _kept_on_disk(digest("sharon.py", "middles.py", "records.py"))
+run = kept_on_disk(_run, digest("sharon.py", "middles.py", "records.py"))

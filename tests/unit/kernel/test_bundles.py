@@ -9,7 +9,7 @@ import pytest
 from hamlet.engine import Options, compile_encoded
 from hamlet.events import EventTable
 from hamlet.kernel.encode import encode
-from hamlet.kernel.quick import by_letter
+from hamlet.kernel.fast_paths import by_letter
 from hamlet.plan.program import compile_set
 from hamlet.workload import Workload
 

@@ -12,7 +12,7 @@ from hamlet.kernel.compiler.guards import guard_arrays
 from hamlet.kernel.compiler.loops import accumulators
 from hamlet.kernel.compiler.parts import Rows, counts, ints
 from hamlet.kernel.compiler.trees import tree_arrays
-from hamlet.kernel.quick import quick_ops, quick_units
+from hamlet.kernel.fast_paths import quick_ops, quick_units
 from hamlet.plan.template import START
 
 if TYPE_CHECKING:

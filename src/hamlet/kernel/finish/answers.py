@@ -70,9 +70,9 @@ def finish(
     """
     records = Records(emission)
     answers = []
-    found = set(program.template_query[np.unique(emission.unit)].tolist())
+    answered = set(program.template_query[np.unique(emission.unit)].tolist())
     for local, number in enumerate(program.queries):
-        if only_found and local not in found:
+        if only_found and local not in answered:
             continue
         query = plan.queries[number].query
         totals = joined(query, sides_of(query, records, program, local, groups[local], digits))
@@ -129,8 +129,8 @@ def _cells(
             if component.aggregate == number
         ]
         if aggregate.function in ("MIN", "MAX"):
-            found = next(extremes)
-            yield Cells(found, log10_of(found))
+            values = next(extremes)
+            yield Cells(values, log10_of(values))
         elif aggregate.function == "COUNT":
             yield _whole(mine[0][0] if mine else totals.components[0])
         else:

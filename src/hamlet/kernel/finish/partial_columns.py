@@ -99,19 +99,19 @@ def _key_type(events: pa.Schema, attribute: str) -> pa.DataType:
     place = events.get_field_index(attribute)
     if place < 0:
         return pa.null()
-    found = events.field(place).type
-    return found.value_type if pa.types.is_dictionary(found) else found
+    kind = events.field(place).type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def components_of_query(query: Query) -> list[str]:
     """The columns of the components of a query after its number of trends, in their order."""
-    found = []
+    names = []
     for i, (function, _) in enumerate(functions_of(query)):
         if function in ("COUNT_OF", "SUM", "AVG"):
-            found.append(f"count_{i}")
+            names.append(f"count_{i}")
         if function in ("SUM", "AVG"):
-            found.append(f"sum_{i}")
-    return found
+            names.append(f"sum_{i}")
+    return names
 
 
 def extremes_of_query(query: Query) -> list[str]:

@@ -99,8 +99,8 @@ class Totals:
         return Totals(
             self.window[chosen],
             self.group[chosen],
-            [each.take(chosen) for each in self.components],
-            [each[chosen] for each in self.extremes],
+            [component.take(chosen) for component in self.components],
+            [extreme[chosen] for extreme in self.extremes],
         )
 
 
@@ -147,7 +147,7 @@ def _unit_totals(query: Query, records: Records, unit: int, groups: Groups, widt
         window[starts],
         group[starts],
         [column.added_up(starts) for column in records.columns(chosen, width)],
-        [_extreme(*each, starts) for each in zip(picks, extremes, strict=True)],
+        [_extreme(*one, starts) for one in zip(picks, extremes, strict=True)],
     )
 
 
@@ -155,8 +155,8 @@ def _extreme(pick: np.ufunc, values: Doubles, starts: NDArray[np.intp]) -> Doubl
     values = values + 0.0  # makes -0.0 and 0.0 one, else the order of records would choose
     if len(starts) == len(values):
         return values
-    found: Doubles = pick.reduceat(values, starts)
-    return found
+    extremes: Doubles = pick.reduceat(values, starts)
+    return extremes
 
 
 def _picks(query: Query) -> list[np.ufunc]:
@@ -168,8 +168,13 @@ def _picks(query: Query) -> list[np.ufunc]:
 def functions_of(query: Query) -> list[tuple[str, str | None]]:
     """Function and attribute of each aggregate, as `components_of` takes them."""
     return [
-        ("COUNT_OF" if each.function == "COUNT" and each.places else each.function, each.attribute)
-        for each in query.aggregates
+        (
+            "COUNT_OF"
+            if aggregate.function == "COUNT" and aggregate.places
+            else aggregate.function,
+            aggregate.attribute,
+        )
+        for aggregate in query.aggregates
     ]
 
 

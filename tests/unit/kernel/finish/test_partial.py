@@ -31,7 +31,7 @@ from hamlet.kernel.finish import TEXT, packed
 from hamlet.kernel.finish.packed import PACKED, bytes_of
 from hamlet.kernel.finish.partial import answers_of, merged, partial_of, partial_schema
 from hamlet.kernel.finish.partial_columns import SUM, WIDE
-from hamlet.kernel.shared import run_batch
+from hamlet.kernel.run import run_batch
 from hamlet.plan.program import Role, compile_set
 from hamlet.plan.workload import plan_workload
 from hamlet.results import Results
