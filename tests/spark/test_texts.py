@@ -8,7 +8,9 @@ key and time.
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,6 +23,7 @@ from pyspark.sql import types as T
 from hamlet import Workload
 from hamlet.cli import run
 from hamlet.engine import Options
+from hamlet.errors import ReadError, SchemaError
 from hamlet.reading import files, rules
 from hamlet.reading.found import Wanted
 from hamlet.reading.texts import TYPES, look_at, values_of_texts
@@ -181,3 +184,65 @@ def test_results_are_the_same_with_odd_times(spark: SparkSession, tmp_path: Path
     write(tmp_path / "in" / "odd.csv", ["at", "type", "g"], table)
 
     assert compared(spark, tmp_path, "RETURN COUNT(*) PATTERN B+ GROUPBY g WITHIN 100 s", time="at")
+
+
+def test_columns_may_be_separated_otherwise(spark: SparkSession, tmp_path: Path):
+    query = "RETURN COUNT(*), SUM(B.x) PATTERN B+ GROUPBY g WITHIN 9 s"
+    lines = ["type,time,g,x", 'B,1,"a,b;c\td",1', "B,2,e,2.5", "B,3,e,"]
+    for name, separator, options in (("e.tsv", "\t", {}), ("e.csv", ";", {"separator": ";"})):
+        folder = tmp_path / name.replace(".", "_")
+        (folder / "in").mkdir(parents=True)
+        rows = [next(csv.reader([line])) for line in lines]
+        text = "\n".join(separator.join(f'"{v}"' if v else "" for v in row) for row in rows)
+        (folder / "in" / name).write_text(text + "\n", encoding="utf-8")
+
+        found = compared(spark, folder, query, **options)
+
+        assert {row["group"] for row in found} == {'{"g": "a,b;c\\td"}', '{"g": "e"}'}
+
+
+def test_another_separator_is_found_and_said(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    text = "RETURN COUNT(*) PATTERN B+ WITHIN 9 s"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "e.csv").write_text("type;time\nB;1\n")
+    (tmp_path / "w.hql").write_text(text)
+    places = [f"--{p}={tmp_path / f}" for p, f in (("out", "out"), ("checkpoint", "state"))]
+
+    with pytest.raises(ReadError, match="pass --separator ';'"):
+        read_files(spark, tmp_path / "in", Workload.parse(text).plan, Options())
+    status = run(["stream", str(tmp_path / "w.hql"), "--source", str(tmp_path / "in"), *places])
+
+    assert status == 2
+    assert "pass --separator ';'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_number_in_quotes_is_refused(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
+):
+    text = """
+        RETURN SUM(B.x) PATTERN B+ WITHIN 9 s;
+        RETURN COUNT(*) PATTERN B+ WHERE B.x > '30' WITHIN 9 s
+    """
+    path = tmp_path / "in" / f"e.{ending}"
+    path.parent.mkdir()
+    rows = [{"type": "B", "time": 1, "x": 20}, {"type": "B", "time": 2, "x": 100}]
+    if ending == "parquet":
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    elif ending == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        path.write_text("type,time,x\nB,1,20\nB,2,100\n")
+    (tmp_path / "w.hql").write_text(text)
+    plan, told = Workload.parse(text).plan, "q2: in x > '30', x is a number and '30' is text"
+    places = [f"--{p}={tmp_path / f}" for p, f in (("out", "out"), ("checkpoint", "state"))]
+
+    source = read_files(spark, path, plan, Options())
+    with pytest.raises(SchemaError, match=re.escape(told)):
+        answer(plan, source.frame, Options(), name=source.name, reasons=source.reasons)
+    status = run(["stream", str(tmp_path / "w.hql"), "--source", str(path.parent), *places])
+
+    assert status == 2
+    assert told in capsys.readouterr().err
