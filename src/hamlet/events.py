@@ -8,7 +8,6 @@ fits the queries, or it is an error that says what to change.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,9 +21,11 @@ import pyarrow.compute as pc
 from hamlet.columns import Values, kind_of, plain, values_of
 from hamlet.errors import SchemaError, did_you_mean, listed
 from hamlet.reading.files import read_files
+from hamlet.reading.formats import separator_of
 from hamlet.reading.found import Found, Sieve, Wanted
 from hamlet.reading.json_file import found_rows
-from hamlet.reading.untyped import column_of_values, times_of_texts
+from hamlet.reading.texts import times_of_texts
+from hamlet.reading.untyped import column_of_values
 from hamlet.required_columns import check_kinds, needs_of
 from hamlet.times import REASONS, Times, is_time, microseconds, times_of
 
@@ -90,6 +91,7 @@ class EventTable:
         type: str = "type",
         time: str = "time",
         order: str | None = None,
+        separator: str | None = None,
     ) -> EventTable:
         """The events of any source, as a workload needs them.
 
@@ -99,12 +101,14 @@ class EventTable:
             type: The column with the types.
             time: The column with the times.
             order: The column that orders events of equal time.
+            separator: What stands between the columns of text files; None for what their ending
+                says.
 
         Raises:
             ReadError: A file cannot be read.
             SchemaError: A column is missing, or is not what the workload uses it for.
         """
-        wanted = Wanted(type, time, order, needs_of(plan))
+        wanted = Wanted(type, time, order, needs_of(plan), separator_of(separator))
         found = _found(source, wanted)
         table = _complete(found, wanted)
         if table.num_rows > MOST_ROWS:
@@ -235,8 +239,6 @@ def _complete(found: Found, wanted: Wanted) -> pa.Table:
 def _missing(name: str, found: Found, wanted: Wanted) -> str:
     options = {wanted.type: "type", wanted.time: "time", wanted.order: "order"}
     has = f"column '{name}' not found; it has: {listed(found.columns)}"
-    if len(found.columns) == 1 and re.search(r"[;\t|]", found.columns[0]):
-        return f"{has}, which is one column; separate columns by commas"
     if name in options:
         option = options[name]
         say = f"{option}='...', or --{option} on the command line"

@@ -7,12 +7,14 @@ it, before any work is done.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hamlet.errors import SchemaError
 from hamlet.plan.predicates import COMPARISONS, Column, Constant, Expression, Operation, columns_of
 from hamlet.plan.predicates import show as shown
+from hamlet.reading.rules import NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +38,9 @@ _CALLED = {"number": "a number", "text": "text", "boolean": "a truth value", "ti
 class Needs:
     """The attributes that a workload looks at.
 
-    kinds: Of attributes whose use says what they are.
+    kinds: Of attributes whose use says what they are. To be compared with text says nothing: what
+        looks like a number is one, and then such a comparison is refused.
+    contested: Attributes that are used as several kinds, at least one of which is wrong.
     partition: Those whose values make partitions.
     summed: Those of SUM and AVG.
     """
@@ -45,26 +49,28 @@ class Needs:
     kinds: Mapping[str, Kind]
     partition: frozenset[str]
     summed: frozenset[str]
+    contested: frozenset[str] = frozenset()
 
 
 def needs_of(plan: WorkloadPlan) -> Needs:
     """What all queries of a workload need together."""
     queries = [planned.query for planned in plan.queries]
     found: dict[str, None] = {}
-    kinds: dict[str, Kind] = {}
+    uses: dict[str, set[Kind]] = {}
     for query in queries:
         found.update(dict.fromkeys(query.partition))
         for aggregate in query.aggregates:
             if aggregate.attribute is not None:
                 found[aggregate.attribute] = None
-                kinds.setdefault(aggregate.attribute, "number")
+                uses.setdefault(aggregate.attribute, set()).add("number")
         for expression in _conditions(query):
             found.update((column.attribute, None) for column in columns_of(expression))
             for attribute, kind in _demands(expression, "boolean"):
-                kinds.setdefault(attribute, kind)
+                uses.setdefault(attribute, set()).add(kind)
+    contested = frozenset(attribute for attribute, some in uses.items() if len(some) > 1)
     return Needs(
         attributes=tuple(found),
-        kinds=kinds,
+        kinds={a: min(some) for a, some in uses.items() if len(some) == 1 and "text" not in some},
         partition=frozenset(attribute for query in queries for attribute in query.partition),
         summed=frozenset(
             str(aggregate.attribute)
@@ -72,6 +78,7 @@ def needs_of(plan: WorkloadPlan) -> Needs:
             for aggregate in query.aggregates
             if aggregate.is_summed
         ),
+        contested=contested,
     )
 
 
@@ -178,10 +185,21 @@ class _Checker:
             if None not in (kinds[0], kind) and kinds[0] != kind:
                 left, right = _CALLED[str(kinds[0])], _CALLED[str(kind)]
                 reason = f"{shown(first)} is {left} and {shown(operand)} is {right}"
-                self._refuse(comparison, f"{reason}: they cannot be compared")
+                remedy = without_quotes([first, operand])
+                self._refuse(comparison, f"{reason}: they cannot be compared{remedy}")
         is_order = comparison.operator in ("<", "<=", ">", ">=")
         if is_order and "boolean" in kinds:
             self._refuse(comparison, "truth values have no order")
 
     def _refuse(self, whole: Expression, reason: str) -> None:
         raise SchemaError(self.name, f"{self.query}: in {shown(whole)}, {reason}")
+
+
+def without_quotes(operands: list[Expression]) -> str:
+    """What to write instead of a number in quotes, where one of some operands is that."""
+    for operand in operands:
+        if isinstance(operand, Constant) and operand.kind == "str":
+            text = str(operand.value).strip()
+            if re.fullmatch(NUMBER, text):
+                return f"; write {text}, without quotes"
+    return ""

@@ -24,6 +24,7 @@ from hamlet.errors import PlanError, UnknownName, WriteError, counted, did_you_m
 from hamlet.io.targets import check_file, check_folder, is_folder
 from hamlet.io.whole import put_whole
 from hamlet.kernel.finish import TEXT
+from hamlet.reading.formats import WRITTEN, function
 from hamlet.screen import HEADINGS, long_sheet
 from hamlet.statistics import RunStatistics
 from hamlet.times import Times, given_times, time_type
@@ -188,7 +189,7 @@ class Results:
         """
         path = Path(path)
         check_target(path, overwrite=overwrite)
-        write = _write_parts if is_folder(path) else _WRITERS[path.suffix.lower()]
+        write = _write_parts if is_folder(path) else _writer(path)
         with put_whole(path) as partial:
             write(self.table, partial)
         return path
@@ -242,7 +243,7 @@ class Results:
         )
         table = self.trace.cast(pa.schema(text))
         with put_whole(path) as partial:
-            _WRITERS[path.suffix.lower()](table, partial)
+            _writer(path)(table, partial)
         return path
 
     def save(
@@ -446,8 +447,8 @@ def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> 
         raise WriteError(str(path), "results are written on this machine; choose a path")
     if wide and not is_folder(path):
         raise WriteError(str(path), "the wide form has a file for each query; name a folder")
-    if not is_folder(path) and path.suffix.lower() not in _WRITERS:
-        reason = f"the ending is none of {listed(_WRITERS)}; without one it is a folder"
+    if not is_folder(path) and path.suffix.lower() not in WRITTEN:
+        reason = f"the ending is none of {listed(WRITTEN)}; without one it is a folder"
         raise WriteError(str(path), reason)
     if not is_folder(path):
         check_file(path, overwrite=overwrite)
@@ -467,7 +468,7 @@ def check_trace_target(path: Path, *, overwrite: bool) -> None:
         WriteError: It is there already, or cannot be written.
     """
     if is_folder(path):
-        raise WriteError(str(path), f"a trace is one file, with one of {listed(_WRITERS)}")
+        raise WriteError(str(path), f"a trace is one file, with one of {listed(WRITTEN)}")
     check_target(path, overwrite=overwrite)
 
 
@@ -486,13 +487,15 @@ def _is_part(path: Path) -> bool:
     return path.is_file() and path.match("part-*.parquet")
 
 
-def _write_csv(table: Any, path: Path) -> None:
+def write_csv(table: Any, path: Path, separator: str) -> None:
+    """Write a table to a file of text, columns separated."""
     from pyarrow import csv
 
-    csv.write_csv(_with_iso_times(table), path)
+    csv.write_csv(_with_iso_times(table), path, csv.WriteOptions(delimiter=separator))
 
 
-def _write_jsonl(table: Any, path: Path) -> None:
+def write_jsonl(table: Any, path: Path) -> None:
+    """Write a table to a file of JSON lines."""
     with path.open("wb") as lines:
         _write_lines(table, lines)
 
@@ -555,8 +558,10 @@ def _write_parts(table: Any, folder: Path) -> None:
         write_parquet(part, folder / f"part-{number:05d}.parquet")
 
 
-_WRITERS: dict[str, Callable[[Any, Path], None]] = {
-    ".csv": _write_csv,
-    ".jsonl": _write_jsonl,
-    ".parquet": write_parquet,
-}
+def _writer(path: Path) -> Callable[[Any, Path], None]:
+    """What writes a table to a file of this ending."""
+    format_ = WRITTEN[path.suffix.lower()]
+    write: Callable[..., None] = function(format_.write)
+    if format_.separator is None:
+        return write
+    return lambda table, place: write(table, place, format_.separator)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from hamlet.errors import ReadError, SchemaError, did_you_mean, listed, reason_of
+from hamlet.reading.formats import ENDINGS, ending_of, format_of, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -48,12 +49,13 @@ class Schema:
         return {**self.attributes, **(self.types or {}).get(event_type, {})}
 
     @staticmethod
-    def load(path: str | Path, *, type: str = "type") -> Schema:
+    def load(path: str | Path, *, type: str = "type", separator: str | None = None) -> Schema:
         """Read a schema from a JSON description, or from a file of events.
 
         Args:
-            path: A .json file that says it, or a .csv, .jsonl or .parquet file of events.
+            path: A .json file that says it, or a file of events.
             type: Of events, the column with their types.
+            separator: What stands between columns of text; None for what the ending says.
 
         Raises:
             ReadError: It cannot be read.
@@ -65,7 +67,7 @@ class Schema:
         try:
             if path.suffix == ".json":
                 return _described(path)
-            return _of_events(path, type)
+            return _of_events(path, type, separator)
         except OSError as error:
             raise ReadError(str(path), reason_of(error)) from error
         except UnicodeDecodeError as error:
@@ -113,7 +115,7 @@ def _checked(path: Path, where: str, found: Any) -> dict[str, Kind]:
 
 # A second or two, in any format.
 _MOST_ROWS = 10_000_000
-_MOST_JSON_BYTES = 256 << 20
+_MOST_BYTES = 256 << 20
 
 
 class _Look(NamedTuple):
@@ -124,15 +126,14 @@ class _Look(NamedTuple):
     is_whole: bool = True
 
 
-def _of_events(path: Path, type: str) -> Schema:
+def _of_events(path: Path, type: str, separator: str | None) -> Schema:
     """The columns of a file of events, and the types that its events have."""
     import pyarrow as pa
 
-    read = _READERS.get(next((s for s in reversed(path.suffixes) if s != ".gz"), ""))
-    if read is None:
-        raise ReadError(str(path), "a schema is a .json, .csv, .jsonl or .parquet file")
+    if ending_of(path) not in ENDINGS:
+        raise ReadError(str(path), f"a schema is a .json file, or one of {listed(ENDINGS)}")
     try:
-        look = read(path, type)
+        look = _LOOKS[format_of(path).name](path, type, separator_of(separator))
         attributes = Schema.from_arrow(look.columns).attributes
         if type not in look.columns.names:
             return Schema(attributes)
@@ -151,7 +152,7 @@ def _of_events(path: Path, type: str) -> Schema:
     return Schema(attributes, {name: {} for name in sorted(found)} or None)
 
 
-def _of_parquet(path: Path, type: str) -> _Look:
+def _of_parquet(path: Path, type: str, separator: str | None) -> _Look:
     from pyarrow import parquet
 
     columns = parquet.read_schema(path)
@@ -164,43 +165,66 @@ def _of_parquet(path: Path, type: str) -> _Look:
     return _Look(columns, pieces())
 
 
-def _of_csv(path: Path, type: str) -> _Look:
+def _of_csv(path: Path, type: str, separator: str | None) -> _Look:
+    """The kinds that columns of text have by their values.
+
+    What is text because of some of its values, and has numbers or truth values too, may be used as
+    either: rows with the others are left out then.
+    """
     import pyarrow as pa
-    from pyarrow import csv
 
-    with csv.open_csv(str(path)) as reader:
-        columns = reader.schema
-        str(columns.names)  # names are decoded when they are looked at
+    from hamlet.reading import rules
+    from hamlet.reading.files import contents, texts_in
+    from hamlet.reading.texts import TYPES
+    from hamlet.reading.typing import facts_of_column
 
-    def pieces() -> Iterator[Any]:
-        # A row that cannot be read is left out by who runs the workload, too.
-        parsed = csv.ParseOptions(invalid_row_handler=lambda row: "skip")
-        chosen = csv.ConvertOptions(include_columns=[type], column_types={type: pa.string()})
-        with csv.open_csv(str(path), parse_options=parsed, convert_options=chosen) as reader:
-            for batch in reader:
-                yield batch.column(0)
+    path.stat()  # what is not there is told as everywhere
+    content = contents(path)
+    is_whole = len(content) <= _MOST_BYTES
+    texts = texts_in(path, content if is_whole else _first_lines(content), separator)
+    if not texts.columns:
+        raise ReadError(str(path), "it has no line with the names of columns")
+    if any("\ufffd" in name for name in texts.columns):
+        raise ReadError(str(path), "it is not UTF-8 text")
+    columns = []
+    for name in texts.table.column_names:
+        facts = facts_of_column(texts, name)
+        sort = rules.sort_of(facts, None)
+        is_open = sort == "text" and rules.is_mixed(facts)
+        columns.append((name, pa.null() if is_open else TYPES[sort]))
+    types = texts.table[type].chunks if type in texts.table.column_names else []
+    return _Look(pa.schema(columns), iter(types), is_whole)
 
-    return _Look(columns, pieces())
+
+def _first_lines(content: Any) -> Any:
+    """As much of a large file as is looked at, up to the end of a line."""
+    last = max(0, _MOST_BYTES - (1 << 20))
+    return content[: last + bytes(content[last:_MOST_BYTES]).rfind(b"\n") + 1]
 
 
-def _of_json(path: Path, type: str) -> _Look:
+def _of_json(path: Path, type: str, separator: str | None) -> _Look:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
     with pa.input_stream(str(path)) as stream:
-        first = stream.read(_MOST_JSON_BYTES)
-    is_whole = len(first) < _MOST_JSON_BYTES
+        first = stream.read(_MOST_BYTES)
+    is_whole = len(first) < _MOST_BYTES
     lines = first if is_whole else first[: first.rfind(b"\n")]
     table = arrow_json.read_json(pa.BufferReader(lines))
     types = table[type].chunks if type in table.column_names else []
-    return _Look(table.schema, iter(types), is_whole)
+    # Text that looks like a time is still text.
+    is_time = pa.types.is_timestamp
+    columns = pa.schema(
+        [(f.name, pa.string() if is_time(f.type) else f.type) for f in table.schema]
+    )
+    return _Look(columns, iter(types), is_whole)
 
 
-_READERS: dict[str, Callable[[Path, str], _Look]] = {
-    ".parquet": _of_parquet,
-    ".csv": _of_csv,
-    ".jsonl": _of_json,
-    ".ndjson": _of_json,
+_LOOKS: dict[str, Callable[[Path, str, str | None], _Look]] = {
+    "parquet": _of_parquet,
+    "csv": _of_csv,
+    "tsv": _of_csv,
+    "json": _of_json,
 }
 
 

@@ -188,6 +188,7 @@ class Workload:
         type: str = ...,
         time: str = ...,
         order: str | None = ...,
+        separator: str | None = ...,
         numbers: Numbers = ...,
         sharing: Policy = ...,
         trace: bool | str | Path = ...,
@@ -202,6 +203,7 @@ class Workload:
         type: str = "type",
         time: str = "time",
         order: str | None = None,
+        separator: str | None = None,
         numbers: Numbers = "exact",
         sharing: Policy = "dynamic",
         trace: bool | str | Path = False,
@@ -224,11 +226,13 @@ class Workload:
 
         Args:
             events: An Arrow, pandas, Polars or Spark table, a relation of DuckDB, a list of dicts,
-                or the path of a file, a folder or a glob: CSV, JSON lines or Parquet, also
+                or the path of a file, a folder or a glob: CSV, TSV, JSON lines or Parquet, also
                 compressed with gzip.
             type: The column that holds the types.
             time: The column that holds the times: timestamps, dates, or numbers of seconds.
             order: The column that orders events of equal time; without one they are simultaneous.
+            separator: What stands between the columns of text files, such as ";", where it is not
+                what their ending says: a comma in .csv, a tab in .tsv.
             numbers: "exact" for integers of any length, "float" for doubles of any magnitude.
             sharing: "always" shares the bursts of events among queries, "dynamic" also keeps one
                 snapshot for queries while they behave alike, "static" decides that once, before
@@ -262,12 +266,15 @@ class Workload:
         if path is not None:
             check_trace_target(path, overwrite=False)
         keep = trace is not False
-        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep, system)
+        table = load_coefficients()
+        options = Options(type, time, order, numbers, sharing, table, keep, system, separator)
         if _is_of_spark(events):
             from hamlet.spark.batch import answer
 
             if keep:
                 raise PlanError("on Spark no trace is kept", "Run without it.")
+            if separator is not None:
+                raise PlanError("a DataFrame has no separator", "Leave it out.")
             if system != "hamlet":
                 reason = f"{system} does not run on Spark"
                 raise PlanError(reason, "Systems are compared by local runs.")

@@ -383,7 +383,7 @@ def test_rows_that_cannot_be_read_are_counted_and_the_rest_is_answered(hamlet, q
         (["--order", "n"], "column 'n' not found"),
         (["--events", "lacking.csv"], "column 'x' not found"),
         (["--events", "words.csv"], "x"),
-        (["--out", "out.xlsx"], "the ending is none of .csv, .jsonl, .parquet"),
+        (["--out", "out.xlsx"], "the ending is none of .parquet, .csv, .tsv, .jsonl"),
         (["--out", "none/out.csv"], "there is no folder none; make it first"),
         (["--out", "hdfs://host/results"], "results are written on this machine"),
         (["--out", "events.csv", "--overwrite"], "the events are there"),
@@ -458,11 +458,11 @@ def test_a_wrong_workload_is_refused_before_events_are_looked_at(hamlet, tmp_pat
 def test_an_interrupted_write_leaves_nothing(
     hamlet, queries, events, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def write_half(table: pa.Table, path: Path) -> None:
+    def write_half(table: pa.Table, path: Path, separator: str) -> None:
         path.write_text("query,")
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(results_module._WRITERS, ".csv", write_half)
+    monkeypatch.setattr(results_module, "write_csv", write_half)
 
     status, out, err = hamlet("run", queries, "--events", events, "--out", tmp_path / "out.csv")
 

@@ -254,7 +254,10 @@ def test_an_empty_folder_may_be_there(tmp_path: Path):
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        ("e.txt", "the ending is none of .parquet, .csv, .jsonl, .csv.gz, .jsonl.gz"),
+        (
+            "e.txt",
+            "the ending is none of .parquet, .csv, .tsv, .jsonl, .csv.gz, .tsv.gz, .jsonl.gz",
+        ),
         ("e.gz", "the ending is none of"),
         ("none/e.csv", "there is no folder"),
         ("none/folder", "there is no folder"),

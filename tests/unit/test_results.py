@@ -441,7 +441,7 @@ def test_a_failure_leaves_what_was_there(
 
 
 def test_an_unknown_ending_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(WriteError, match=r"none of \.csv, \.jsonl, \.parquet"):
+    with pytest.raises(WriteError, match=r"none of \.parquet, \.csv, \.tsv, \.jsonl"):
         results().write(tmp_path / "out.xlsx")
     with pytest.raises(WriteError, match="there is no folder"):
         results().write(tmp_path / "nowhere" / "out.csv")

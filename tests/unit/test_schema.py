@@ -296,7 +296,7 @@ def test_of_long_json_lines_only_the_beginning_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path = _written(tmp_path, "jsonl", ["Request", "Travel", "Request"])
-    monkeypatch.setattr("hamlet.schema._MOST_JSON_BYTES", path.stat().st_size - 5)
+    monkeypatch.setattr("hamlet.schema._MOST_BYTES", path.stat().st_size - 5)
 
     schema = Schema.load(path, type="kind")
 
@@ -312,3 +312,56 @@ def test_a_column_without_any_value_is_still_there(tmp_path: Path, rows: str):
     schema = Schema.load(path)
 
     assert _problems("RETURN SUM(A.x) PATTERN A WITHIN 1 s", schema) == []
+
+
+# Kinds of text
+
+
+def test_kinds_of_text_are_those_of_a_run(tmp_path: Path):
+    path = tmp_path / "e.csv"
+    rows = ["A,1, 20,0x10,02139,10:00,7", "A,2,NA,1,12345,11:00,x"]
+    path.write_text("type,time,delay,hex,zip,clock,code\n" + "\n".join(rows) + "\n")
+
+    schema = Schema.load(path)
+
+    # What is text by some of its values, and codes, may be used as numbers too.
+    kinds = {"delay": "number", "hex": "any", "zip": "any", "clock": "text", "code": "any"}
+    assert {name: schema.attributes[name] for name in kinds} == kinds
+    text = "RETURN COUNT(*) PATTERN A WHERE A.delay > '30' AND A.code = '7' WITHIN 1 s"
+    assert _problems(text, schema) == [("wrong-kind", "'30'")]
+
+
+def test_a_number_in_quotes_is_answered_with_the_number():
+    trees, _ = read("RETURN COUNT(*) PATTERN A WHERE A.x > ' 30' AND A.x IN (1, '2') WITHIN 1 s")
+
+    problems = bind(trees, Schema({"x": "number"}))[1]
+
+    assert [problem.remedy for problem in problems] == [
+        "Write 30, without quotes.",
+        "Write 2, without quotes.",
+    ]
+
+
+@pytest.mark.parametrize(("name", "separator"), [("e.tsv", None), ("e.csv", "\\t")])
+def test_columns_may_be_separated_otherwise(tmp_path: Path, name: str, separator: str | None):
+    path = tmp_path / name
+    path.write_text("type\ttime\tx\nA\t1\t5\n")
+
+    schema = Schema.load(path, separator=separator)
+
+    assert schema.attributes == {"type": "text", "time": "number", "x": "number"}
+    with pytest.raises(ReadError, match="its header is one column"):
+        Schema.load(path, separator=";")
+
+
+def test_of_a_long_file_of_text_only_the_beginning_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "e.csv"
+    path.write_text("type,time,x\n" + "A,1,5\n" * 50 + "B,2,five\n" * 50)
+    monkeypatch.setattr("hamlet.schema._MOST_BYTES", 100)
+
+    schema = Schema.load(path)
+
+    assert (schema.attributes["x"], schema.types) == ("number", None)
+    assert "only the first 14 events" in schema.note

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import hamlet
-from hamlet.times import iso_timestamps
+from hamlet.reading.texts import moments_of_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,8 +137,8 @@ def test_files_of_events_with_and_without_a_zone(
 
 
 def test_texts_are_naive_together_or_instants_together() -> None:
-    naive = iso_timestamps(pa.array(["2026-03-02T08:00:00", "nonsense", None]))
-    mixed = iso_timestamps(pa.array(["2026-03-02T08:00:00", "2026-03-02T08:00:00+01:00"]))
+    naive = moments_of_texts(pa.array(["2026-03-02T08:00:00", "nonsense", None]))
+    mixed = moments_of_texts(pa.array(["2026-03-02T08:00:00", "2026-03-02T08:00:00+01:00"]))
 
     assert naive.to_pylist() == [datetime(2026, 3, 2, 8), None, None]
     assert [each.hour for each in mixed.to_pylist()] == [8, 7]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hamlet.cli.loading import load_workload
-from hamlet.cli.options import format_option
+from hamlet.cli.options import format_option, separator_option
 from hamlet.cli.output import as_json
 from hamlet.errors import QueryError, line_and_column
 from hamlet.explain import summary
@@ -25,17 +25,20 @@ if TYPE_CHECKING:
 @click.option(
     "--schema",
     metavar="FILE",
-    help="Check types and attributes too: a .json schema, or a .csv, .jsonl or .parquet file.",
+    help="Check types and attributes too: a .json schema, or a file of events.",
 )
 @click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
+@separator_option
 @format_option()
-def check_command(workload: str, schema: str | None, type: str, format_: str) -> int:
+def check_command(
+    workload: str, schema: str | None, type: str, separator: str | None, format_: str
+) -> int:
     """Say whether a workload is right, or list every error in it.
 
     WORKLOAD is a file of queries, or - for standard input.
     """
     try:
-        loaded = load_workload(workload, schema, type)
+        loaded = load_workload(workload, schema, type, separator)
     except QueryError as error:
         if format_ == "text":
             raise

@@ -11,9 +11,12 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hamlet.errors import PlanError
+
+if TYPE_CHECKING:
+    from hamlet.reading.formats import Format
 
 _BYTES_OF_EVENT = 500
 # The rest is for results, for what else runs here, and for events that are larger than most.
@@ -88,18 +91,19 @@ def by_size(events: int, free: int) -> Choice:
 
 def count_events(source: str) -> int:
     """About how many events there are in files: no more than the beginning of each is read."""
-    from hamlet.reading.files import format_of, paths_of
+    from hamlet.reading.files import paths_of
+    from hamlet.reading.formats import format_of
 
     return sum(_in_file(path, format_of(path)) for path in paths_of(source))
 
 
-def _in_file(path: Path, form: str) -> int:
+def _in_file(path: Path, form: Format) -> int:
     try:
-        if form == "parquet":
+        if form.name == "parquet":
             from pyarrow import parquet
 
             return int(parquet.read_metadata(path).num_rows)
-        return max(0, _lines(path) - (form == "csv"))  # without the line of names
+        return max(0, _lines(path) - (form.separator is not None))  # without the line of names
     except (OSError, ValueError, EOFError):
         return 0  # who reads the file says what is wrong with it
 

@@ -60,7 +60,7 @@ def explain_command(
         read = {"workload": workload, "schema": schema, "events": events}
         check_apart({"plan": out}, read)
         check_file(Path(out), overwrite=overwrite)
-    loaded = load_workload(workload, schema, options["type"])
+    loaded = load_workload(workload, schema, options["type"], options["separator"])
     if events is None:
         shown = loaded.explain(stages, format=format_)
     else:

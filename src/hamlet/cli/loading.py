@@ -9,21 +9,23 @@ from typing import Any
 
 from hamlet.cli.output import tell
 from hamlet.errors import PlanError, QueryError, ReadError, reason_of
+from hamlet.reading.formats import ENDINGS, ending_of
 from hamlet.schema import Schema
 from hamlet.workload import Workload, read_text
 
-_OF_EVENTS = (".csv", ".json", ".jsonl", ".ndjson")
 
-
-def load_workload(workload: str, schema: str | None = None, type: str = "type") -> Workload:
+def load_workload(
+    workload: str, schema: str | None = None, type: str = "type", separator: str | None = None
+) -> Workload:
     """The workload of a file, or of standard input, checked against a schema if there is one.
 
     Args:
         workload: The file, or -.
         schema: A file that describes events, or has some.
         type: Of events, the column with their types.
+        separator: Of events, what stands between columns of text.
     """
-    known = Schema.load(schema, type=type) if schema else None
+    known = Schema.load(schema, type=type, separator=separator) if schema else None
     if known is not None and known.note:
         tell(f"note      {known.note}")
     if workload == "-":
@@ -39,7 +41,7 @@ def load_workload(workload: str, schema: str | None = None, type: str = "type") 
         # The whole path is shown, so that an editor or terminal can open the place of an error.
         return Workload.parse(text, schema=known, name=workload)
     except QueryError as error:
-        if Path(workload).suffix.lower() not in _OF_EVENTS:
+        if ending_of(Path(workload)) not in ENDINGS:
             raise
         reason = (
             "by its name it has events; queries come first, as in hamlet run FILE --events FILE"

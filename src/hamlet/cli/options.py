@@ -31,6 +31,13 @@ numbers_option = click.option(
 )
 
 
+separator_option = click.option(
+    "--separator",
+    metavar="CHAR",
+    help="Between the columns of text, such as ';'.  [default: by the ending]",
+)
+
+
 def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Say which columns of events have what every workload needs."""
     options = (
@@ -41,6 +48,7 @@ def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--time", metavar="COLUMN", default="time", help="Their times.  [default: time]"
         ),
         click.option("--order", metavar="COLUMN", help="What orders events of equal time."),
+        separator_option,
     )
     # The option that is applied last is shown first.
     return reduce(lambda decorated, option: option(decorated), reversed(options), command)

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     "--events",
     metavar="PATH",
     required=True,
-    help="CSV, JSON lines or Parquet: a file, a folder or a glob.",
+    help="CSV, TSV, JSON lines or Parquet: a file, a folder or a glob.",
 )
-@click.option("--out", metavar="PATH", help="A .csv, .jsonl or .parquet file, or a folder.")
+@click.option("--out", metavar="PATH", help="A .csv, .tsv, .jsonl or .parquet file, or a folder.")
 @column_options
 @numbers_option
 @sharing_option

@@ -20,7 +20,7 @@ from hamlet.cli.output import give, tell
     "--source",
     metavar="PLACE",
     required=True,
-    help="A folder of CSV, JSON lines or Parquet files, or kafka:HOST:PORT/TOPIC.",
+    help="A folder of CSV, TSV, JSON lines or Parquet files, or kafka:HOST:PORT/TOPIC.",
 )
 @click.option(
     "--out", metavar="PLACE", required=True, help="A folder, kafka:HOST:PORT/TOPIC, or console."

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from hamlet.errors import WriteError, listed
 from hamlet.io.targets import check_file, check_folder, is_folder
+from hamlet.reading.formats import GZIP, WRITTEN
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ENDINGS = (".parquet", ".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
-FORMATS = ("parquet", "csv", "jsonl")
+_PACKED = tuple(f"{each}{GZIP}" for each, format_ in WRITTEN.items() if format_.write_lines)
+ENDINGS = (*WRITTEN, *_PACKED)
+FORMATS = tuple(each[1:] for each in WRITTEN)
 
 
 def ending_of(path: Path) -> str:

@@ -125,10 +125,10 @@ def _times(column: Any, unit: str | None) -> Any:
     import pyarrow as pa
     from pyarrow import compute as pc
 
-    from hamlet.times import iso_timestamps
+    from hamlet.reading.texts import moments_of_texts
 
     if unit is None:
-        return iso_timestamps(column.combine_chunks())
+        return moments_of_texts(column.combine_chunks())
     return pc.multiply(column, _US[unit]).cast(pa.timestamp("us", "UTC"))
 
 

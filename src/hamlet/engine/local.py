@@ -50,7 +50,12 @@ def run_workload(
     tell("reading", 0.0)
     with timed(statistics, "read"):
         table = EventTable.of(
-            source, plan, type=options.type, time=options.time, order=options.order
+            source,
+            plan,
+            type=options.type,
+            time=options.time,
+            order=options.order,
+            separator=options.separator,
         )
     times = table.times
     answers: list[Answer] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hamlet.errors import PlanError, UnknownName, listed
 from hamlet.paper.systems import SYSTEMS
+from hamlet.reading.formats import separator_of
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.policy import POLICIES, Policy
 
@@ -25,7 +26,8 @@ class Options:
     """How a workload is run.
 
     `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
-    `system` is what runs it: the engine itself, or one that it is compared with.
+    `system` is what runs it: the engine itself, or one that it is compared with. `separator` stands
+    between the columns of text files where their ending does not say it.
     """
 
     type: str = "type"
@@ -36,6 +38,7 @@ class Options:
     coefficients: CoefficientTable = DEFAULTS
     trace: bool = False
     system: str = "hamlet"
+    separator: str | None = None
 
     @property
     def is_float(self) -> bool:
@@ -55,3 +58,4 @@ class Options:
         if self.system != "hamlet" and self.trace:
             reason = f"{self.system} keeps no trace"
             raise PlanError(reason, "Run without it, or with system hamlet.")
+        separator_of(self.separator)

@@ -18,7 +18,8 @@ from pyarrow import json as arrow_json
 from hamlet.columns import EXACT, kind_of
 from hamlet.errors import ReadError
 from hamlet.reading.found import NOT_A_TIME, Found, Sieve, Wanted, one_piece
-from hamlet.reading.untyped import column_of_values, kind_of_value, times_of_texts, times_of_values
+from hamlet.reading.texts import times_of_texts
+from hamlet.reading.untyped import column_of_values, kind_of_value, times_of_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -21,7 +21,6 @@ from pyspark.sql import types as T
 from hamlet.errors import SchemaError
 from hamlet.events import NO_TYPE, EventTable
 from hamlet.reading.found import Wanted
-from hamlet.required_columns import needs_of
 from hamlet.spark.infer_types import Look
 from hamlet.spark.kinds import (
     DAY_US,
@@ -120,7 +119,7 @@ def events_of(
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
     """
-    wanted = Wanted(options.type, options.time, options.order, needs_of(plan))
+    wanted = Wanted.of(plan, options)
     by_place = [f"c{place}" for place in range(len(frame.columns))]
     names = frame.columns[:-1] if reasons else frame.columns
     for each in wanted.among(names):

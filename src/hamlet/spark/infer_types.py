@@ -1,8 +1,7 @@
 """A look at untyped values, batch by batch, in the tasks of Spark: what there is of each kind.
 
-Nothing here knows of Spark. Facts are counts, so those of all batches are added up. A batch whose
-values are all plain numbers or times costs one cast; only others are looked at value by value, with
-the rules of `hamlet/reading`.
+Nothing here knows of Spark. Facts are counts, so those of all batches are added up. What texts are
+is looked at as on one machine (`hamlet/reading/texts.py`).
 """
 
 from __future__ import annotations
@@ -16,23 +15,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
-from hamlet.columns import LARGEST, is_text, kind_of
-from hamlet.reading.untyped import column_of_texts, column_of_values, kind_of_value
-from hamlet.times import iso_timestamps
+from hamlet.columns import LARGEST, kind_of
+from hamlet.reading.texts import look_at
+from hamlet.reading.untyped import column_of_values, kind_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hamlet.reading.found import Wanted
-    from hamlet.schema import Kind
 
 SCHEMA = pa.schema([("column", pa.int32()), ("fact", pa.string()), ("count", pa.int64())])
 # The number of a column that facts about whole rows have.
 ROWS = -1
+# What facts about texts begin with where there are others as well.
+TEXT = "text "
 
-# Facts: how many values there are (`given`; for JSON also keys, `there`), how many are numbers,
-# truth values, dates, times without and with a zone (`stamps`, which all times are), and of the
-# numbers how many fit a long or are unsigned. Values that Spark's own cast reads are `plain`.
+# Facts about texts are those of `reading/rules.py`. Of JSON they are how many lines have a key
+# (`there`), how many values there are (`given`), how many are numbers, texts or truth values, and
+# of the numbers how many fit a long or are unsigned. Those of texts that are times are as in CSV.
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,10 @@ class Look:
         facts: dict[int, Counter[str]] = {}
         for batch in batches:
             for number, (name, column) in enumerate(zip(self.columns, batch.columns, strict=True)):
-                kind = kind_wanted(name, self.wanted)
-                found = text_facts(column, kind, is_time=name == self.wanted.time)
+                # What is text in any case need not be looked at.
+                is_type = name == self.wanted.type and name != self.wanted.time
+                given = len(column) - column.null_count
+                found = Counter(given=given) if is_type else look_at(column).facts
                 facts.setdefault(number, Counter()).update(found)
         yield _rows(facts)
 
@@ -76,109 +78,11 @@ class Look:
         return {**facts, ROWS: Counter(bad=bad)}
 
 
-def kind_wanted(name: str, wanted: Wanted) -> Kind | None:
-    """What the use of a column says that it is."""
-    return "text" if name == wanted.type else wanted.needs.kinds.get(name)
-
-
 def _rows(facts: dict[int, Counter[str]]) -> pa.RecordBatch:
     rows = [(n, fact, count) for n, some in facts.items() for fact, count in some.items()]
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     arrays = [pa.array(c, field.type) for c, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
-
-
-# Texts
-
-
-def text_facts(column: pa.Array, kind: Kind | None, *, is_time: bool = False) -> Counter[str]:
-    """Facts about some texts of a CSV file.
-
-    >>> sorted(text_facts(pa.array(["1", "-2", None]), None).items())
-    [('given', 2), ('longs', 2), ('numbers', 2), ('plain', 2), ('unsigned', 1)]
-    """
-    given = len(column) - column.null_count
-    facts = Counter(given=given)
-    if not given or (kind == "text" and not is_time):
-        return facts
-    if is_time:
-        return facts + (_plain_numbers(column) or _plain_times(column) or _all_times(column))
-    if kind == "number":
-        return facts + (_plain_numbers(column) or _numbers(column))
-    if kind == "boolean":
-        read, _ = column_of_texts(column, "boolean")
-        return facts + Counter(booleans=_count(read, "boolean"))
-    return facts + (_plain_numbers(column) or _plain_times(column) or _plain_booleans(column))
-
-
-def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array | None:
-    """A column as another type where every value fits."""
-    try:
-        return pc.cast(column, kind)
-    except pa.ArrowInvalid:
-        return None
-
-
-def _plain_numbers(column: pa.Array) -> Counter[str]:
-    """Facts where all texts are numbers without anything around them."""
-    given = len(column) - column.null_count
-    whole = _cast(column, pa.int64())
-    if whole is not None:
-        return _of_integers(whole) + Counter(plain=given)
-    is_plain = _cast(column, pa.float64()) is not None
-    return Counter(numbers=given, plain=given) if is_plain else Counter()
-
-
-def _of_integers(column: pa.Array) -> Counter[str]:
-    count = len(column) - column.null_count
-    unsigned = pc.sum(pc.greater_equal(column, 0)).as_py() or 0
-    longs = count if pa.types.is_int64(column.type) else _fitting(column)
-    return Counter(numbers=count, longs=longs, unsigned=unsigned)
-
-
-def _fitting(column: pa.Array) -> int:
-    return pc.sum(pc.less_equal(column, pa.scalar(LARGEST, column.type))).as_py() or 0
-
-
-def _numbers(column: pa.Array) -> Counter[str]:
-    read, _ = column_of_texts(column, "number")
-    if is_text(read.type):
-        return Counter()
-    if pa.types.is_integer(read.type):
-        return _of_integers(read)
-    return Counter(numbers=_count(read, "number"))
-
-
-def _plain_times(column: pa.Array) -> Counter[str]:
-    """Facts where all texts are ISO 8601 of one form."""
-    given = len(column) - column.null_count
-    kinds = {"dates": pa.date32(), "clocks": pa.timestamp("us"), "zoned": pa.timestamp("us", "UTC")}
-    for fact, kind in kinds.items():
-        if _cast(column, kind) is not None:
-            return Counter({fact: given, "stamps": given})
-    return Counter()
-
-
-def _plain_booleans(column: pa.Array) -> Counter[str]:
-    read, faulty = column_of_texts(column, "boolean")
-    is_all = faulty is None and read.null_count == column.null_count
-    return Counter(booleans=_count(read, "boolean")) if is_all else Counter()
-
-
-def _all_times(column: pa.Array) -> Counter[str]:
-    stamps = iso_timestamps(pc.utf8_trim_whitespace(column))
-    return _numbers(column) + _of_stamps(stamps)
-
-
-def _of_stamps(stamps: pa.Array) -> Counter[str]:
-    """Facts about times that were ISO 8601 text; `zoned` is 0 where none of them has a zone."""
-    count = _count(stamps, "time")
-    return Counter(stamps=count, zoned=count if count and stamps.type.tz else 0)
-
-
-def _count(column: pa.Array, kind: Kind) -> int:
-    """How many values there are, if they are of a kind."""
-    return len(column) - column.null_count if kind_of(column.type) == kind else 0
 
 
 # JSON
@@ -209,8 +113,20 @@ def json_facts(column: pa.Array, there: int, *, is_time: bool = False) -> Counte
         whole = pa.types.is_integer(column.type)
         return facts + (_of_integers(column) if whole else Counter(numbers=given))
     if is_time and kind in ("text", "time"):
-        facts += Counter(stamps=given) if kind == "time" else _of_stamps(iso_timestamps(column))
+        seen = Counter(clocks=given) if kind == "time" else look_at(column).facts
+        facts += Counter({f"{TEXT}{fact}": count for fact, count in seen.items()})
     return facts + Counter({name: given})
+
+
+def _of_integers(column: pa.Array) -> Counter[str]:
+    count = len(column) - column.null_count
+    unsigned = pc.sum(pc.greater_equal(column, 0)).as_py() or 0
+    longs = count if pa.types.is_int64(column.type) else _fitting(column)
+    return Counter(numbers=count, longs=longs, unsigned=unsigned)
+
+
+def _fitting(column: pa.Array) -> int:
+    return pc.sum(pc.less_equal(column, pa.scalar(LARGEST, column.type))).as_py() or 0
 
 
 def _of_kind(values: list[Any], kind: str, is_time: bool) -> Counter[str]:

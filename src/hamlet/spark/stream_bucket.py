@@ -18,7 +18,7 @@ from hamlet.columns import numpy_of
 from hamlet.errors import ReadError, RunError
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
-from hamlet.kernel.session import BEGINNING
+from hamlet.session import BEGINNING
 from hamlet.spark.stream_job import TIME
 from hamlet.spark.stream_pages import Pages, Places
 
