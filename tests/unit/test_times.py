@@ -143,3 +143,20 @@ def test_texts_are_naive_together_or_instants_together() -> None:
     assert naive.to_pylist() == [datetime(2026, 3, 2, 8), None, None]
     assert [each.hour for each in mixed.to_pylist()] == [8, 7]
     assert mixed.type == pa.timestamp("us", "UTC")
+
+
+def test_files_that_differ_in_the_unit_of_naive_times_have_no_zone(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("type,time\nA,2026-03-02T12:10:00\n")
+    (tmp_path / "b.csv").write_text("type,time\nA,2026-03-02T12:20:00.123456\nA,2026-03-02\n")
+    (tmp_path / "c.csv").write_text("type,time\n")
+    without = WORKLOAD.run(tmp_path).table
+    (tmp_path / "d.csv").write_text("type,time\nA,2026-03-02T12:20:00Z\n")
+
+    with_zone = WORKLOAD.run(tmp_path).table
+
+    assert without.schema.field("window_start").type == pa.timestamp("us")
+    assert with_zone.schema.field("window_start").type == pa.timestamp("us", "UTC")
+    assert (without["exact"].to_pylist(), with_zone["exact"].to_pylist()) == (
+        ["1", "3"],
+        ["1", "7"],
+    )

@@ -183,11 +183,13 @@ def _alike(tables: list[pa.Table]) -> list[pa.Table]:
             found.setdefault(column.name, set()).add(column.type)
     for name, several in found.items():
         if len(several) > 1:
-            tables = [_plain(table, name) for table in tables]
+            is_zoned = any(pa.types.is_timestamp(each) and each.tz for each in several)
+            time = pa.timestamp("us", "UTC" if is_zoned else None)
+            tables = [_plain(table, name, time) for table in tables]
     return tables
 
 
-def _plain(table: pa.Table, name: str) -> pa.Table:
+def _plain(table: pa.Table, name: str, time: pa.DataType) -> pa.Table:
     if name not in table.schema.names:
         return table
     column = table.column(name)
@@ -197,5 +199,5 @@ def _plain(table: pa.Table, name: str) -> pa.Table:
     if kind == "text":
         column = column.cast(pa.large_string())
     elif kind == "time":
-        column = column.cast(pa.timestamp("us", "UTC"), safe=False)
+        column = column.cast(time, safe=False)
     return table.set_column(table.schema.get_field_index(name), name, column)

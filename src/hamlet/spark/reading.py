@@ -170,12 +170,16 @@ def _check_alike(column: str, several: list[T.DataType], name: str) -> None:
 
 
 def _alike(column: Column, kind: T.DataType, several: list[T.DataType]) -> Column:
-    """A column that can stand below others: times of several types become timestamps."""
+    """A column that can stand below others: times of several types become timestamps.
+
+    They have no zone where none of the types has one.
+    """
     types = {type(each) for each in several} - {T.NullType}
     is_time = isinstance(kind, T.DateType | T.TimestampType | T.TimestampNTZType)
     if len(types) == 1 or not is_time:
         return column
-    return F.timestamp_micros(microseconds(column, kind))
+    micros = microseconds(column, kind)
+    return F.timestamp_micros(micros) if T.TimestampType in types else naive_moment(micros)
 
 
 def _spark_path(path: Path) -> str:
