@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hamlet.compiling import COMPILING, when_compiling
+from hamlet.compiling import when_compiling
 from hamlet.screen import Sheet, long_sheet, printable, wide_sheet
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _draw(sheet: Sheet) -> None:
 def shown_progress() -> Iterator[Progress]:
     """Progress on standard error where that is a terminal; kernels being compiled anywhere."""
     if not sys.stderr.isatty():
-        with when_compiling(lambda: click.echo(COMPILING, err=True)):
+        with when_compiling(lambda line: click.echo(line, err=True)):
             yield lambda what, done: None
         return
     from rich.console import Console
@@ -94,7 +94,7 @@ def shown_progress() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("starting", total=1.0)
-        with when_compiling(lambda: shown.console.print(COMPILING)):
+        with when_compiling(lambda line: shown.console.print(line)):
             yield lambda what, done: shown.update(task, description=what, completed=done)
 
 

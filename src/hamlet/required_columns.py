@@ -76,7 +76,7 @@ def needs_of(plan: WorkloadPlan) -> Needs:
             str(aggregate.attribute)
             for query in queries
             for aggregate in query.aggregates
-            if aggregate.function in ("SUM", "AVG")
+            if aggregate.is_summed
         ),
         contested=contested,
     )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hamlet.kernel.run import Counters
 
 from hamlet.errors import counted
 
@@ -43,6 +47,15 @@ class RunStatistics:
     windows: int = 0
     groups: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def count(self, counters: Counters) -> None:
+        """Add what kernels have done."""
+        self.bursts += counters.bursts
+        self.snapshots += counters.snapshots
+        self.shared += counters.shared
+        self.splits += counters.split
+        self.merges += counters.merged
+        self.windows_closed += counters.windows
 
     @property
     def events_malformed(self) -> int:

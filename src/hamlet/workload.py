@@ -52,9 +52,9 @@ class Workload:
     ...     q2: RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 15 min SLIDE 5 min
     ... ''')
     >>> workload
-    <Workload: 2 queries, 2 of them share B+ in 1 set>
+    <Workload: 2 queries, 2 of them repeat B+ in 1 set>
     >>> print(workload.explain("merged"))
-    workload: 2 queries, 2 of them share B+ in 1 set
+    workload: 2 queries, 2 of them repeat B+ in 1 set
     <BLANKLINE>
     merged
       s1 := each type once, each edge with its queries
@@ -99,7 +99,7 @@ class Workload:
         >>> from hamlet.build import count, plus, query, seq
         >>> base = query().returns(count()).within("10 min").slide("5 min")
         >>> Workload.of(*(base.pattern(seq(begin, plus("B"))) for begin in "ACD"))
-        <Workload: 3 queries, 3 of them share B+ in 1 set>
+        <Workload: 3 queries, 3 of them repeat B+ in 1 set>
 
         Args:
             *queries: The queries, in order.
@@ -246,7 +246,8 @@ class Workload:
             lateness: Of a stream, how long rows are waited for: "10 s", seconds or a timedelta.
             checkpoint: Of a stream, the folder that is its checkpointLocation. What it is begun
                 with is noted there, and starting it with anything else is refused.
-            flush: Of a stream, whether its next batch is the last and closes every window.
+            flush: Of a stream that has read what there is, whether its next batch is the last and
+                closes every window.
 
         Raises:
             ReadError: A file cannot be read, or a checkpoint is of another stream.
@@ -305,6 +306,8 @@ class Workload:
 
         settings = StreamSettings(duration_us(lateness or 0))
         folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
+        if flush and folder is not None:
+            folder.check_was_read()
         return answer_stream(self.plan, events, options, settings, checkpoint=folder, flush=flush)
 
     def analyze(

@@ -56,7 +56,7 @@ def one_sentence(text: str) -> bool:
 def test_check_says_ok_and_the_plan_in_one_line(hamlet):
     left = hamlet("check", RIDES)
 
-    assert left == (0, f"ok  {RIDES}: 3 queries, 3 of them share Travel+ in 1 set\n", "")
+    assert left == (0, f"ok  {RIDES}: 3 queries, 3 of them repeat Travel+ in 1 set\n", "")
 
 
 def test_check_lists_every_error_with_its_place_and_code(hamlet, wrong):

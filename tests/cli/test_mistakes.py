@@ -187,6 +187,8 @@ _PROC = "/proc/hamlet"  # where nobody can write, not even root
         ["bench", "sharing", "--quick", "--out", _PROC],
         ["bench", "paper", "--quick", "--out", _PROC],
         ["calibrate", "--quick", "--out", f"{_PROC}.json"],
+        ["stream", "queries.hql", "--source", "in", "--checkpoint", "c", "--out", _PROC],
+        ["stream", "queries.hql", "--source", "in", "--out", "console", "--checkpoint", _PROC],
     ],
     ids=lambda arguments: " ".join(each for each in arguments if each != "none.csv"),
 )

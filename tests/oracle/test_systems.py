@@ -24,7 +24,7 @@ from random_workloads import Sample, samples
 
 from hamlet import Workload
 from hamlet.errors import HamletError, PlanError, SystemCannot, SystemLimit
-from hamlet.systems import flatten, mcep
+from hamlet.paper.systems import flatten, mcep
 
 SYSTEMS = ("greta", "sharon", "mcep")
 ALL_CASES = load_cases()

@@ -389,7 +389,8 @@ def test_a_stream_that_was_begun_with_other_columns_is_refused(
         before.setattr(
             "hamlet.spark.stream.with_derived", lambda plan, letters, together: Derived(plan, {})
         )
-        run(workload.run(stream, checkpoint=checkpoint, flush=True), tmp_path)
+        for flush in (False, True):
+            run(workload.run(stream, checkpoint=checkpoint, flush=flush), tmp_path)
         workload.run(stream, checkpoint=checkpoint)
 
     found = parquet.read_table(tmp_path / "out")

@@ -142,9 +142,9 @@ def test_small_input_is_not_counted(spark: SparkSession, tmp_path: Any):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("hamlet__slices", "maybe", "there is no spark.hamlet.slices 'maybe'. It is one of auto"),
-        ("hamlet__rowsInMemory", "0", "no spark.hamlet.rowsInMemory '0'. It is a number of rows"),
-        ("hamlet__sliceRows", "many", "no spark.hamlet.sliceRows 'many'"),
+        ("hamlet__slices", "maybe", "spark.hamlet.slices is 'maybe'. It is one of auto"),
+        ("hamlet__rowsInMemory", "0", "spark.hamlet.rowsInMemory is '0'. It is a number of rows"),
+        ("hamlet__sliceRows", "many", "spark.hamlet.sliceRows is 'many'"),
     ],
 )
 def test_settings_are_checked(

@@ -1,7 +1,8 @@
 """The command line: read arguments, call the library, print.
 
 Data goes to standard output, talk to standard error. Exit status 0: fine; 1: the answer is no; 2:
-could not do it. A user's mistake never shows a stack trace, unless `--debug` asks for it.
+could not do it; 130 and 143: ended by Ctrl-C and by SIGTERM, as shells have it. A user's mistake
+never shows a stack trace, unless `--debug` asks for it.
 """
 
 from __future__ import annotations
@@ -17,15 +18,20 @@ from hamlet import __version__
 from hamlet.cli.bench import bench_command
 from hamlet.cli.calibrate_command import calibrate_command
 from hamlet.cli.check_command import check_command
+from hamlet.cli.ending import EndedBySignal, EndedBySignals, sigterm_ends
 from hamlet.cli.explain_command import explain_command
 from hamlet.cli.generate_command import generate_command
 from hamlet.cli.report_command import report_command
 from hamlet.cli.run_command import run_command
 from hamlet.cli.stream_command import stream_command
+from hamlet.cli.warm_command import warm_command
 from hamlet.errors import HamletError, QueryError, RunError, WriteError, counted, reason_of
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=EndedBySignals,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="hamlet")
 @click.option("--debug", is_flag=True, help="Show a stack trace with every error.")
 @click.pass_context
@@ -41,6 +47,7 @@ for _command in (
     stream_command,
     generate_command,
     report_command,
+    warm_command,
     calibrate_command,
     bench_command,
 ):
@@ -49,7 +56,9 @@ for _command in (
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit status."""
-    sys.exit(run(arguments))
+    with sigterm_ends():
+        status = run(arguments)
+    sys.exit(status)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -62,9 +71,10 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    except click.Abort:
-        click.echo("interrupted", err=True)
-        return 2
+    except EndedBySignal as ended:
+        return ended.told()
+    except (click.Abort, KeyboardInterrupt):
+        return EndedBySignal().told()
     except HamletError as error:
         if "--debug" in arguments:
             traceback.print_exception(error)

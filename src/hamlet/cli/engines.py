@@ -126,11 +126,13 @@ def _lines(path: Path) -> int:
 
 
 def _rounded(number: int) -> int:
-    """A number of which only the first two digits are known.
+    """A number of which, where it is large, only the first two digits are known.
 
-    >>> _rounded(123456), _rounded(7)
-    (120000, 7)
+    >>> _rounded(123456), _rounded(224)
+    (120000, 224)
     """
+    if number < 10_000:
+        return number
     unit: int = 10 ** max(0, len(str(number)) - 2)
     return number // unit * unit
 

@@ -30,7 +30,7 @@ def report_command(
     """Make a page of a run: one HTML file that opens offline. Its conclusion is printed too.
 
     RUN is a folder that hamlet run --save has written. A run with --sharing never beside one with
-    sharing shows what sharing saved.
+    sharing shows what sharing saved or cost.
     """
     from hamlet.report.findings import Findings
     from hamlet.report.page import write_report

@@ -22,7 +22,7 @@ from hamlet.cli.options import (
 from hamlet.cli.output import tell
 from hamlet.errors import PlanError
 from hamlet.io.targets import check_apart, is_folder
-from hamlet.systems import SYSTEMS
+from hamlet.paper.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from hamlet.results import Results

@@ -76,7 +76,22 @@ def check_room(path: Path) -> None:
         raise WriteError(str(path), reason)
     if not folder.is_dir():
         raise WriteError(str(path), f"{folder} is not a folder")
-    tried = beside(path, "partial")
+    _try(path, beside(path, "partial"))
+
+
+def check_reachable(path: Path) -> None:
+    """Refuse a folder that cannot be made, with those that it is in, or not be written into.
+
+    Raises:
+        WriteError: Nothing can be put where it would begin.
+    """
+    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise WriteError(str(path), f"{there} is not a folder")
+    _try(path, there.resolve() / f".hamlet.{os.getpid()}.partial")
+
+
+def _try(path: Path, tried: Path) -> None:
     try:
         # What the system says of rights is not always so: of file systems that are read only, of
         # those elsewhere, of the user that may do anything.

@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from numpy.typing import NDArray
+
+    from hamlet.plan.aggregates import WeightKind
+    from hamlet.plan.query import Aggregate
 
     Doubles = NDArray[np.float64]
 
@@ -66,7 +71,7 @@ class Weight:
     attribute itself ("value"), which counts 2**exponent times.
     """
 
-    kind: Literal["one", "present", "value"]
+    kind: WeightKind
     attribute: str | None = None
     digit: int = 0
     exponent: int = 0
@@ -146,24 +151,20 @@ class Component:
 
 
 def components_of(
-    functions: list[tuple[str, str | None]], digits: dict[str, tuple[int, ...]]
+    aggregates: Iterable[Aggregate], digits: Mapping[str, tuple[int, ...]]
 ) -> tuple[Component, ...]:
     """The components of a query after its number of trends, in the order kernels use.
 
-    COUNT(E) and SUM and AVG of an attribute; AVG also counts occurrences that are not null, and so
-    does SUM, to tell null from zero. COUNT(*), MIN and MAX have none.
-
     Args:
-        functions: Function and attribute of each aggregate of the query.
+        aggregates: Those of the query.
         digits: For each attribute the exponents of its digits; one exponent, 0, in float mode and
             for integers.
     """
     components: list[Component] = []
-    for number, (function, attribute) in enumerate(functions):
-        if function == "COUNT_OF":
-            components.append(Component(number, Weight("one")))
-        elif function in ("SUM", "AVG") and attribute is not None:
-            components.append(Component(number, Weight("present", attribute)))
-            for digit, exponent in enumerate(digits[attribute]):
-                components.append(Component(number, Weight("value", attribute, digit, exponent)))
+    for number, aggregate in enumerate(aggregates):
+        attribute = aggregate.attribute
+        for kind in aggregate.weights:
+            places = digits[str(attribute)] if kind == "value" else (0,)
+            for digit, exponent in enumerate(places):
+                components.append(Component(number, Weight(kind, attribute, digit, exponent)))
     return tuple(components)

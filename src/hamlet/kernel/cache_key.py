@@ -11,7 +11,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 # What most kernels are made of
-_COMMON = ("cache_key.py", "growth.py", "jit.py", "limbs.py")
+_COMMON = ("cache_key.py", "growth.py", "jit.py", "limbs.py", "stopping.py")
 
 
 def digest(*paths: Path | str) -> int:

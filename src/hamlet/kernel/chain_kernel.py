@@ -17,6 +17,7 @@ from hamlet.kernel.code import ONE
 from hamlet.kernel.growth import longer, longer_numbers
 from hamlet.kernel.jit import compiled, inlined, kept_on_disk
 from hamlet.kernel.numbers import pointer, raw_pointer
+from hamlet.kernel.stopping import STOPPED
 
 
 class ChainEvents(NamedTuple):
@@ -123,11 +124,10 @@ def _addresses(events, code):
 
 
 @compiled
-def _run(event_arrays, code_arrays, ranges, zero):
+def _run(event_arrays, code_arrays, ranges, zero, err_array):
     """Every window of every partition of `ranges`."""
     events, code = _addresses(event_arrays, code_arrays)
     ts, most, most_x = events.ts, code.most, code.most_x
-    err_array = np.zeros(1, np.int64)
     err = raw_pointer(err_array)
     redo = np.empty(ranges.shape[0], np.int32)
     redone = 0
@@ -142,6 +142,8 @@ def _run(event_arrays, code_arrays, ranges, zero):
         part, first, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
         begun = n
         err[0] = 0
+        if err[STOPPED] != 0:
+            break
         low, high = first, first
         if first == end:
             continue
@@ -278,6 +280,8 @@ def _walk_back(events, code, window, m, low, high, sums, err):
         # Chains that begin at the events of this step, from what follows it
         last_member = next_member
         while next_member > 0 and window.members[next_member - 1] >= begin:
+            if err[STOPPED] != 0:
+                return False
             next_member -= 1
             _begin_chains(events, code, window, next_member, err)
         # Trends that begin with an X of this step: all chains that begin later
@@ -286,6 +290,8 @@ def _walk_back(events, code, window, m, low, high, sums, err):
                 for e in range(code.entry_p[events.letter[i]], code.entry_p[events.letter[i] + 1]):
                     _enter(events, code, sums, code.entry[e], i, err)
         for k in range(next_member, last_member):
+            if err[STOPPED] != 0:
+                return False
             _add_chains(code, window, k, sums, err)
         stop = begin
         if err[0] != 0 or not numbers.is_safe(sums.later, 0):

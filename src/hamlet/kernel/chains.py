@@ -23,6 +23,7 @@ import numpy as np
 
 from hamlet.kernel.chain_kernel import ChainCode, ChainEvents, run
 from hamlet.kernel.code import NO_WEIGHT
+from hamlet.kernel.stopping import stoppable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,7 +95,7 @@ def run_chains(
         np.ascontiguousarray(events.extremes).reshape(-1),
         len(events),
     )
-    records, v, x, redo, _ = run(seen, code, ranges, zero)
+    records, v, x, redo, _ = stoppable(run, seen, code, ranges, zero)
     n = len(records) // 3
     records, x = records.reshape(n, 3), x.reshape(n, code.most_x)
     components = v.reshape((n, code.most, *v.shape[1:]))

@@ -165,27 +165,3 @@ class Compiled:
     bundles: tuple[Bundle, ...] = ()  # units that may be one
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
     repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none
-
-
-def stored_units(compiled: Compiled) -> frozenset[int]:
-    """The templates of the units that keep events one by one, in trees or logs."""
-    code = compiled.code
-    chained = frozenset(c.template for group in compiled.chains for c in group.chains)
-    units = {*code.t_unit, *code.log_unit}
-    units |= {code.o_unit[op] for op in range(len(code.o_unit)) if _looks_at_start(code, op)}
-    units |= {
-        code.g_unit[g]
-        for g in range(len(code.g_unit))
-        if (code.gs_log[code.g_sbase[g] : code.g_sbase[g] + code.g_n[g]] >= 0).any()
-    }
-    return chained | frozenset(int(code.u_template[unit]) for unit in units)
-
-
-def all_units(compiled: Compiled) -> frozenset[int]:
-    """The templates of all units."""
-    chained = frozenset(c.template for group in compiled.chains for c in group.chains)
-    return chained | frozenset(int(template) for template in compiled.code.u_template)
-
-
-def _looks_at_start(code: Code, op: int) -> bool:
-    return bool(code.o_first_p[op] < code.o_first_p[op + 1])

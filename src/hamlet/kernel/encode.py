@@ -31,7 +31,7 @@ from hamlet.kernel.sorting import (
 from hamlet.plan.predicates import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hamlet.events import EventTable
     from hamlet.plan.predicates import Column, Expression
     from hamlet.plan.program import Program
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Aggregate, Query
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
     Rows = NDArray[np.int32]
@@ -101,7 +101,7 @@ def encode(
     gathered = _Gathered(table, placed.rows)
     queries = [plan.queries[number].query for number in sharable.queries]
     digits, zeros, specs, weights = _weights(queries, gathered, numbers, grids)
-    extremes, length = _aggregated(queries, ("MIN", "MAX")), len(placed.part)
+    extremes, length = _attributes(queries, lambda a: a.sign != 0), len(placed.part)
     edges = _edges(program, gathered, table.name) if has_edges else _no_edges(program, gathered)
     batch = EventBatch(
         part=placed.part,
@@ -118,7 +118,7 @@ def encode(
         column_names=tuple(edges.general.columns),
         columns=edges.general.matrix,
     )
-    aggregated = _aggregated(queries, ("SUM", "AVG", "MIN", "MAX"))
+    aggregated = _attributes(queries, lambda a: True)
     return EncodedSet(
         batch=batch,
         rows=placed.rows,
@@ -241,14 +241,14 @@ def _groupings(queries: list[Query], partitions: Partitions) -> tuple[Grouping, 
 # Aggregates
 
 
-def _aggregated(queries: list[Query], functions: tuple[str, ...]) -> tuple[str, ...]:
-    """The attributes that some functions are taken of, each once."""
+def _attributes(queries: list[Query], is_one: Callable[[Aggregate], bool]) -> tuple[str, ...]:
+    """The attributes that some aggregates are applied to, each once."""
     return tuple(
         dict.fromkeys(
             aggregate.attribute
             for query in queries
             for aggregate in query.aggregates
-            if aggregate.function in functions and aggregate.attribute is not None
+            if is_one(aggregate) and aggregate.attribute is not None
         )
     )
 
@@ -263,7 +263,7 @@ def _weights(
     digits: dict[str, tuple[int, ...]] = {}
     zeros: set[str] = set()
     values: dict[tuple[str, int], NDArray[Any]] = {}
-    for attribute in _aggregated(queries, ("SUM", "AVG")):
+    for attribute in _attributes(queries, lambda a: a.is_summed):
         column = gathered[attribute]
         if numbers == "exact" and grids is not None:
             digits[attribute], rows = digits_within(column, grids[attribute])
@@ -276,11 +276,8 @@ def _weights(
         values.update({(attribute, place): row for place, row in enumerate(rows)})
     specs: dict[Weight, None] = {}
     for query in queries:
-        functions = [
-            ("COUNT_OF" if a.function == "COUNT" and a.places else a.function, a.attribute)
-            for a in query.aggregates
-        ]
-        specs.update((component.weight, None) for component in components_of(functions, digits))
+        components = components_of(query.aggregates, digits)
+        specs.update((component.weight, None) for component in components)
     length = len(gathered.rows)
     matrix = np.empty((len(specs), length), np.int64 if numbers == "exact" else np.float64)
     for number, weight in enumerate(specs):

@@ -21,6 +21,7 @@ from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
 if TYPE_CHECKING:
@@ -120,23 +121,6 @@ def _run_group(
     return joined(compiled, parts, is_float)
 
 
-def are_of_one_size(weights: NDArray[Any]) -> list[bool]:
-    """For each weight whether sums over a run may be had as differences of running sums.
-
-    Integers always: they are exact. Doubles when the largest is at most 2^30 times the smallest:
-    then what is lost of the running sum, which is kept in two doubles, is far below 1e-9 of any
-    term.
-    """
-    if weights.dtype == np.int64:
-        return [True] * len(weights)
-    are_so = []
-    for row in weights:
-        sizes = np.abs(row[row != 0])
-        low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
-        are_so.append(bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400))
-    return are_so
-
-
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
     """For each partition its number, its first event, the one after its last, and no state."""
     part = events.part
@@ -170,8 +154,10 @@ def run_once(
     )
     redo = np.empty(len(ranges), np.int32)
     known = (kept.ints, kept.numbers, kept.extremes)
-    written, redone, after, trace = run(
-        memory, seen, sides, stored, records, until, ranges, known, redo
+    written, redone, after, trace = stoppable(
+        lambda stop: run(
+            memory._replace(err=stop), seen, sides, stored, records, until, ranges, known, redo
+        )
     )
     n = int(records.n[0])
     _count(counters, memory.S, n, trace)
@@ -249,7 +235,7 @@ def _memory(
         np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), weight_type),
         np.empty(stacks * _FIRST_STACK, np.int64),
         np.empty(stacks * _FIRST_STACK),
-        np.zeros(1, np.int64),
+        None,  # what it looks at while it runs: see stopping.py
         np.empty(TRACED * state[at.C_TRACE_ROOM], np.int64),
     )
 

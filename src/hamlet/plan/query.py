@@ -10,7 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.windows import overlap
+
 if TYPE_CHECKING:
+    from hamlet.plan.aggregates import Finisher, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
 
 _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
@@ -79,7 +83,7 @@ class Window:
     @property
     def overlap(self) -> int:
         """The most windows that one moment can be in."""
-        return -(-self.within_us // self.slide_us)
+        return overlap(self.within_us, self.slide_us)
 
     def __str__(self) -> str:
         return f"{show_duration(self.within_us)} / {show_duration(self.slide_us)}"
@@ -93,6 +97,31 @@ class Aggregate:
     function: str
     places: tuple[int, ...] = ()
     attribute: str | None = None
+
+    @property
+    def counts_trends(self) -> bool:
+        """Whether it is COUNT(*)."""
+        return self.attribute is None and not self.places
+
+    @property
+    def finisher(self) -> Finisher:
+        """How its result is made."""
+        return FUNCTIONS[self.function].finisher
+
+    @property
+    def weights(self) -> tuple[WeightKind, ...]:
+        """What is added up for it beside the number of trends."""
+        return () if self.counts_trends else FUNCTIONS[self.function].weights
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether values of its attribute are added up."""
+        return "value" in self.weights
+
+    @property
+    def sign(self) -> int:
+        """1 for the least value and -1 for the greatest; 0 where it is no extreme."""
+        return FUNCTIONS[self.function].sign
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -125,6 +154,11 @@ class Query:
     def partition(self) -> tuple[str, ...]:
         """The attributes whose equal values make a partition, grouping attributes first."""
         return self.group_by + tuple(a for a in self.equivalence if a not in self.group_by)
+
+    @property
+    def extremes(self) -> tuple[Aggregate, ...]:
+        """The aggregates that are a least or a greatest value."""
+        return tuple(aggregate for aggregate in self.aggregates if aggregate.sign)
 
     @property
     def is_conjunction(self) -> bool:

@@ -107,6 +107,18 @@ def with_static_patience(
     return replace(compiled, patience=tuple(FOREVER if p is None else p for p in found))
 
 
+def after_static(compiled: Compiled, batch: EventBatch) -> Compiled:
+    """The same code for what comes after some events, as the static policy has it.
+
+    A bundle that was split by one of them stays split.
+    """
+    if not compiled.bundles:
+        return compiled
+    pairs = zip(compiled.patience, bundle_rates(compiled, batch), strict=True)
+    patience = tuple(FOREVER if rates.for_some else before for before, rates in pairs)
+    return replace(compiled, patience=patience)
+
+
 def bundle_rates(compiled: Compiled, batch: EventBatch) -> list[Rates]:
     """For each bundle how many events are for all its queries, and how many for some.
 

@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from hamlet.engine.pipeline import shared_plan
 from hamlet.errors import PlanError
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.plan.workload import plan_alone
 from hamlet.results import long_table
 from hamlet.spark.events import events_of
 from hamlet.spark.results import SparkResults
@@ -69,7 +69,7 @@ def answer(
     if frame.isStreaming:
         remedy = "A batch needs all events: read them with spark.read, not spark.readStream."
         raise PlanError("a streaming DataFrame has no end", remedy)
-    shared = plan_alone(plan) if options.sharing == "never" else plan
+    shared = shared_plan(plan, options)
     events = events_of(frame, plan, options, name=name, reasons=reasons)
     settings = Settings.of(frame.sparkSession)
     prepared = prepare(events, shared, settings, options.numbers)

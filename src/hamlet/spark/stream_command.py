@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from hamlet.engine import Options
 from hamlet.errors import PlanError, WriteError, counted
+from hamlet.io.targets import check_reachable
 from hamlet.spark import session
 from hamlet.spark.command import explained
 from hamlet.spark.stream import EVENTS, ROWS, USED, WITHOUT, WORK, answer_stream
@@ -117,6 +118,8 @@ class StreamRun:
                 if name != other and (folder == its_folder or folder in its_folder.parents):
                     reason = f"it is in the {name}" if folder != its_folder else f"it is the {name}"
                     raise WriteError(places[other], f"{reason}; choose another folder")
+        for name in folders.keys() & {"out", "checkpoint"}:
+            check_reachable(Path(places[name]))
 
     def _check_out(self) -> None:
         """Refuse a folder with results that this stream has not written."""

@@ -24,20 +24,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hamlet.columns import Values, numpy_of
-from hamlet.engine import compile_encoded, groups_of
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events import EventTable, Statistics
-from hamlet.kernel.encode import encode
-from hamlet.kernel.finish import finish
-from hamlet.kernel.finish.partial import answers_of, merged, partial_of
+from hamlet.kernel.finish.partial import answers_of, merged
 from hamlet.kernel.machine import FAR
-from hamlet.kernel.run import Counters, run_batch
-from hamlet.kernel.session import picked
+from hamlet.kernel.run import Counters
 from hamlet.panes.compose import compose
-from hamlet.plan.program import compile_set
 from hamlet.results import long_table
 from hamlet.spark.letters import bit_column
 from hamlet.spark.spill import Pool
-from hamlet.state.closed import ClosedSet
+from hamlet.state.emitted import picked
 from hamlet.state.rows import Rows
 from hamlet.state.set_state import SetState
 from hamlet.state.window_replay import with_single_windows
@@ -50,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
+    from hamlet.engine.closed import ClosedSet
     from hamlet.kernel.base import Emission
     from hamlet.kernel.finish import Answer
     from hamlet.panes.derive import Panes
@@ -187,13 +184,7 @@ class Job:
     def _run(
         self, sharable: SharableSet, table: EventTable, number: int | None, done: RunStatistics
     ) -> Iterator[pa.RecordBatch]:
-        plan, options = self.plan, self.options
-        program = compile_set(plan, sharable)
-        encoded = encode(table, plan, sharable, program, options.numbers)
-        compiled = compile_encoded(plan, program, encoded, options)
-        emission, counters = run_batch(compiled, encoded.batch, options.numbers == "float")
-        is_integer = {a: a in encoded.integers for a in encoded.digits}
-        closed = ClosedSet(program, emission, encoded.digits, is_integer, groups_of(encoded))
+        closed, counters = SetPipeline.of(self.plan, sharable, self.options).answered(table)
         yield from self._closed(closed, number, done, counters)
 
     def _in_order(
@@ -229,21 +220,13 @@ class Job:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of results, or the partial answer, of windows that have closed."""
         emission = self._of_slice(closed.emission, closed.program, number)
-        left_out = len(closed.emission.part) - len(emission.part)
-        done.bursts += counters.bursts
-        done.snapshots += counters.snapshots
-        done.windows_closed += counters.windows - left_out
-        finishing: dict[str, Any] = {
-            "digits": closed.digits,
-            "is_integer": closed.is_integer,
-            "groups": closed.groups,
-        }
+        done.count(counters)
+        done.windows_closed -= len(closed.emission.part) - len(emission.part)
+        of_slice = replace(closed, emission=emission)
         if self.partial is not None:
-            yield from _batches(
-                partial_of(self.plan, closed.program, emission, **finishing, schema=self.partial)
-            )
+            yield from _batches(of_slice.partial(self.plan, self.partial))
             return
-        for answer in finish(self.plan, closed.program, emission, **finishing):
+        for answer in of_slice.answers(self.plan):
             done.groups += len(pc.unique(answer.rows["group"]))
             yield from self._rows(answer)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.finish.totals import functions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +56,7 @@ class RowLayout:
 
     def _components(self, grids: Grids) -> list[tuple[Component, ...]]:
         digits = digits_of(grids)
-        return [components_of(functions_of(query), digits) for query in self.queries]
+        return [components_of(query.aggregates, digits) for query in self.queries]
 
 
 def digits_of(grids: Grids) -> dict[str, tuple[int, ...]]:

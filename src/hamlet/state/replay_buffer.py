@@ -13,6 +13,7 @@ import numpy as np
 
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.plan.program import Role
+from hamlet.plan.windows import end_of_window, first_window, last_ended, last_window
 from hamlet.state.rows import Rows
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ class _Unit:
     def oldest(self, ts: int) -> int:
         """When the oldest window begins that is open at a time."""
         within, slide = self.window.within_us, self.window.slide_us
-        return ((ts - within) // slide + 1) * slide
+        return first_window(ts, within, slide) * slide
 
     def newest_end(self, ts: int) -> int:
         """When the last window ends that has ended by a time."""
         within, slide = self.window.within_us, self.window.slide_us
-        return (ts - within) // slide * slide + within
+        return end_of_window(last_ended(ts, within, slide), within, slide)
 
 
 class StoredRows:
@@ -125,9 +126,10 @@ class StoredRows:
         for rows in self.parts:
             for within, slide in {(w.within_us, w.slide_us) for w in self.units_by_window}:
                 # The first window that has the row in it and was not closed yet
-                first = np.maximum(rows.ts - within, closed[rows.page] - within) // slide + 1
-                is_open = first <= rows.ts // slide
-                np.minimum.at(found, rows.page[is_open], (first * slide + within)[is_open])
+                first = first_window(np.maximum(rows.ts, closed[rows.page]), within, slide)
+                is_open = first <= last_window(rows.ts, slide)
+                end = end_of_window(first, within, slide)
+                np.minimum.at(found, rows.page[is_open], end[is_open])
 
 
 def _unit(program: Program, queries: Sequence[Query], unit: int) -> _Unit:

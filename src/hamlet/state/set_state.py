@@ -16,22 +16,19 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as kinds
 
-from hamlet.kernel.base import components_of
-from hamlet.kernel.code import all_units, stored_units
-from hamlet.kernel.compiler import compile_code
+from hamlet.engine.closed import ClosedSet
+from hamlet.engine.pipeline import SetPipeline
+from hamlet.kernel.compiler import EventForm
 from hamlet.kernel.emissions import joined
-from hamlet.kernel.encode import encode
-from hamlet.kernel.finish.totals import functions_of
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.row_pieces import Shape
 from hamlet.kernel.row_store import RowStore
-from hamlet.kernel.run import Counters, are_of_one_size, partition_ranges, run_batch
-from hamlet.kernel.session import ends_of, no_events, picked
-from hamlet.plan.predicates import Constant
-from hamlet.plan.program import compile_set
+from hamlet.kernel.run import partition_ranges
+from hamlet.plan.execution import Execution
 from hamlet.plan.workload import WorkloadPlan
 from hamlet.required_columns import needs_of
-from hamlet.state.closed import ClosedSet, KeyedEmission, groups_of
+from hamlet.state.closed import KeyedEmission, groups_of
+from hamlet.state.emitted import ends_of, no_events, picked
 from hamlet.state.keys import KeyTable
 from hamlet.state.layout import Grids, RowLayout, digits_of, united
 from hamlet.state.replay_buffer import StoredRows
@@ -46,6 +43,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import Emission
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode import EncodedSet
+    from hamlet.kernel.run import Counters
     from hamlet.plan.workload import SharableSet
     from hamlet.state.rows import Rows
 
@@ -87,13 +85,12 @@ class SetState:
             schema: Which attributes events have.
             plan_apart: The workload with windows that do not overlap.
         """
-        self.plan = plan
-        self._plan_apart = plan_apart
         self.sharable = sharable
         self.options = options
         self.types = types
-        self.is_float = options.numbers == "float"
-        self.program = compile_set(plan, sharable)
+        self._pipeline = SetPipeline.of(plan, sharable, options)
+        self._pipeline_apart = replace(self._pipeline, plan=plan_apart)
+        self.program = self._pipeline.program
         members = [plan.queries[number] for number in sharable.queries]
         self.queries = [planned.query for planned in members]
         needs = needs_of(WorkloadPlan(tuple(members), ()))
@@ -104,10 +101,11 @@ class SetState:
         self._is_whole = {name: _is_whole(schema.field(name).type) for name in needs.summed}
         self.grids: Grids = dict.fromkeys(sorted(needs.summed))
         self._compiled: dict[Any, Compiled] = {}
-        self._all = self._compile_without_events()
-        self._stored_units = stored_units(self._all)
-        self._row_units = all_units(self._all) - self._stored_units
-        rows = self._compile_without_events(self._row_units) if self._stored_units else self._all
+        self._all = self._compile_unseen()
+        execution = Execution(self.program)
+        self._stored_units = frozenset(filter(execution.keeps_events, execution.units))
+        self._row_units = frozenset(execution.units) - self._stored_units
+        rows = self._compile_unseen(self._row_units) if self._stored_units else self._all
         query_of = self.program.template_query[sorted(self._row_units)]
         self.layout = RowLayout(self.queries, query_of, Shape.of(rows))
         stored = self._stored_units
@@ -123,7 +121,7 @@ class SetState:
     def forget(self) -> None:
         """Keep nothing of any partition."""
         self.keys = KeyTable(self.key_schema)
-        self.store = RowStore(self.is_float)
+        self.store = RowStore(self.options.is_float)
         self.stored.parts = []
 
     def fingerprint(self) -> list[Any]:
@@ -183,16 +181,9 @@ class SetState:
                 return encoded, encoded_again
 
     def _encode(self, rows: Rows, has_edges: bool) -> EncodedSet:
-        encoded = encode(
-            rows.event_table(self.types, self.options.order),
-            self.plan,
-            self.sharable,
-            self.program,
-            self.options.numbers,
-            grids=self.grids,
-            has_edges=has_edges,
-        )
-        if not self.is_float:
+        table = rows.event_table(self.types, self.options.order)
+        encoded = self._pipeline.encode(table, grids=self.grids, has_edges=has_edges)
+        if not self.options.is_float:
             digits = encoded.digits
             self._grow({a: None if a in encoded.zeros else digits[a] for a in self.grids})
         return encoded
@@ -207,15 +198,17 @@ class SetState:
         counters: Counters,
     ) -> list[KeyedEmission]:
         if encoded is None:
-            compiled = self._row_code or self._compile_without_events(self._row_units)
+            compiled = self._row_code or self._compile_unseen(self._row_units)
             batch, slots = no_events(compiled), np.zeros(0, np.int64)
         else:
-            compiled, batch = self._compile(encoded, self._row_units, self.plan), encoded.batch
+            compiled, batch = self._compile(encoded, self._row_units), encoded.batch
             keys = _key_table(encoded.keys, self.key_schema)
             slots = self.keys.slots_of(keys, len(partition_ranges(batch)))
             self.store.grow(len(self.keys))
         self._row_code = compiled
         emissions, touched = self.store.advance(compiled, batch, slots, until, counters)
+        if encoded is not None:
+            self._go_on_after(encoded)
         is_changed[self.pages_of(touched, len(is_changed))] = True
         found = []
         for emission in emissions:
@@ -274,9 +267,9 @@ class SetState:
         """Run each window that closes by itself."""
         emissions = []
         for each, units in layers:
-            compiled = self._compile(encoded, units, self._plan_apart)
+            compiled = self._compile(encoded, units, is_apart=True)
             for batch, part, window in each.windows_apart():
-                emission, done = run_batch(compiled, batch, self.is_float)
+                emission, done = self._pipeline_apart.run(compiled, batch)
                 _add_counters(counters, done, len(emission.part))
                 number = emission.part
                 emissions.append(replace(emission, part=part[number], window=window[number]))
@@ -286,9 +279,9 @@ class SetState:
         self, encoded: EncodedSet, until: int, closed: Longs, counters: Counters
     ) -> Emission:
         """Run all windows, of which some close; `closed` is known of each event."""
-        compiled = self._compile(encoded, self._stored_units, self.plan)
-        emission, done = run_batch(compiled, encoded.batch, self.is_float)
-        end = ends_of(compiled, emission)
+        compiled = self._compile(encoded, self._stored_units)
+        emission, done = self._pipeline.run(compiled, encoded.batch)
+        end = ends_of(emission, self.program, [query.window for query in self.queries])
         before = closed[partition_ranges(encoded.batch)[:, 1]][emission.part]
         emission = picked(emission, (end > before) & ((end <= until) | (until >= FAR)))
         _add_counters(counters, done, len(emission.part))
@@ -302,69 +295,36 @@ class SetState:
 
     def _closed(self, found: list[KeyedEmission]) -> ClosedSet:
         emissions, groups = groups_of(found, self.queries)
-        emission = joined(self._all, emissions, self.is_float)
+        emission = joined(self._all, emissions, self.options.is_float)
         return ClosedSet(self.program, emission, digits_of(self.grids), self._is_whole, groups)
 
     # Code
 
-    def _compile(self, encoded: EncodedSet, only: frozenset[int], plan: WorkloadPlan) -> Compiled:
+    def _compile(
+        self, encoded: EncodedSet, only: frozenset[int], is_apart: bool = False
+    ) -> Compiled:
         """Some units for encoded events; batches mostly need the same code."""
-        batch = encoded.batch
-        lazy = tuple(are_of_one_size(batch.weights)) if self.is_float else None
-        specs = zip(batch.weight_specs, batch.weights, strict=True)
-        ones = tuple(spec.kind != "value" and bool((row == 1).all()) for spec, row in specs)
-        needed = (
-            plan is self.plan,
-            only,
-            batch.weight_specs,
-            encoded.conditions,
-            batch.column_names,
-            encoded.ordered_usable,
-            lazy,
-            ones,
-        )
+        form = EventForm.of(encoded)
+        needed = (is_apart, only, form)
         if needed not in self._compiled:
             if len(self._compiled) >= _MOST_COMPILED:
                 self._compiled.clear()
-            self._compiled[needed] = compile_code(
-                plan,
-                self.program,
-                batch.weight_specs,
-                batch.extreme_attributes,
-                encoded.digits,
-                encoded.conditions,
-                batch.column_names,
-                encoded.ordered_usable,
-                is_float=self.is_float,
-                lazy_weights=lazy,
-                share=self.options.sharing != "never",
-                only=only,
-                ones=ones,
-                patience=(lambda bundle, code: 1) if self.options.sharing == "dynamic" else None,
-                # Which components are equal depends on the events: not where they are kept.
-                distinct=only != self._row_units,
+            pipeline = self._pipeline_apart if is_apart else self._pipeline
+            # Which components are equal depends on the events: not where they are kept.
+            distinct = only != self._row_units
+            self._compiled[needed] = pipeline.compile(
+                encoded, form=form, only=only, distinct=distinct
             )
         return self._compiled[needed]
 
-    def _compile_without_events(self, only: frozenset[int] | None = None) -> Compiled:
+    def _go_on_after(self, encoded: EncodedSet) -> None:
+        """Have the code that comes after some events for the next of the same form."""
+        for needed, compiled in self._compiled.items():
+            self._compiled[needed] = self._pipeline.afterwards(compiled, encoded.batch)
+
+    def _compile_unseen(self, only: frozenset[int] | None = None) -> Compiled:
         """The units where no event is at hand."""
-        digits = digits_of(self.grids)
-        components = [c for q in self.queries for c in components_of(functions_of(q), digits)]
-        extremes = [a.attribute for q in self.queries for a in q.aggregates if a.attribute]
-        count = len(self.program.predicates)
-        return compile_code(
-            self.plan,
-            self.program,
-            tuple(dict.fromkeys(component.weight for component in components)),
-            tuple(dict.fromkeys(extremes)),
-            digits,
-            [Constant.of(1.0)] * count,
-            (),
-            [True] * count,
-            is_float=self.is_float,
-            share=self.options.sharing != "never",
-            only=only,
-        )
+        return self._pipeline.compile_unseen(digits_of(self.grids), only)
 
     # Grids of digits
 
@@ -385,6 +345,9 @@ def _add_counters(counters: Counters, done: Counters, windows: int) -> None:
     counters.snapshots += done.snapshots
     counters.bursts += done.bursts
     counters.partitions_redone += done.partitions_redone
+    counters.shared += done.shared
+    counters.split += done.split
+    counters.merged += done.merged
     counters.windows += windows
 
 

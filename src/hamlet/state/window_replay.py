@@ -19,6 +19,7 @@ from hamlet.kernel.machine import FAR
 from hamlet.kernel.run import partition_ranges
 from hamlet.kernel.sorting import dense_codes, sort_by_code
 from hamlet.plan.query import Window
+from hamlet.plan.windows import first_window, last_ended, last_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,10 +52,10 @@ class Layers:
     def of(batch: EventBatch, window: Window, closed: Longs, until: int) -> Layers:
         """Windows that have not been closed by a time of each event, and are closed by another."""
         within, slide = window.within_us, window.slide_us
-        first = np.maximum(batch.ts - within, closed - within) // slide + 1
-        last = batch.ts // slide
+        first = first_window(np.maximum(batch.ts, closed), within, slide)
+        last = last_window(batch.ts, slide)
         if until < FAR:
-            last = np.minimum(last, (until - within) // slide)
+            last = np.minimum(last, last_ended(until, within, slide))
         return Layers(batch, window, first, np.maximum(last - first + 1, 0))
 
     @property

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from hamlet.kernel.chains import Chain, ChainGroup
 from hamlet.kernel.stack_code import COMPARE_CODES
-from hamlet.plan.template import END, START
 
 if TYPE_CHECKING:
     from hamlet.kernel.compiler.maker import Maker
@@ -35,34 +34,21 @@ def take_out_chains(maker: Maker) -> None:
 
 def _chain(maker: Maker, unit: Unit) -> tuple[tuple[int, int, int, int, int], Chain] | None:
     """A unit as a chain with the key of its group; None where it is something else."""
+    shape = maker.execution.chain(unit.template)
+    if shape is None:
+        return None
     program, query = maker.program, maker.queries[unit.query]
-    states = maker.states_of.get(unit.template, [])
-    edges = maker.edges_of.get(unit.template, [])
-    loops = [(s, c) for s, t, c in edges if s == t]
-    if len(loops) != 1 or len(states) > 2:
-        return None
-    ((state, condition_number),) = loops
-    condition = program.conditions[condition_number]
-    entry = next((s for s in states if s != state), None)
-    path = [(START, state)] if entry is None else [(START, entry), (entry, state)]
-    wanted = {*path, (state, END), (state, state)}
-    free = all(program.conditions[c].is_free for s, t, c in edges if s != t)
-    if {(s, t) for s, t, _ in edges} != wanted or not free or query.is_conjunction:
-        return None
-    if maker.grain(unit, condition) != "tree" or condition.guards:
-        return None
-    predicate = next(iter(condition.predicates))
-    operator = COMPARE_CODES[program.predicates[predicate].operator]
+    entry = -1 if shape.entry is None else shape.entry
+    operator = COMPARE_CODES[program.predicates[shape.predicate].operator]
     window = query.window
-    extremes = [a for a in query.aggregates if a.function in ("MIN", "MAX")]
-    atom = int(program.state_atom[state])
     chain = Chain(
         unit.template,
-        -1 if entry is None else int(program.state_atom[entry]),
-        tuple(maker.state_weights(unit.query, state)),
-        tuple(maker.state_weights(unit.query, -1 if entry is None else entry)),
-        tuple(maker.state_extremes(unit.query, state, extremes)),
-        tuple(maker.state_extremes(unit.query, -1 if entry is None else entry, extremes)),
-        tuple(1 if a.function == "MIN" else -1 for a in extremes),
+        -1 if shape.entry is None else int(program.state_atom[entry]),
+        tuple(maker.state_weights(unit.query, shape.state)),
+        tuple(maker.state_weights(unit.query, entry)),
+        tuple(maker.state_extremes(unit.query, shape.state)),
+        tuple(maker.state_extremes(unit.query, entry)),
+        tuple(aggregate.sign for aggregate in query.extremes),
     )
-    return (atom, predicate, operator, window.within_us, window.slide_us), chain
+    atom = int(program.state_atom[shape.state])
+    return (atom, shape.predicate, operator, window.within_us, window.slide_us), chain

@@ -113,7 +113,7 @@ def sides_of(
     digits: Mapping[str, tuple[int, ...]],
 ) -> dict[Role, Totals]:
     """The totals of each template of a query, given by its number in the set; guards have none."""
-    width = 1 + len(components_of(functions_of(query), dict(digits)))
+    width = 1 + len(components_of(query.aggregates, digits))
     return {
         Role(int(program.template_role[unit])): _unit_totals(query, records, unit, groups, width)
         for unit in np.flatnonzero(program.template_query == local).tolist()
@@ -141,7 +141,7 @@ def _unit_totals(query: Query, records: Records, unit: int, groups: Groups, widt
     is_first = np.ones(len(chosen), dtype=np.bool_)
     is_first[1:] = (window[1:] != window[:-1]) | (group[1:] != group[:-1])
     starts = np.flatnonzero(is_first)
-    picks = _picks(query)
+    picks = picks_of(query)
     extremes = _columns(emission.extremes, chosen, len(picks))
     return Totals(
         window[starts],
@@ -159,23 +159,9 @@ def _extreme(pick: np.ufunc, values: Doubles, starts: NDArray[np.intp]) -> Doubl
     return extremes
 
 
-def _picks(query: Query) -> list[np.ufunc]:
+def picks_of(query: Query) -> list[np.ufunc]:
     """Which of two each MIN and MAX of a query keeps; NaN, which stands for none, only of two."""
-    known = {"MIN": np.fmin, "MAX": np.fmax}
-    return [known[a.function] for a in query.aggregates if a.function in known]
-
-
-def functions_of(query: Query) -> list[tuple[str, str | None]]:
-    """Function and attribute of each aggregate, as `components_of` takes them."""
-    return [
-        (
-            "COUNT_OF"
-            if aggregate.function == "COUNT" and aggregate.places
-            else aggregate.function,
-            aggregate.attribute,
-        )
-        for aggregate in query.aggregates
-    ]
+    return [np.fmin if aggregate.sign > 0 else np.fmax for aggregate in query.extremes]
 
 
 # AND
@@ -195,7 +181,7 @@ def _pairs(query: Query, one: Totals, other: Totals, both: Totals) -> Totals:
     ]
     # Where there is a pair at all, every trend of either side is in one.
     extremes = [
-        pick(x, y) for pick, x, y in zip(_picks(query), one.extremes, other.extremes, strict=True)
+        pick(x, y) for pick, x, y in zip(picks_of(query), one.extremes, other.extremes, strict=True)
     ]
     return Totals(one.window, one.group, [pairs, *sums], extremes)
 

@@ -38,7 +38,7 @@ class Memory(NamedTuple):
     zs: Any  # by sum: the sum of weights in two parts, see numbers.add_to_sum
     spos: Any  # by stack: event numbers
     sval: Any  # by stack: extremes, rising
-    err: Any  # err[0] is set where a number may not fit
+    err: Any  # err[0] is set where a number may not fit; err[1] from outside, see stopping.py
     trace: Any  # rows of what was decided: see bundles.py
 
 

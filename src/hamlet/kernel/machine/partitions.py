@@ -14,6 +14,7 @@ from hamlet.kernel.machine.checkpoint import Checkpoint, load
 from hamlet.kernel.machine.memory import FAR
 from hamlet.kernel.machine.walk import walk
 from hamlet.kernel.machine.windows import activate
+from hamlet.kernel.stopping import STOPPED
 
 # Where a batch stands: the partition; its next event, -1 before it has begun; how many have to be
 # run again; and what there was before the partition: records, rows of the trace, and decisions
@@ -35,10 +36,13 @@ _RANGE = 6
 def run_partitions(
     m, events, sides, stored, records, scratch, kept, ranges, n_ranges, redo, progress, until
 ):
-    """Run partitions from where a batch stands on; what there is no room for, 0 at its end."""
+    """Run partitions from where a batch stands on; what there is no room for.
+
+    0 at its end, or where it was stopped.
+    """
     P, S = m.P, m.S
     stacks = P[P[at.ZX_P] + P[at.N_Z]]
-    while progress[AT_PARTITION] < n_ranges:
+    while progress[AT_PARTITION] < n_ranges and m.err[STOPPED] == 0:
         row = _RANGE * progress[AT_PARTITION]
         first, end = ranges[row + 1], ranges[row + 2]
         if progress[AT_EVENT] < 0:

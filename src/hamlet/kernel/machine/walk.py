@@ -27,6 +27,7 @@ from hamlet.kernel.machine.rows import Row
 from hamlet.kernel.machine.tree_sums import turn_block
 from hamlet.kernel.machine.values import commit, direct, find_value
 from hamlet.kernel.machine.windows import activate, close_all, next_due, roll_all, sync_all
+from hamlet.kernel.stopping import STOPPED
 
 # Events that are looked at together where a run may be long
 _BLOCK = 8
@@ -190,6 +191,8 @@ def _step(m, events, sides, stored, scratch, i, j, ts):
         turn_block(P, S, scratch.met[k], ts)
     # What they add, all from the state before the step
     for k in range(n):
+        if m.err[STOPPED] != 0:
+            return 0  # a step may have any number of events
         op, e = pending[4 * k], pending[4 * k + 1]
         find_value(m, events, sides, stored, op, e, _value_of(P, scratch, k))
     _step_guards(m, events, sides, stored, scratch, i, j, ts)
