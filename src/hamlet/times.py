@@ -168,6 +168,9 @@ def _bounded(ts: Ints, whole: Ints, farthest: int) -> tuple[Ints, Faults | None]
 
 
 def _from_decimals(column: pa.ChunkedArray) -> tuple[Ints, Faults | None]:
+    if column.type.scale < 0:
+        # Arrow does not compute with them. Those that are in range are doubles, too.
+        return from_seconds(_array(column.cast(pa.float64()).fill_null(0.0)))
     column = column.cast(pa.decimal256(76, column.type.scale))
     farthest = pa.scalar(FARTHEST_US // 10**6, pa.decimal256(13, 0))
     inside = pc.less_equal(pc.abs(column), farthest).fill_null(True)
