@@ -22,10 +22,10 @@ import pytest
 
 from hamlet import PlanError, Workload
 from hamlet.engine import Options, compile_encoded
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
 from hamlet.explain import STAGES, pictures
 from hamlet.explain.pictures import template_graph
-from hamlet.kernel.encode import encode
+from hamlet.kernel.encode.batch import encode
 from hamlet.plan.program import compile_set
 
 if TYPE_CHECKING:

@@ -20,14 +20,14 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
+from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import PlanError, UnknownName, WriteError, counted, did_you_mean, listed
+from hamlet.events.formats import WRITTEN, function
+from hamlet.events.times import Times, given_times, time_type
+from hamlet.io.screen import HEADINGS, long_sheet
 from hamlet.io.targets import check_file, check_folder, is_folder
 from hamlet.io.whole import put_whole
 from hamlet.kernel.finish import TEXT
-from hamlet.reading.formats import WRITTEN, function
-from hamlet.screen import HEADINGS, long_sheet
-from hamlet.statistics import RunStatistics
-from hamlet.times import Times, given_times, time_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -82,7 +82,7 @@ class Results:
         Args:
             queries: All queries of the workload, in order.
             answers: Their rows, in any order and any number of pieces.
-            times: What the times of events were given in: see `hamlet.times.times_of`.
+            times: What the times of events were given in: see `hamlet.events.times.times_of`.
             statistics: What the run did.
         """
         self._queries = tuple(queries)

@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from hamlet.compiling import when_compiling
 from hamlet.errors import (
     PlanError,
     QueryError,
@@ -21,6 +20,7 @@ from hamlet.explain import describe, explain_text, pictures, summary
 from hamlet.explain.notebook import Explanation, workload_html
 from hamlet.explain.pictures import PICTURED
 from hamlet.explain.text import stage_named
+from hamlet.kernel.compiling import when_compiling
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
 from hamlet.picture import render_mermaid, render_svg
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from hamlet.builder.draft import Draft
     from hamlet.engine import Options, Progress
     from hamlet.kernel.base import Numbers
+    from hamlet.lang.builder.draft import Draft
     from hamlet.plan.query import Query
     from hamlet.results import Results
     from hamlet.schema import Schema
@@ -300,9 +300,9 @@ class Workload:
         checkpoint: str | Path | None,
         flush: bool,
     ) -> DataFrame:
-        from hamlet.spark.stream import answer_stream
-        from hamlet.spark.stream_checkpoint import Checkpoint
-        from hamlet.spark.stream_settings import StreamSettings, duration_us
+        from hamlet.spark.stream.answers import answer_stream
+        from hamlet.spark.stream.checkpoint import Checkpoint
+        from hamlet.spark.stream.settings import StreamSettings, duration_us
 
         settings = StreamSettings(duration_us(lateness or 0))
         folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))

@@ -20,7 +20,7 @@ from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import ReadError, SchemaError
 from hamlet.spark.batch import answer
-from hamlet.spark.reading import read_files
+from hamlet.spark.files.reading import read_files
 
 if TYPE_CHECKING:
     from pathlib import Path

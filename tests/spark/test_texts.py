@@ -24,15 +24,16 @@ from hamlet import Workload
 from hamlet.cli import run
 from hamlet.engine import Options
 from hamlet.errors import ReadError, SchemaError
-from hamlet.reading import files, rules
-from hamlet.reading.found import Wanted
-from hamlet.reading.texts import TYPES, look_at, values_of_texts
+from hamlet.events import files
+from hamlet.events import text_rules as rules
+from hamlet.events.source import Wanted
+from hamlet.events.texts import TYPES, look_at, values_of_texts
 from hamlet.results import COLUMNS
-from hamlet.spark import texts as spark_texts
 from hamlet.spark.batch import answer
-from hamlet.spark.reading import read_files
-from hamlet.spark.stream_form import form_of
-from hamlet.spark.stream_reading import read_stream
+from hamlet.spark.files import texts as spark_texts
+from hamlet.spark.files.reading import read_files
+from hamlet.spark.stream.form import form_of
+from hamlet.spark.stream.reading import read_stream
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,12 +16,12 @@ from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
 from hamlet import Workload, engine
-from hamlet.compiling import _NUMBERS, told_of, when_compiling
 from hamlet.engine.local import timed
+from hamlet.engine.statistics import RunStatistics
+from hamlet.engine.warming import has_edges, steps, warm
 from hamlet.kernel import chain_kernel
+from hamlet.kernel.compiling import _NUMBERS, told_of, when_compiling
 from hamlet.kernel.machine import batch
-from hamlet.statistics import RunStatistics
-from hamlet.warming import has_edges, steps, warm
 
 ASKED = "RETURN COUNT(*) PATTERN A+ WITHIN 5 s"
 
@@ -47,9 +47,9 @@ def test_each_thing_is_told_once():
     with when_compiling(told.append):
         assert told == []
         for module in (
-            "hamlet.kernel.sorting",
+            "hamlet.kernel.encode.sorting",
             "hamlet.kernel.row_pieces",
-            "hamlet.kernel.sorting",
+            "hamlet.kernel.encode.sorting",
         ):
             event.start_event("numba:compile", {"dispatcher": function_of(module), "args": ()})
             compile_something()  # what it calls is not a thing of its own
@@ -142,7 +142,7 @@ def test_a_warm_up_leaves_no_function_of_the_engine_to_be_compiled():
         function.py_func.__qualname__
         for function in gc.get_objects()
         if isinstance(function, Dispatcher)
-        and function.py_func.__module__.startswith(("hamlet.kernel", "hamlet.state"))
+        and function.py_func.__module__.startswith(("hamlet.kernel", "hamlet.engine.state"))
         and type(function._cache) is FunctionCache
         and not function.signatures
     ]

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 from hamlet.errors import PlanError, ReadError, SchemaError
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
 from hamlet.kernel.reference import _microseconds
 from hamlet.testing import stream
 from hamlet.workload import Workload

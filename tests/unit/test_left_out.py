@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hamlet import Workload
 from hamlet.engine import Options
-from hamlet.session import Session
+from hamlet.engine.session import Session
 
 WORKLOAD = Workload.parse("""
     a: RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [driver] GROUPBY district WITHIN 10 s;

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import hamlet
-from hamlet.reading.texts import moments_of_texts
+from hamlet.events.texts import moments_of_texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from hamlet.bench.timing import Spread, circumstances, one_core, rate, ratio, se
 from hamlet.engine import Options
 from hamlet.engine.pipeline import pipelines
 from hamlet.errors import InternalError, UnknownName, listed
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:

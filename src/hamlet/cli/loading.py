@@ -9,7 +9,7 @@ from typing import Any
 
 from hamlet.cli.output import tell
 from hamlet.errors import PlanError, QueryError, ReadError, reason_of
-from hamlet.reading.formats import ENDINGS, ending_of
+from hamlet.events.formats import ENDINGS, ending_of
 from hamlet.schema import Schema
 from hamlet.workload import Workload, read_text
 

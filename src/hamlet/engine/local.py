@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.compiling import timed_kernels
 from hamlet.engine.groups import groups_of
 from hamlet.engine.pipeline import SetPipeline, shared_plan
+from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import did_you_mean, listed
-from hamlet.events import EventTable
-from hamlet.kernel.partitions import Grouping, rows_without
-from hamlet.required_columns import types_by_key
+from hamlet.events.required_columns import types_by_key
+from hamlet.events.table import EventTable
+from hamlet.kernel.compiling import timed_kernels
+from hamlet.kernel.encode.partitions import Grouping, rows_without
 from hamlet.results import Results
 from hamlet.share.bundles import bundle_reports, set_trace
 from hamlet.share.trace import trace_schema
-from hamlet.statistics import RunStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine.options import Options, Progress
+    from hamlet.events.times import Times
     from hamlet.kernel.code import Compiled
-    from hamlet.kernel.encode import EncodedSet
+    from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.kernel.finish import Answer
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.share.bundles import BundleReport
-    from hamlet.times import Times
 
 
 def run_workload(

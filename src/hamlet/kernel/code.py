@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Component
-    from hamlet.kernel.bundles import Bundle
     from hamlet.kernel.chains import ChainGroup
+    from hamlet.kernel.compile.bundles import Bundle
 
     Ints = NDArray[np.int64]
 

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import PlanError, QueryError, ReadError, WriteError, listed, reason_of
 from hamlet.io.targets import check_file, check_folder, is_folder
 from hamlet.io.whole import put_whole
 from hamlet.report.record import circumstances_of
 from hamlet.results import COLUMNS, write_parquet
 from hamlet.share.cost import FOREVER
-from hamlet.statistics import RunStatistics
 from hamlet.workload import Workload, read_text
 
 if TYPE_CHECKING:

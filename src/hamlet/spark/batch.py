@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hamlet.engine import Options
-    from hamlet.panes.derive import Panes
+    from hamlet.engine.panes.derive import Panes
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.events import Events
     from hamlet.spark.shuffle_plan import Shuffle

@@ -8,8 +8,8 @@ import pytest
 
 from hamlet.engine import Options
 from hamlet.engine.pipeline import SetPipeline
-from hamlet.events import EventTable
-from hamlet.kernel.fast_paths import by_letter
+from hamlet.events.table import EventTable
+from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hamlet.columns import Values
-from hamlet.kernel.digits import digits_within
+from hamlet.events.columns import Values
+from hamlet.kernel.encode.digits import digits_within
 
 doubles = st.floats(allow_nan=False, allow_infinity=False)
 tenths = st.integers(-2000, 2000).map(lambda tenth: tenth / 10)

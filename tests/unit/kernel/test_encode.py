@@ -19,21 +19,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hamlet.columns import values_of
 from hamlet.errors import SchemaError
-from hamlet.events import EventTable
+from hamlet.events.columns import values_of
+from hamlet.events.table import EventTable
 from hamlet.kernel.base import Weight
-from hamlet.kernel.digits import digits_of
-from hamlet.kernel.encode import EncodedSet, encode
-from hamlet.kernel.ranks import comparable
-from hamlet.kernel.sorting import dense_codes, sort_by_code, sort_by_value
+from hamlet.kernel.encode.batch import EncodedSet, encode
+from hamlet.kernel.encode.digits import digits_of
+from hamlet.kernel.encode.ranks import comparable
+from hamlet.kernel.encode.sorting import dense_codes, sort_by_code, sort_by_value
 from hamlet.plan import predicates
 from hamlet.plan.program import Program, compile_set
 from hamlet.testing import stream
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
-    from hamlet.kernel.partitions import Grouping
+    from hamlet.kernel.encode.partitions import Grouping
     from hamlet.plan.workload import WorkloadPlan
 
 COMPARE = {

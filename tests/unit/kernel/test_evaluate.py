@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hamlet.columns import Values, values_of
-from hamlet.kernel.evaluate import evaluate, holds
+from hamlet.events.columns import Values, values_of
+from hamlet.kernel.encode.evaluate import evaluate, holds
 from hamlet.plan import predicates
 from hamlet.plan.predicates import COMPARISONS, Column, Constant, Expression, Operation
 

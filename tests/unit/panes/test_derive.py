@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from hamlet import Workload
-from hamlet.panes.derive import composes, derive
+from hamlet.engine.panes.derive import composes, derive
 from hamlet.plan.program import Role
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hamlet.engine.panes.maps import Cell, applied, product, taken
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.wides import Wides
-from hamlet.panes.maps import Cell, applied, product, taken
 
 SIZE, PANES = 3, 11
 

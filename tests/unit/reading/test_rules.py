@@ -16,11 +16,11 @@ import pyarrow as pa
 import pytest
 from odd_texts import FAMILIES, columns
 
-from hamlet.reading import rules
-from hamlet.reading.texts import TYPES, look_at, values_of_texts
+from hamlet.events import text_rules as rules
+from hamlet.events.texts import TYPES, look_at, values_of_texts
 
 if TYPE_CHECKING:
-    from hamlet.reading.rules import Sort
+    from hamlet.events.text_rules import Sort
     from hamlet.schema import Kind
 
 

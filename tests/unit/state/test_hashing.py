@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hamlet.state.hashing import hashes_of
+from hamlet.engine.state.hashing import hashes_of
 
 FOR_EVER = [
     (pa.array([0, 1, -1]), [0, 6238072747940578789, 13029008266876403067]),

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hamlet.state import keys
-from hamlet.state.keys import KeyTable
+from hamlet.engine.state import keys
+from hamlet.engine.state.keys import KeyTable
 
 SCHEMA = pa.schema({"s": pa.string(), "n": pa.int64()})
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hamlet.state.rows import Rows, Waiting
+from hamlet.engine.state.rows import Rows, Waiting
 
 SCHEMA = pa.schema({"id": pa.int64(), "s": pa.string()})
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hamlet.engine.state import window_replay
+from hamlet.engine.state.window_replay import Layers
 from hamlet.kernel.base import EventBatch
 from hamlet.plan.query import Window
-from hamlet.state import window_replay
-from hamlet.state.window_replay import Layers
 
 FAR = 1 << 62
 
