@@ -119,7 +119,7 @@ print(compiled)
 
 
 def test_after_a_warm_up_no_run_compiles_anything():
-    here = Path(__file__).parents[1]
+    here = Path(__file__).parents[2]
     warmed = subprocess.run(
         [sys.executable, "-m", "hamlet", "warm"], capture_output=True, check=True
     )
