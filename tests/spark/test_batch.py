@@ -23,7 +23,7 @@ from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import PlanError, SchemaError
 from hamlet.events.times import FARTHEST_US
-from hamlet.results import COLUMNS
+from hamlet.io.long_form import COLUMNS
 from hamlet.spark.batch import answer
 from hamlet.spark.events import events_of
 from hamlet.spark.shuffle_plan import prepare

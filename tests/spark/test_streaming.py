@@ -28,8 +28,8 @@ from hamlet.engine import Options
 from hamlet.errors import PlanError, ReadError, SchemaError
 from hamlet.events.times import microseconds
 from hamlet.events.untyped import column_of_values
+from hamlet.io.long_form import COLUMNS
 from hamlet.plan.letters import alphabet_of
-from hamlet.results import COLUMNS
 from hamlet.spark import letters
 from hamlet.spark.events import events_of
 from hamlet.spark.letter_columns import letters_of

@@ -28,7 +28,7 @@ from hamlet.events import files
 from hamlet.events import text_rules as rules
 from hamlet.events.source import Wanted
 from hamlet.events.texts import TYPES, look_at, values_of_texts
-from hamlet.results import COLUMNS
+from hamlet.io.long_form import COLUMNS
 from hamlet.spark.batch import answer
 from hamlet.spark.files import texts as spark_texts
 from hamlet.spark.files.reading import read_files

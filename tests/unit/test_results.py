@@ -22,9 +22,10 @@ from hamlet import PlanError, Workload
 from hamlet import results as results_module
 from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import WriteError
+from hamlet.io.long_form import COLUMNS, long_table
 from hamlet.io.screen import show_number
 from hamlet.kernel.finish import Answer
-from hamlet.results import COLUMNS, Results, long_table
+from hamlet.results import Results
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -200,7 +200,7 @@ def _check_targets(
     out: str | None, trace: str | None, kept: Kept, wide: Workload | None, format_: str
 ) -> None:
     """Refuse a place before any event is read."""
-    from hamlet.results import check_target, check_trace_target
+    from hamlet.io.writers import check_target, check_trace_target
 
     if out is not None:
         if format_ != "text":

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time as clock
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hamlet.kernel.run import Counters
-
 from hamlet.errors import counted
+from hamlet.kernel.compiling import timed_kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hamlet.kernel.run import Counters
 
 
 @dataclass(slots=True)
@@ -98,3 +103,16 @@ class RunStatistics:
             changed = (counted(self.splits, "split"), counted(self.merges, "merge"))
             lines.append(f"sharing   {', '.join((shared, *changed))}")
         return "\n".join(lines)
+
+
+@contextmanager
+def timed(statistics: RunStatistics, stage: str) -> Iterator[None]:
+    """Add the time that a stage takes to what it has taken; compiling and loading is one apart."""
+    begun = clock.perf_counter()
+    with timed_kernels() as kernels:
+        yield
+    took = clock.perf_counter() - begun - kernels.seconds
+    statistics.seconds[stage] = statistics.seconds.get(stage, 0.0) + took
+    if kernels.seconds:
+        before = statistics.seconds.get("kernels", 0.0)
+        statistics.seconds["kernels"] = before + kernels.seconds

@@ -44,7 +44,7 @@ _CSV = {
     "read": "hamlet.events.files:read_csvs",
     "read_on_spark": "hamlet.spark.files.reading:read_csvs",
     "read_stream": "hamlet.spark.stream.reading:read_csvs",
-    "write": "hamlet.results:write_csv",
+    "write": "hamlet.io.writers:write_csv",
     "write_lines": "hamlet.data.files:csv_lines",
 }
 TABLE = (
@@ -55,7 +55,7 @@ TABLE = (
         read="hamlet.events.files:read_parquets",
         read_on_spark="hamlet.spark.files.reading:read_parquets",
         read_stream="hamlet.spark.stream.reading:read_parquets",
-        write="hamlet.results:write_parquet",
+        write="hamlet.io.writers:write_parquet",
         write_lines=None,
     ),
     Format("csv", (".csv",), ",", **_CSV),
@@ -67,7 +67,7 @@ TABLE = (
         read="hamlet.events.files:read_jsons",
         read_on_spark="hamlet.spark.files.reading:read_jsons",
         read_stream="hamlet.spark.stream.reading:read_jsons",
-        write="hamlet.results:write_jsonl",
+        write="hamlet.io.writers:write_jsonl",
         write_lines="hamlet.data.files:json_lines",
     ),
 )

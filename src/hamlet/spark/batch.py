@@ -20,8 +20,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.engine.pipeline import shared_plan
 from hamlet.errors import PlanError
+from hamlet.io.long_form import long_table
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.results import long_table
 from hamlet.spark.events import events_of
 from hamlet.spark.results import SparkResults
 from hamlet.spark.settings import Settings

@@ -33,10 +33,10 @@ from hamlet.engine.statistics import RunStatistics
 from hamlet.events.columns import Values, numpy_of
 from hamlet.events.table import EventTable, Statistics
 from hamlet.events.times import microseconds
+from hamlet.io.long_form import long_table
 from hamlet.kernel.finish.partial import answers_of, merged
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.run import Counters
-from hamlet.results import long_table
 from hamlet.spark.letters import bit_column
 from hamlet.spark.spill import Pool
 

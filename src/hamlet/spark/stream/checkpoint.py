@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
 
-from hamlet import __version__
+from hamlet._version import __version__
 from hamlet.errors import PlanError, ReadError, WriteError
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from hamlet.engine.session import Session, workload_digest
 from hamlet.engine.state.rows import table_bytes, table_of
 from hamlet.events.columns import numpy_of
 from hamlet.events.times import microseconds
+from hamlet.io.long_form import long_table
 from hamlet.kernel.encode.sorting import sort_by_code
 from hamlet.kernel.finish.partial import answers_of
 from hamlet.plan.letters import alphabet_of
-from hamlet.results import long_table
 from hamlet.spark.letters import LONG, lettering_of, letters_column
 from hamlet.spark.stream.lanes import lanes_of, spread
 
