@@ -33,7 +33,7 @@ def warm_command(workload: str | None, numbers: str, systems: bool, format_: str
     from hamlet.cli.console import interruptible, shown_progress
     from hamlet.engine.warming import has_edges, warm
 
-    edges = workload is None or has_edges(load_workload(workload))
+    edges = workload is None or has_edges(load_workload(workload).plan)
     kinds: list[Numbers] = ["exact", "float"]
     chosen = [kind for kind in kinds if numbers in (kind, "all")]
     begun = time.perf_counter()

@@ -10,10 +10,16 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
+from hamlet.engine.local import run_workload
+from hamlet.engine.options import Options
+from hamlet.lang.bind import bind
+from hamlet.lang.parser import read
+from hamlet.plan.workload import plan_workload
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hamlet.workload import Workload
+    from hamlet.plan.workload import WorkloadPlan
 
 Numbers = Literal["exact", "float"]
 _ASKED = "RETURN COUNT(*), SUM(B.x), AVG(B.y), MIN(B.x) PATTERN SEQ(A, B+) {} WITHIN 10000 s"
@@ -87,22 +93,22 @@ def warm(
         compile_it()
 
 
-def has_edges(workload: Workload) -> bool:
+def has_edges(plan: WorkloadPlan) -> bool:
     """Whether any query of a workload has edge predicates."""
-    return any(query.edge_predicates for query in workload.queries)
+    return any(planned.query.edge_predicates for planned in plan.queries)
 
 
 def _run(queries: Sequence[str], numbers: Numbers, size: int) -> None:
-    workload = _parsed(queries)
+    plan = _planned(queries)
     for table in (_events(size), _events(size, is_sorted=False)):
         for order in (None, "turn"):
-            workload.run(table, numbers=numbers, order=order, progress=lambda what, done: None)
+            run_workload(plan, table, Options(numbers=numbers, order=order))
 
 
 def _compare(system: Any, numbers: Numbers) -> None:
     text = "RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) WHERE [g] WITHIN 10000 s"
-    options = {"system": system, "numbers": numbers, "progress": lambda what, done: None}
-    _parsed([text, text.replace("A, ", "C, ")]).run(_events(8), **options)
+    options = Options(system=system, numbers=numbers)
+    run_workload(_planned([text, text.replace("A, ", "C, ")]), _events(8), options)
 
 
 def _stream(numbers: Numbers, edges: bool) -> None:
@@ -116,12 +122,11 @@ def _stream(numbers: Numbers, edges: bool) -> None:
 def _in_pieces(queries: Sequence[str], numbers: Numbers, size: int) -> None:
     import pyarrow as pa
 
-    from hamlet.engine import Options
     from hamlet.engine.session import Session
     from hamlet.kernel.finish.merging import merged
     from hamlet.kernel.finish.partial import answers_of
 
-    plan = _parsed(queries).plan
+    plan = _planned(queries)
     table = pa.Table.from_pylist(_events(size))
     options, half = Options(numbers=numbers), size // 2
     session = Session(plan, options, table.schema, pages=2)
@@ -135,10 +140,10 @@ def _in_pieces(queries: Sequence[str], numbers: Numbers, size: int) -> None:
     answers_of(plan, merged([partial, partial]))
 
 
-def _parsed(queries: Sequence[str]) -> Workload:
-    from hamlet.workload import Workload
-
-    return Workload.parse(";".join(queries))
+def _planned(queries: Sequence[str]) -> WorkloadPlan:
+    trees, _ = read(";".join(queries))
+    planned, _ = bind(trees)
+    return plan_workload(planned)
 
 
 def _events(size: int, *, is_sorted: bool = True) -> list[dict[str, Any]]:

@@ -74,7 +74,7 @@ def circumstances_of(engine: str) -> dict[str, str]:
     """The machine and the versions of what runs here and now, each in a line."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from hamlet.bench.timing import circumstances
+    from hamlet.io.circumstances import circumstances
 
     found = circumstances()
     versions = {"python": found["python"], **found["versions"]}

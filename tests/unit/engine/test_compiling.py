@@ -165,7 +165,7 @@ def test_a_workload_without_edge_predicates_needs_fewer_kernels():
         Workload.parse(ASKED.replace("W", "WHERE A.x < NEXT(A).x W")),
     )
 
-    assert (has_edges(plain), has_edges(edges)) == (False, True)
+    assert (has_edges(plain.plan), has_edges(edges.plan)) == (False, True)
     assert not any("edge" in what for what, _ in steps(["exact"], edges=False))
 
 

@@ -24,9 +24,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hamlet.bench import streams
-from hamlet.bench.timing import Spread, circumstances
+from hamlet.bench.timing import Spread
 from hamlet.engine import Options
 from hamlet.errors import InternalError
+from hamlet.io.circumstances import circumstances
 from hamlet.spark.session import running, start
 from hamlet.spark.stream.answers import ROCKSDB, WORK, answer_stream
 from hamlet.spark.stream.settings import StreamSettings
