@@ -7,9 +7,9 @@ a start that is not refused, and a stack trace.
 from __future__ import annotations
 
 import json
-import re
 import os
 import random
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
