@@ -209,7 +209,7 @@ def test_text_and_json_have_the_same_facts(hamlet, queries, events):
     assert one["share_for_all"] == 29 / 30
     assert found["bundles"][0]["queries"] == ["low", "high"]
     assert {(e["kind"], e["shared"]) for e in found["sharing"]} == {
-        ("plain", True),
+        ("burst", True),
         ("chain", False),
     }
     assert found["run"]["splits"] == 1
