@@ -11,7 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+
+from hamlet import Workload
+from hamlet.engine import Options
+from hamlet.errors import RunError, SchemaError
+from hamlet.session import Session
+from hamlet.state.rows import Waiting
 
 HOST = Path(__file__).parent / "interrupted.py"
 
@@ -33,3 +40,45 @@ def test_runs_of_every_kind_are_interrupted_at_random_moments(seed: int):
     assert told["worst"] < 15
     assert "SystemError" not in ended.stderr
     assert "Exception ignored" not in ended.stderr
+
+
+@pytest.mark.parametrize("method", ["feed", "close_until"])
+def test_a_session_that_was_interrupted_says_so_until_something_is_restored(
+    monkeypatch: pytest.MonkeyPatch, method: str
+):
+    plan = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s").plan
+    table = pa.table({"type": ["A", "B", "B"], "time": [1, 2, 3]})
+    session = Session(plan, Options(), table.schema)
+    session.feed(table)
+    snapshot = session.snapshot()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    call = {"feed": lambda: session.feed(table), "close_until": session.close_all}[method]
+    with monkeypatch.context() as patched:
+        patched.setattr(Waiting, {"feed": "add", "close_until": "release"}[method], interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            call()
+
+    for call in (session.snapshot, session.close_all, lambda: session.feed(table)):
+        with pytest.raises(RunError, match="stopped half-way, by KeyboardInterrupt; restore a"):
+            call()
+    session.restore(snapshot)
+    assert [answer.rows["exact.0"].to_pylist() for answer in session.close_all().answers()] == [
+        ["3"]
+    ]
+
+
+def test_a_table_that_a_session_refuses_leaves_it_as_it_was():
+    plan = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s").plan
+    table = pa.table({"type": ["A", "B"], "time": [1, 2]})
+    session = Session(plan, Options(), table.schema)
+    session.feed(table)
+
+    with pytest.raises(SchemaError):
+        session.feed(pa.table({"type": ["A"]}))
+
+    assert [answer.rows["exact.0"].to_pylist() for answer in session.close_all().answers()] == [
+        ["1"]
+    ]
