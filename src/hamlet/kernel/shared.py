@@ -14,7 +14,6 @@ import numpy as np
 
 from hamlet.kernel import numbers
 from hamlet.kernel.base import FINITE, Emission, EventBatch
-from hamlet.kernel.chains import run_chains
 from hamlet.kernel.layout import (
     C_ATOMS,
     C_BURSTS,
@@ -40,13 +39,14 @@ from hamlet.kernel.layout import (
 from hamlet.kernel.machine import FAR, Events, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import FOREVER, TRACED
 from hamlet.kernel.quick import are_alike, bundle_arrays, by_letter
+from hamlet.kernel.rows import run_rows
 from hamlet.kernel.trees import Trees, lay_out_trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.kernel.chains import ChainGroup
     from hamlet.kernel.code import Compiled
+    from hamlet.kernel.rows import RowGroup
 
 # Room for records by events and partitions: it is memory only where it is used.
 _FIRST_RECORDS = 1024
@@ -95,7 +95,7 @@ def run_batch(
     """All windows of all partitions of a batch, closed at its end."""
     counters = Counters(trace=[] if trace else None)
     emissions = [
-        _run_group(compiled, group, batch, is_float, counters) for group in compiled.chains
+        _run_group(compiled, group, batch, is_float, counters) for group in compiled.row_groups
     ]
     words = 1
     while len(batch) and len(compiled.code.u_w):
@@ -113,25 +113,25 @@ def run_batch(
 
 def _run_group(
     compiled: Compiled,
-    group: ChainGroup,
+    group: RowGroup,
     batch: EventBatch,
     is_float: bool,
     counters: Counters,
 ) -> Emission:
-    """All windows of the chains of one group."""
+    """All windows of the units of one group."""
     parts: list[Emission] = []
-    templates = np.array([chain.template for chain in group.chains], np.int32)
+    templates = np.array([unit.template for unit in group.units], np.int32)
     words = 1
     ranges = partition_ranges(batch)
     while len(ranges):
-        found = run_chains(group, batch, ranges, room(0, is_float, words))
+        found = run_rows(group, batch, ranges, room(0, is_float, words))
         counters.windows += len(found.part)
         components, exponents = _components(found.components, is_float)
-        components, exponents = _repeated(compiled, templates[found.chain], components, exponents)
+        components, exponents = _repeated(compiled, templates[found.unit], components, exponents)
         parts.append(
             Emission(
-                found.part.astype(np.int32),
-                templates[found.chain],
+                found.part,
+                templates[found.unit],
                 found.window,
                 components,
                 exponents,

@@ -1,4 +1,4 @@
-"""From program to code: units, rows, ops, guards, trees and chains found and numbered.
+"""From program to code: units, rows, ops, guards, trees and groups of rows found and numbered.
 
 What the parts are is told in code.py. The work is done once for each run of a workload and is about
 linear in the number of queries.
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.bundles import find_bundles
-from hamlet.kernel.compiler.chains import take_out_chains
 from hamlet.kernel.compiler.laying_out import lay_out
 from hamlet.kernel.compiler.maker import Maker, query_components
+from hamlet.kernel.compiler.rows import take_out_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +75,7 @@ def compile_code(
     maker.ones = [False] * len(weights) if ones is None else ones
     if distinct:
         maker.keep_distinct_components()
-    take_out_chains(maker)
+    take_out_rows(maker)
     maker.make_units(share)
     maker.make_predicates(predicates, column_names, ordered_usable)
     made = lay_out(maker)

@@ -1,0 +1,264 @@
+"""The walk through the events of a partition, step by step: a step is all events of one time.
+
+What each event of a step adds is found from the state before the step, then guards empty what they
+bar, and only then is anything added: simultaneous events never see each other.
+"""
+
+from __future__ import annotations
+
+from hamlet.kernel import numbers
+from hamlet.kernel.code import ONE
+from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.rows.cells import (
+    add_cells,
+    add_product,
+    add_sizes,
+    copy_cells,
+    fill_cells,
+    least_cells,
+    zero_cells,
+)
+from hamlet.kernel.rows.layout import (
+    COLUMNS,
+    COMPONENTS,
+    EXTREMES,
+    IS_CLEAR,
+    IS_LOOP,
+    KNOWN,
+    LAYERS,
+    N_EVENTS,
+    OP_EXTREME,
+    OP_FIRST,
+    OP_IS_LOOP,
+    OP_LAYER,
+    OP_N,
+    OP_SOURCES_P,
+    OP_TARGETS_P,
+    OP_WEIGHT,
+    OPS_P,
+    OVERLAP,
+    RESET_AT,
+    RESET_AT_X,
+    RESET_N,
+    RESETS_P,
+    ROWS,
+    S_DUE,
+    S_HI,
+    S_IS_TREE,
+    S_LO,
+    S_NEXT,
+    S_OUT,
+    S_OUT_ROOM,
+    S_SCRATCH,
+    S_WANTED,
+    SOURCE_AT,
+    SOURCE_AT_X,
+    TARGET_AT,
+    TARGET_AT_X,
+    UNITS,
+)
+from hamlet.kernel.rows.memory import entries, row_size, window_size
+from hamlet.kernel.rows.scan import forget_scanned, scan, store
+from hamlet.kernel.rows.tree import forget_trees, look_up, put_in, turn_block
+from hamlet.kernel.rows.windows import close_all, roll
+
+# What there may be too little room for
+ROOM_OUT, ROOM_SCRATCH = 1, 2
+
+
+@compiled
+def walk(m, events, table, ranks, out, part, i, end):
+    """Walk through the events of a partition from i on, until its end or until room is short.
+
+    Returns where it stands and what it needs more of (0: nothing, it is done); that is found out
+    before anything of a step is changed.
+    """
+    P, S = m.P, m.S
+    while i < end:
+        j = i + 1
+        known = P[P[KNOWN] + events.letter[i]]
+        while j < end and events.tied[j] == 1:
+            known |= P[P[KNOWN] + events.letter[j]]
+            j += 1
+        if known == 0:
+            i = j
+            continue
+        ts = events.ts[i]
+        if ts >= S[S_DUE]:
+            if S[S_OUT] + P[OVERLAP] * P[UNITS] > S[S_OUT_ROOM]:
+                return i, ROOM_OUT
+            roll(m, out, part, ts)
+        if (j - i) * P[LAYERS] > S[S_SCRATCH]:
+            S[S_WANTED] = (j - i) * P[LAYERS]
+            return i, ROOM_SCRATCH
+        _step(m, events, table, ranks, i, j, ts)
+        if m.err[0] != 0:
+            return i, 0
+        i = j
+    if S[S_OUT] + P[OVERLAP] * P[UNITS] > S[S_OUT_ROOM]:
+        return i, ROOM_OUT
+    close_all(m, out, part)
+    return i, 0
+
+
+@compiled
+def _step(m, events, table, ranks, i, j, ts):
+    """Take in the events from i to j, all of one time."""
+    P, S = m.P, m.S
+    layers = P[LAYERS]
+    loops = 0
+    for e in range(i, j):
+        letter = events.letter[e]
+        if P[P[IS_LOOP] + letter] == 1:
+            _look_up(m, events, table, ranks, e, (e - i) * layers, loops, ts)
+            loops += 1
+        for op in entries(P, OPS_P, letter):
+            _find(m, events, op, e, (e - i) * layers)
+    for e in range(i, j):
+        _reset(m, table, events.letter[e])
+    loops = 0
+    for e in range(i, j):
+        letter = events.letter[e]
+        for op in entries(P, OPS_P, letter):
+            _add(m, op, (e - i) * layers)
+        if P[P[IS_LOOP] + letter] == 1:
+            _store(m, events, table, ranks, e, (e - i) * layers, loops)
+            loops += 1
+    S[S_NEXT] += loops
+
+
+@inlined
+def _look_up(m, events, table, ranks, e, row, loops, ts):
+    """What stored events add to an event of the loop."""
+    whole, whole_x = row_size(m.P)
+    if m.S[S_IS_TREE] == 1:
+        if loops == 0:
+            turn_block(m, events, table, ranks, e, ts)
+        look_up(m, table, ranks, m.S[S_NEXT] + loops, row * whole, row * whole_x)
+    else:
+        scan(m, table, events.g[e], row * whole, row * whole_x)
+
+
+@inlined
+def _store(m, events, table, ranks, e, row, loops):
+    """Store an event of the loop."""
+    P, S = m.P, m.S
+    size, _ = window_size(P)
+    whole, whole_x = row_size(P)
+    sizes = P[ROWS] * whole
+    for window in range(S[S_LO], S[S_HI] + 1):
+        at = window % P[OVERLAP] * size
+        add_sizes(m.v, sizes + at, m.scratch, row * whole + at, size, m.err)
+    if S[S_IS_TREE] == 1:
+        put_in(m, table, ranks, S[S_NEXT] + loops, row * whole, row * whole_x)
+    else:
+        store(m, table, events.f[e], row * whole, row * whole_x)
+
+
+@compiled
+def _find(m, events, op, e, row):
+    """What an event adds at the nodes of an op, in the row of scratch of its layer."""
+    P, S = m.P, m.S
+    nc, nx, columns = P[COMPONENTS], P[EXTREMES], P[COLUMNS]
+    size, size_x = window_size(P)
+    whole, whole_x = row_size(P)
+    first, n = P[P[OP_FIRST] + op], P[P[OP_N] + op]
+    row += P[P[OP_LAYER] + op]
+    base, base_x = row * whole + first, row * whole_x + first
+    sources = entries(P, OP_SOURCES_P, op)
+    is_empty = P[P[OP_IS_LOOP] + op] == 0
+    for window in range(S[S_LO], S[S_HI] + 1):
+        place = window % P[OVERLAP]
+        at, at_x = base + place * size, base_x + place * size_x
+        fresh = is_empty
+        for k in sources:
+            source = P[P[SOURCE_AT] + k] + place * size
+            for c in range(0, size, columns):
+                if fresh:
+                    copy_cells(m.scratch, at + c, m.v, source + c, n)
+                else:
+                    add_cells(m.scratch, at + c, m.v, source + c, n, m.err)
+            source = P[P[SOURCE_AT_X] + k] + place * size_x
+            for c in range(0, size_x, columns):
+                if fresh:
+                    copy_doubles(m.scratch_x, at_x + c, m.x, source + c, n)
+                else:
+                    least_cells(m.scratch_x, at_x + c, m.x, source + c, n)
+            fresh = False
+        for c in range(1, nc):
+            weight = P[P[OP_WEIGHT] + op * (nc - 1) + c - 1]
+            if weight >= 0:
+                factor = events.weights[weight * P[N_EVENTS] + e]
+                add_product(m.scratch, at + c * columns, m.scratch, at, n, factor, m.err)
+            elif weight == ONE:
+                add_cells(m.scratch, at + c * columns, m.scratch, at, n, m.err)
+        for c in range(nx):
+            _own_extreme(m, events, P[P[OP_EXTREME] + op * nx + c], e, at, at_x + c * columns, n)
+
+
+@inlined
+def copy_doubles(x, d, y, s, n):
+    """x[d:] = y[s:] for n doubles."""
+    for i in range(n):
+        x[d + i] = y[s + i]
+
+
+@compiled
+def _own_extreme(m, events, attribute, e, at, at_x, n):
+    """Take in the value of an event itself, where trends end at it."""
+    if attribute < 0:
+        return
+    value = events.extremes[(attribute >> 1) * m.P[N_EVENTS] + e]
+    if value != value:
+        return
+    value = -value if attribute & 1 else value
+    for i in range(n):
+        if value < m.scratch_x[at_x + i] and not numbers.is_zero(m.scratch, at + i):
+            m.scratch_x[at_x + i] = value
+
+
+@compiled
+def _add(m, op, row):
+    """Add what was found to the rows that it goes to."""
+    P, S = m.P, m.S
+    columns = P[COLUMNS]
+    size, size_x = window_size(P)
+    whole, whole_x = row_size(P)
+    first, n = P[P[OP_FIRST] + op], P[P[OP_N] + op]
+    row += P[P[OP_LAYER] + op]
+    base, base_x = row * whole + first, row * whole_x + first
+    is_whole = n == columns and S[S_HI] - S[S_LO] + 1 == P[OVERLAP]
+    for k in entries(P, OP_TARGETS_P, op):
+        to, to_x = P[P[TARGET_AT] + k], P[P[TARGET_AT_X] + k]
+        if is_whole:
+            add_cells(m.v, to, m.scratch, base, whole, m.err)
+            least_cells(m.x, to_x, m.scratch_x, base_x, whole_x)
+            continue
+        for window in range(S[S_LO], S[S_HI] + 1):
+            place = window % P[OVERLAP]
+            for c in range(place * size, (place + 1) * size, columns):
+                add_cells(m.v, to + c, m.scratch, base + c, n, m.err)
+            for c in range(place * size_x, (place + 1) * size_x, columns):
+                least_cells(m.x, to_x + c, m.scratch_x, base_x + c, n)
+
+
+@compiled
+def _reset(m, table, letter):
+    """Empty what an event of a letter bars."""
+    P, S = m.P, m.S
+    columns = P[COLUMNS]
+    size, size_x = window_size(P)
+    whole, _ = row_size(P)
+    for k in entries(P, RESETS_P, letter):
+        at, at_x, n = P[P[RESET_AT] + k], P[P[RESET_AT_X] + k], P[P[RESET_N] + k]
+        for place in range(P[OVERLAP]):
+            for c in range(place * size, (place + 1) * size, columns):
+                zero_cells(m.v, at + c, n)
+            for c in range(place * size_x, (place + 1) * size_x, columns):
+                fill_cells(m.x, at_x + c, n, float("inf"))
+    if P[P[IS_CLEAR] + letter] == 1:
+        zero_cells(m.v, P[ROWS] * whole, whole)
+        if S[S_IS_TREE] == 1:
+            forget_trees(m, table)
+        else:
+            forget_scanned(m)
