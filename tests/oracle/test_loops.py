@@ -38,7 +38,7 @@ def kinds_of_code(
         return None
     compiled = compile_encoded(plan, program, encoded, Options(sharing="always"))
     code = compiled.code
-    chained = {chain.template for group in compiled.row_groups for chain in group.units}
+    chained = {chain.template for group in compiled.row_groups for chain in group.group.units}
     lazy = {
         int(code.u_template[u]): program.alphabet.atoms[code.z_atom[code.u_lazy[u]]].type
         for u in range(len(code.u_w))

@@ -68,9 +68,7 @@ def query(random: Random, sides: str, grouping: str, window: str) -> str:
     if random.random() < 0.6:
         items = {"COUNT(*)": None}
     where = " AND ".join(conditions)
-    return (
-        f"RETURN {', '.join(items)} PATTERN {pattern} WHERE {where} {grouping} WITHIN {window}"
-    )
+    return f"RETURN {', '.join(items)} PATTERN {pattern} WHERE {where} {grouping} WITHIN {window}"
 
 
 def _aggregate(random: Random, pattern: str, types: set[str]) -> str:

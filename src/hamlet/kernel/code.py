@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.base import Component
     from hamlet.kernel.bundles import Bundle
-    from hamlet.kernel.rows.group import RowGroup
+    from hamlet.kernel.rows.letters import PlacedGroup
 
     Ints = NDArray[np.int64]
 
@@ -161,7 +161,7 @@ class Compiled:
     classes: list[tuple[int, int, int]]  # atom, predicate, length of the window
     components: list[tuple[Component, ...]]  # by query of the set
     weight_type: type  # of a batch's weights
-    row_groups: tuple[RowGroup, ...] = ()  # units that are no part of the code
+    row_groups: tuple[PlacedGroup, ...] = ()  # units that are no part of the code
     bundles: tuple[Bundle, ...] = ()  # units that may be one
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
     repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none
@@ -170,7 +170,7 @@ class Compiled:
 def stored_units(compiled: Compiled) -> frozenset[int]:
     """The templates of the units that keep events one by one, in trees or logs."""
     code = compiled.code
-    in_rows = frozenset(u.template for group in compiled.row_groups for u in group.units)
+    in_rows = frozenset(u.template for each in compiled.row_groups for u in each.group.units)
     units = {*code.t_unit, *code.log_unit}
     units |= {code.o_unit[op] for op in range(len(code.o_unit)) if _looks_at_start(code, op)}
     units |= {
@@ -183,7 +183,7 @@ def stored_units(compiled: Compiled) -> frozenset[int]:
 
 def all_units(compiled: Compiled) -> frozenset[int]:
     """The templates of all units."""
-    in_rows = frozenset(u.template for group in compiled.row_groups for u in group.units)
+    in_rows = frozenset(u.template for each in compiled.row_groups for u in each.group.units)
     return in_rows | frozenset(int(template) for template in compiled.code.u_template)
 
 

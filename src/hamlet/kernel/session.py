@@ -151,7 +151,7 @@ class KernelSession:
             if compiled is not None:
                 for array in compiled.code:
                     digest.update(np.ascontiguousarray(array).tobytes())
-                digest.update(repr(compiled.row_groups).encode())
+                digest.update(repr([each.group for each in compiled.row_groups]).encode())
             digest.update(b"|")
         return digest.hexdigest()
 
@@ -266,7 +266,7 @@ def windows_of(compiled: Compiled) -> tuple[NDArray[np.int64], NDArray[np.int64]
     """WITHIN and SLIDE of each unit, by its template."""
     code = compiled.code
     lengths = dict(zip(code.u_template, zip(code.u_within, code.u_slide, strict=True), strict=True))
-    for group in compiled.row_groups:
+    for group in (each.group for each in compiled.row_groups):
         lengths |= {u.template: (group.within_us, group.slide_us) for u in group.units}
     table = np.ones((max(lengths) + 1, 2), np.int64)
     for template, pair in lengths.items():

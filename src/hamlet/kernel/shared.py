@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.code import Compiled
-    from hamlet.kernel.rows import RowGroup
+    from hamlet.kernel.rows import PlacedGroup
 
 # Room for records by events and partitions: it is memory only where it is used.
 _FIRST_RECORDS = 1024
@@ -113,14 +113,14 @@ def run_batch(
 
 def _run_group(
     compiled: Compiled,
-    group: RowGroup,
+    group: PlacedGroup,
     batch: EventBatch,
     is_float: bool,
     counters: Counters,
 ) -> Emission:
     """All windows of the units of one group."""
     parts: list[Emission] = []
-    templates = np.array([unit.template for unit in group.units], np.int32)
+    templates = np.array([unit.template for unit in group.group.units], np.int32)
     words = 1
     ranges = partition_ranges(batch)
     while len(ranges):

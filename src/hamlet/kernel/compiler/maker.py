@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hamlet.kernel.rows.group import RowGroup
+    from hamlet.kernel.rows.letters import PlacedGroup
     from hamlet.plan.predicates import Expression
     from hamlet.plan.workload import WorkloadPlan
 
@@ -99,7 +99,7 @@ class Maker:
         self.ordered_usable: Sequence[bool] = ()
         self.lazy_weights: Sequence[bool] | None = None
         self.ones: Sequence[bool] = ()
-        self.row_groups: tuple[RowGroup, ...] = ()
+        self.row_groups: tuple[PlacedGroup, ...] = ()
         self.repeats: Ints | None = None
         self.weight_type: type = np.int64
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hamlet.kernel.rows.automata import merged
 from hamlet.kernel.rows.group import END, START, RowEdge, RowGroup, RowState, RowUnit
+from hamlet.kernel.rows.letters import PlacedGroup
 from hamlet.kernel.stack_code import COMPARE_CODES
 from hamlet.plan.letters import Atom
 from hamlet.plan.template import END as TEMPLATE_END
@@ -33,7 +34,7 @@ def take_out_rows(maker: Maker) -> None:
             left.append(unit)
         else:
             groups.setdefault(found[0], []).append(found[1])
-    maker.row_groups = tuple(_group(key, units) for key, units in groups.items())
+    maker.row_groups = tuple(PlacedGroup.of(_group(key, units)) for key, units in groups.items())
     # The others are numbered anew.
     kept = {unit.number: number for number, unit in enumerate(left)}
     maker.guards = [(kept[unit], t) for unit, t in maker.guards if unit in kept]

@@ -22,6 +22,7 @@ batch.py        the entry from Python
 from __future__ import annotations
 
 from hamlet.kernel.rows.batch import RowRecords, run_rows
-from hamlet.kernel.rows.group import RowGroup, RowUnit, RowEdge, RowState
+from hamlet.kernel.rows.group import RowEdge, RowGroup, RowState, RowUnit
+from hamlet.kernel.rows.letters import PlacedGroup
 
-__all__ = ["RowEdge", "RowGroup", "RowRecords", "RowState", "RowUnit", "run_rows"]
+__all__ = ["PlacedGroup", "RowEdge", "RowGroup", "RowRecords", "RowState", "RowUnit", "run_rows"]

@@ -24,6 +24,7 @@ from hamlet.kernel.rows.layout import (
     OVERLAP,
     ROWS,
     S_BLOCK,
+    S_BLOCK_END,
     S_DUE,
     S_END,
     S_HALF,
@@ -34,8 +35,10 @@ from hamlet.kernel.rows.layout import (
     S_LO,
     S_MOST,
     S_NEXT,
+    S_OPEN,
     S_OUT,
     S_OUT_ROOM,
+    S_PLACE,
     S_ROOM,
     S_SCRATCH,
     S_STORED,
@@ -50,6 +53,7 @@ from hamlet.kernel.rows.letters import COMPARED, lay_out
 from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table
 from hamlet.kernel.rows.tree import sides
 from hamlet.kernel.rows.walk import ROOM_OUT, walk
+from hamlet.kernel.rows.windows import empty_all
 from hamlet.kernel.sources import digest
 
 if TYPE_CHECKING:
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.base import EventBatch
     from hamlet.kernel.rows.group import RowGroup
+    from hamlet.kernel.rows.letters import PlacedGroup
 
 _SCALE = 2.0**-800
 # Of table; tests have one or the other.
@@ -81,9 +86,10 @@ class RowRecords:
 
 
 def run_rows(
-    group: RowGroup, events: EventBatch, ranges: NDArray[np.int64], zero: NDArray[Any]
+    made: PlacedGroup, events: EventBatch, ranges: NDArray[np.int64], zero: NDArray[Any]
 ) -> RowRecords:
     """All windows of some partitions; `zero` is an empty array of the kind of numbers to use."""
+    group = made.group
     f, g = events.previous[group.predicate], events.next[group.predicate]
     ts, tied, letter = events.ts, events.tied, events.letter
     weights, extremes = events.weights, events.extremes
@@ -96,10 +102,10 @@ def run_rows(
     if COMPARED[group.operator][1]:
         f, g = -f, -g
     same = np.array_equal(f, g, equal_nan=True)
-    laid_out = lay_out(group, events.letters, len(events), same, KIND)
+    code = lay_out(made, events.letters, len(events), same, KIND)
     scale = _scale(zero, events, group)
     part, unit, window, v, x, redo = _run_kept(
-        laid_out.code,
+        code,
         np.ascontiguousarray(ts),
         np.ascontiguousarray(tied),
         np.ascontiguousarray(letter),
@@ -155,12 +161,12 @@ def _most_live(P, ts, letter, first, end):
     """The most events of the loop in any window's length of a partition, and in any block."""
     within = P[WITHIN]
     most, most_of_block, live, of_block = 0, 0, 0, 0
-    oldest, block = first, NO_BLOCK
+    oldest, block_end = first, NO_BLOCK
     for i in range(first, end):
         if P[P[IS_LOOP] + letter[i]] == 0:
             continue
-        if ts[i] // within != block:
-            block, of_block = ts[i] // within, 0
+        if ts[i] >= block_end:
+            block_end, of_block = (ts[i] // within + 1) * within, 0
         of_block += 1
         live += 1
         while ts[oldest] <= ts[i] - within:
@@ -184,7 +190,8 @@ def _begin(S, is_tree, room, most, end):
     """No window open, nothing stored."""
     S[S_LO], S[S_HI], S[S_DUE] = NO_BLOCK + 1, NO_BLOCK, NO_BLOCK
     S[S_IS_TREE], S[S_STORED], S[S_ROOM] = is_tree, 0, room
-    S[S_BLOCK], S[S_HALF], S[S_NEXT] = NO_BLOCK, 0, 0
+    S[S_BLOCK], S[S_BLOCK_END], S[S_HALF], S[S_NEXT] = NO_BLOCK, NO_BLOCK, 0, 0
+    S[S_OPEN], S[S_PLACE] = 0, 0
     S[S_LEAVES], S[S_LEAVES_BEFORE], S[S_MOST] = 0, 0, most
     S[S_END] = end
 
@@ -288,6 +295,8 @@ def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale
                 pointer(out_v),
                 raw_pointer(out_x),
             )
+            if short < 0:
+                empty_all(m)
             i, short = walk(m, events, table, ranks, out, part, i, end)
             if short == ROOM_OUT:
                 n, capacity = S[S_OUT], 2 * S[S_OUT_ROOM]

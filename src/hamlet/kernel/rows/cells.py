@@ -21,7 +21,7 @@ from hamlet.kernel.numbers import SAFE
 from hamlet.kernel.rows.layout import BELOW, EQUAL, UP_TO
 
 _INLINED = {**OPTIONS, "forceinline": True}
-# Sums of doubles may be added up in any order, and in several parts at once.
+# Doubles may be added up in any order, and so in several parts at once.
 _in_any_order = njit(**_INLINED, fastmath={"reassoc", "nsz"})
 
 
@@ -200,18 +200,19 @@ def _set_one(v: Any, d: int, times: int, scale: float) -> Any:
 
 @_in_any_order
 def _sum_single(w, s, keys, first, end, bound, op, total):
+    nothing = total
     if op == BELOW:
         for e in range(first, end):
-            total += w[s + e] if keys[e] < bound else 0
+            total += w[s + e] if keys[e] < bound else nothing
     elif op == UP_TO:
         for e in range(first, end):
-            total += w[s + e] if keys[e] <= bound else 0
+            total += w[s + e] if keys[e] <= bound else nothing
     elif op == EQUAL:
         for e in range(first, end):
-            total += w[s + e] if keys[e] == bound else 0
+            total += w[s + e] if keys[e] == bound else nothing
     else:
         for e in range(first, end):
-            total += w[s + e] if keys[e] != bound else 0
+            total += w[s + e] if keys[e] != bound else nothing
     return total
 
 

@@ -34,7 +34,7 @@ ARRAYS = (
     "END_AT",
     "END_AT_X",
     "SIGN",  # by unit, then extreme
-    "KNOWN",  # by letter: whether it does anything
+    "KNOWN",  # by letter: ADDS and EMPTIES, of what it does
     "IS_LOOP",  # whether its events are of the loop
     "IS_CLEAR",  # whether its events bar all stored ones
     "OPS_P",
@@ -103,6 +103,9 @@ HEADER = len(SCALARS) + len(ARRAYS)
 # become these where both sides change their sign.
 BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 
+# What events of a letter do, as bits
+ADDS, EMPTIES = 1, 2
+
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)
 
@@ -111,10 +114,13 @@ CHOSEN, SCANNED, TREE = range(3)
     S_LO,  # the first and the last window that are open
     S_HI,
     S_DUE,  # when one closes or opens
+    S_OPEN,  # how many are open, and where the first of them stands in rows
+    S_PLACE,
     S_IS_TREE,
     S_STORED,  # events in the scanned table, and what there is room for
     S_ROOM,
-    S_BLOCK,  # of a tree: its block, which half is the one at hand, how many leaves the halves have
+    S_BLOCK,  # of a tree: its block and when it ends, which half is the one at hand, how many leaves the halves have
+    S_BLOCK_END,
     S_HALF,
     S_LEAVES,
     S_LEAVES_BEFORE,
@@ -126,5 +132,5 @@ CHOSEN, SCANNED, TREE = range(3)
     S_WANTED,
     S_END,  # of the partition
     STATES,
-) = range(18)
+) = range(21)
 NO_BLOCK = -(1 << 62)

@@ -14,8 +14,10 @@ import numpy as np
 
 from hamlet.kernel.rows.automata import Automata, Inflow, Node, merged
 from hamlet.kernel.rows.layout import (
+    ADDS,
     ARRAYS,
     BELOW,
+    EMPTIES,
     EQUAL,
     HEADER,
     SCALARS,
@@ -168,31 +170,44 @@ class _Placing:
 
 
 @dataclass(frozen=True, slots=True)
-class LaidOut:
-    """The code of a group for the letters of a batch, and what is needed to give it memory."""
+class PlacedGroup:
+    """A group with its nodes and their places: all that does not depend on events."""
 
-    code: Ints
+    group: RowGroup
+    nodes: tuple[Node, ...]
+    of_atom: dict[int, list[int]]
+    placed: Placed
     columns: int
-    rows: int
+
+    @staticmethod
+    def of(group: RowGroup) -> PlacedGroup:
+        """Find nodes and places."""
+        automata = merged(group)
+        of_atom: dict[int, list[int]] = {}
+        for number, node in enumerate(automata.nodes):
+            of_atom.setdefault(node.state.atom, []).append(number)
+        placed = _Placing(automata).placed()
+        return PlacedGroup(group, automata.nodes, of_atom, placed, automata.loops)
 
 
-def lay_out(group: RowGroup, letters: NDArray[np.uint8], events: int, same: bool, kind: int) -> LaidOut:
-    """The code of a group.
+def lay_out(
+    made: PlacedGroup, letters: NDArray[np.uint8], events: int, same: bool, kind: int
+) -> Ints:
+    """The code of a group for the letters of a batch.
 
     Args:
-        group: The group.
+        made: The group.
         letters: By letter and atom, 1 where events of the letter satisfy the atom.
         events: How many events there are in the batch.
         same: Whether f and g are the same of every event.
         kind: Of the table.
     """
-    automata = merged(group)
-    placed = _Placing(automata).placed()
-    by_letter = [_ops(group, automata.nodes, placed, letter) for letter in letters]
+    group, placed = made.group, made.placed
+    by_letter = [_ops(made, letter) for letter in letters]
     resets = [_resets(placed, letter) for letter in letters]
     ops = [op for each in by_letter for op in each]
-    size = group.overlap * group.components * automata.loops
-    size_x = group.overlap * group.extremes * automata.loops
+    size = group.overlap * group.components * made.columns
+    size_x = group.overlap * group.extremes * made.columns
 
     def at(places: Iterable[Place]) -> list[int]:
         return [row * size + column for row, column in places]
@@ -205,7 +220,8 @@ def lay_out(group: RowGroup, letters: NDArray[np.uint8], events: int, same: bool
     is_loop = letters[:, group.atom] if len(letters) else np.zeros(0, np.uint8)
     is_clear = [int(any(letter[a] for a in group.guards)) for letter in letters]
     known = [
-        int(bool(o) or bool(r) or bool(c)) for o, r, c in zip(by_letter, resets, is_clear, strict=True)
+        (ADDS if o else 0) | (EMPTIES if r or c else 0)
+        for o, r, c in zip(by_letter, resets, is_clear, strict=True)
     ]
     flat_resets = [reset for each in resets for reset in each]
     arrays = {
@@ -239,7 +255,7 @@ def lay_out(group: RowGroup, letters: NDArray[np.uint8], events: int, same: bool
         "TARGET_AT_X": at_x(place for each in targets for place in each),
     }
     scalars = {
-        "COLUMNS": automata.loops,
+        "COLUMNS": made.columns,
         "COMPONENTS": group.components,
         "EXTREMES": group.extremes,
         "OVERLAP": group.overlap,
@@ -257,19 +273,16 @@ def lay_out(group: RowGroup, letters: NDArray[np.uint8], events: int, same: bool
     chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
     header = [np.array([scalars[name] for name in SCALARS], np.int64), begins]
-    return LaidOut(np.concatenate([*header, *chosen]), automata.loops, placed.rows)
+    return np.concatenate([*header, *chosen])
 
 
-def _ops(
-    group: RowGroup, nodes: tuple[Node, ...], placed: Placed, letter: NDArray[np.uint8]
-) -> list[Op]:
+def _ops(made: PlacedGroup, letter: NDArray[np.uint8]) -> list[Op]:
     """What an event of a letter does, alike ops in neighbouring columns made one."""
     found: list[Op] = []
-    has_loop = bool(letter[group.atom])
+    placed, has_loop = made.placed, bool(letter[made.group.atom])
     layers: dict[int, int] = {}
-    for number, node in enumerate(nodes):
-        if not letter[node.state.atom]:
-            continue
+    for number in (n for atom in np.flatnonzero(letter) for n in made.of_atom.get(int(atom), ())):
+        node = made.nodes[number]
         column, is_loop = placed.of_node[number], node.state.is_loop
         sources = [
             place

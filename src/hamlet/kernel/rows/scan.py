@@ -10,33 +10,35 @@ Cost: O(columns x events) for each window that is open.
 
 from __future__ import annotations
 
+import numpy as np
+
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.rows.cells import fill_cells, least_open, sum_open, zero_cells
 from hamlet.kernel.rows.layout import (
     OPERATOR,
     OVERLAP,
-    S_HI,
-    S_LO,
+    S_OPEN,
+    S_PLACE,
     S_ROOM,
     S_STORED,
 )
 from hamlet.kernel.rows.memory import row_size, window_size
 
 
-@compiled
+@inlined
 def scan(m, table, bound, at, at_x):
     """What stored events add to an event with a bound, as a row of scratch."""
     P, S = m.P, m.S
     size, size_x = window_size(P)
-    whole, whole_x = row_size(P)
-    if bound != bound:
+    if bound != bound or S[S_OPEN] < P[OVERLAP]:
+        whole, whole_x = row_size(P)
         zero_cells(m.scratch, at, whole)
-        fill_cells(m.scratch_x, at_x, whole_x, float("inf"))
-        return
-    room, end = S[S_ROOM], S[S_STORED]
-    for window in range(S[S_LO], S[S_HI] + 1):
-        place = window % P[OVERLAP]
+        fill_cells(m.scratch_x, at_x, whole_x, np.inf)
+        if bound != bound:
+            return
+    room, end, place = S[S_ROOM], S[S_STORED], S[S_PLACE]
+    for _ in range(S[S_OPEN]):
         first = m.begins[place]
         for c in range(place * size, (place + 1) * size):
             sum_open(
@@ -55,9 +57,12 @@ def scan(m, table, bound, at, at_x):
             m.scratch_x[at_x + c] = least_open(
                 table.x, c * room, table.keys, first, end, bound, P[OPERATOR]
             )
+        place += 1
+        if place == P[OVERLAP]:
+            place = 0
 
 
-@compiled
+@inlined
 def store(m, table, key, at, at_x):
     """Store an event with its key and its row of scratch."""
     P, S = m.P, m.S
@@ -65,15 +70,13 @@ def store(m, table, key, at, at_x):
         return
     if S[S_STORED] == S[S_ROOM]:
         _make_room(m, table)
-    size, size_x = window_size(P)
+    whole, whole_x = row_size(P)
     room, n = S[S_ROOM], S[S_STORED]
     table.keys[n] = key
-    for window in range(S[S_LO], S[S_HI] + 1):
-        place = window % P[OVERLAP]
-        for c in range(place * size, (place + 1) * size):
-            numbers.copy(table.v, c * room + n, m.scratch, at + c)
-        for c in range(place * size_x, (place + 1) * size_x):
-            table.x[c * room + n] = m.scratch_x[at_x + c]
+    for c in range(whole):
+        numbers.copy(table.v, c * room + n, m.scratch, at + c)
+    for c in range(whole_x):
+        table.x[c * room + n] = m.scratch_x[at_x + c]
     S[S_STORED] = n + 1
 
 
@@ -83,9 +86,9 @@ def _make_room(m, table):
     P, S = m.P, m.S
     size, size_x = window_size(P)
     room, n = S[S_ROOM], S[S_STORED]
-    gone = m.begins[S[S_LO] % P[OVERLAP]]
-    for window in range(S[S_LO], S[S_HI] + 1):
-        place = window % P[OVERLAP]
+    gone = m.begins[S[S_PLACE]]
+    for k in range(S[S_OPEN]):
+        place = (S[S_PLACE] + k) % P[OVERLAP]
         first = m.begins[place]
         for c in range(place * size, (place + 1) * size):
             for e in range(first, n):
@@ -102,5 +105,5 @@ def _make_room(m, table):
 @compiled
 def forget_scanned(m):
     """Forget all stored events."""
-    for window in range(m.S[S_LO], m.S[S_HI] + 1):
-        m.begins[window % m.P[OVERLAP]] = m.S[S_STORED]
+    for place in range(m.P[OVERLAP]):
+        m.begins[place] = m.S[S_STORED]

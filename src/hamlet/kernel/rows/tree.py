@@ -1,7 +1,7 @@
 """The table where windows are large: sums over ranges of the order in logarithmic time.
 
-Node i of a Fenwick tree, from 1 on, has the sum of the rows of the last i & -i of the first i events
-in the order of f. Blocks are as long as the window: the one at hand is such a tree, the one before
+Node i of a Fenwick tree, from 1 on, has the sum of the rows of the last i & -i of the first i
+events in the order of f. Blocks are as long as the window: the one at hand is such a tree, the one before
 has been turned once into sums over all first i events, so it costs one row. For f = g there is a
 row for each different key instead. For f != g a second tree has the opposite order; nothing is ever
 subtracted, which doubles would not forgive.
@@ -29,6 +29,7 @@ from hamlet.kernel.rows.layout import (
     OPERATOR,
     OVERLAP,
     S_BLOCK,
+    S_BLOCK_END,
     S_END,
     S_HALF,
     S_HI,
@@ -37,6 +38,8 @@ from hamlet.kernel.rows.layout import (
     S_LO,
     S_MOST,
     S_NEXT,
+    S_OPEN,
+    S_PLACE,
     UNEQUAL,
     WITHIN,
 )
@@ -63,19 +66,17 @@ def _node(m, half, side, i):
 def turn_block(m, events, table, ranks, i, ts):
     """Have the tree stand at the block of event i."""
     P, S = m.P, m.S
-    block = ts // P[WITHIN]
-    if block == S[S_BLOCK]:
-        return
-    half = S[S_HALF]
+    block, half = ts // P[WITHIN], S[S_HALF]
     before = S[S_LEAVES] if block == S[S_BLOCK] + 1 else 0
     if before > 0 and P[OPERATOR] != EQUAL:
         for side in range(sides(P)):
             _add_up(m, table, half, side, before)
     half = 1 - half
-    S[S_BLOCK], S[S_HALF], S[S_NEXT] = block, half, 0
+    S[S_BLOCK], S[S_BLOCK_END] = block, (block + 1) * P[WITHIN]
+    S[S_HALF], S[S_NEXT] = half, 0
     S[S_LEAVES_BEFORE] = before
-    n, end = 0, (block + 1) * P[WITHIN]
-    while i < S[S_END] and events.ts[i] < end:
+    n = 0
+    while i < S[S_END] and events.ts[i] < S[S_BLOCK_END]:
         if P[P[IS_LOOP] + events.letter[i]] == 1:
             ranks.f[n], ranks.g[n] = events.f[i], events.g[i]
             n += 1
@@ -156,11 +157,9 @@ def _read_part(m, table, node, newest, at, at_x):
     size, size_x = window_size(P)
     whole, whole_x = row_size(P)
     # Places from the first window's on, which may go round
-    first, windows = S[S_LO] % P[OVERLAP], newest - S[S_LO] + 1
+    first, windows = S[S_PLACE], newest - S[S_LO] + 1
     n = min(windows, P[OVERLAP] - first)
-    sum_cells(
-        m.scratch, at + first * size, table.v, node * whole + first * size, n * size, m.err
-    )
+    sum_cells(m.scratch, at + first * size, table.v, node * whole + first * size, n * size, m.err)
     sum_cells(m.scratch, at, table.v, node * whole, (windows - n) * size, m.err)
     least_cells(
         m.scratch_x, at_x + first * size_x, table.x, node * whole_x + first * size_x, n * size_x
@@ -211,11 +210,11 @@ def look_up(m, table, ranks, q, at, at_x):
     if P[OPERATOR] == EQUAL:
         if ranks.low[q] > 0:
             _read(m, table, _node(m, half, 0, ranks.low[q]), at, at_x)
-        return
-    i = ranks.low[q]
-    while i > 0:
-        _read(m, table, _node(m, half, 0, i), at, at_x)
-        i &= i - 1
+    else:
+        i = ranks.low[q]
+        while i > 0:
+            _read(m, table, _node(m, half, 0, i), at, at_x)
+            i &= i - 1
     if P[OPERATOR] == UNEQUAL:
         if ranks.high_before[q] > 0:
             _read(m, table, _node(m, 1 - half, 1, ranks.high_before[q]), at, at_x)
@@ -223,6 +222,19 @@ def look_up(m, table, ranks, q, at, at_x):
         while i > 0:
             _read(m, table, _node(m, half, 1, i), at, at_x)
             i &= i - 1
+    if S[S_OPEN] < P[OVERLAP]:
+        _clear_closed(m, at, at_x)
+
+
+@compiled
+def _clear_closed(m, at, at_x):
+    """Have nothing in a row of scratch at places of no open window."""
+    P, S = m.P, m.S
+    size, size_x = window_size(P)
+    for k in range(S[S_OPEN], P[OVERLAP]):
+        place = (S[S_PLACE] + k) % P[OVERLAP]
+        zero_cells(m.scratch, at + place * size, size)
+        fill_cells(m.scratch_x, at_x + place * size_x, size_x, float("inf"))
 
 
 @compiled

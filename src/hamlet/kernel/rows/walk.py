@@ -21,6 +21,7 @@ from hamlet.kernel.rows.cells import (
 from hamlet.kernel.rows.layout import (
     COLUMNS,
     COMPONENTS,
+    EMPTIES,
     EXTREMES,
     IS_CLEAR,
     IS_LOOP,
@@ -42,10 +43,9 @@ from hamlet.kernel.rows.layout import (
     RESET_N,
     RESETS_P,
     ROWS,
+    S_BLOCK_END,
     S_DUE,
-    S_HI,
     S_IS_TREE,
-    S_LO,
     S_NEXT,
     S_OUT,
     S_OUT_ROOM,
@@ -91,7 +91,7 @@ def walk(m, events, table, ranks, out, part, i, end):
         if (j - i) * P[LAYERS] > S[S_SCRATCH]:
             S[S_WANTED] = (j - i) * P[LAYERS]
             return i, ROOM_SCRATCH
-        _step(m, events, table, ranks, i, j, ts)
+        _step(m, events, table, ranks, i, j, ts, known)
         if m.err[0] != 0:
             return i, 0
         i = j
@@ -101,8 +101,8 @@ def walk(m, events, table, ranks, out, part, i, end):
     return i, 0
 
 
-@compiled
-def _step(m, events, table, ranks, i, j, ts):
+@inlined
+def _step(m, events, table, ranks, i, j, ts, known):
     """Take in the events from i to j, all of one time."""
     P, S = m.P, m.S
     layers = P[LAYERS]
@@ -114,8 +114,9 @@ def _step(m, events, table, ranks, i, j, ts):
             loops += 1
         for op in entries(P, OPS_P, letter):
             _find(m, events, op, e, (e - i) * layers)
-    for e in range(i, j):
-        _reset(m, table, events.letter[e])
+    if known & EMPTIES:
+        for e in range(i, j):
+            _reset(m, table, events.letter[e])
     loops = 0
     for e in range(i, j):
         letter = events.letter[e]
@@ -132,7 +133,7 @@ def _look_up(m, events, table, ranks, e, row, loops, ts):
     """What stored events add to an event of the loop."""
     whole, whole_x = row_size(m.P)
     if m.S[S_IS_TREE] == 1:
-        if loops == 0:
+        if ts >= m.S[S_BLOCK_END]:
             turn_block(m, events, table, ranks, e, ts)
         look_up(m, table, ranks, m.S[S_NEXT] + loops, row * whole, row * whole_x)
     else:
@@ -143,48 +144,70 @@ def _look_up(m, events, table, ranks, e, row, loops, ts):
 def _store(m, events, table, ranks, e, row, loops):
     """Store an event of the loop."""
     P, S = m.P, m.S
-    size, _ = window_size(P)
     whole, whole_x = row_size(P)
-    sizes = P[ROWS] * whole
-    for window in range(S[S_LO], S[S_HI] + 1):
-        at = window % P[OVERLAP] * size
-        add_sizes(m.v, sizes + at, m.scratch, row * whole + at, size, m.err)
+    add_sizes(m.v, P[ROWS] * whole, m.scratch, row * whole, whole, m.err)
     if S[S_IS_TREE] == 1:
         put_in(m, table, ranks, S[S_NEXT] + loops, row * whole, row * whole_x)
     else:
         store(m, table, events.f[e], row * whole, row * whole_x)
 
 
-@compiled
+@inlined
 def _find(m, events, op, e, row):
     """What an event adds at the nodes of an op, in the row of scratch of its layer."""
-    P, S = m.P, m.S
-    nc, nx, columns = P[COMPONENTS], P[EXTREMES], P[COLUMNS]
-    size, size_x = window_size(P)
+    P = m.P
+    nc, nx = P[COMPONENTS], P[EXTREMES]
     whole, whole_x = row_size(P)
     first, n = P[P[OP_FIRST] + op], P[P[OP_N] + op]
     row += P[P[OP_LAYER] + op]
-    base, base_x = row * whole + first, row * whole_x + first
-    sources = entries(P, OP_SOURCES_P, op)
-    is_empty = P[P[OP_IS_LOOP] + op] == 0
-    for window in range(S[S_LO], S[S_HI] + 1):
-        place = window % P[OVERLAP]
-        at, at_x = base + place * size, base_x + place * size_x
-        fresh = is_empty
-        for k in sources:
-            source = P[P[SOURCE_AT] + k] + place * size
-            for c in range(0, size, columns):
-                if fresh:
-                    copy_cells(m.scratch, at + c, m.v, source + c, n)
-                else:
-                    add_cells(m.scratch, at + c, m.v, source + c, n, m.err)
-            source = P[P[SOURCE_AT_X] + k] + place * size_x
-            for c in range(0, size_x, columns):
-                if fresh:
-                    copy_doubles(m.scratch_x, at_x + c, m.x, source + c, n)
-                else:
-                    least_cells(m.scratch_x, at_x + c, m.x, source + c, n)
-            fresh = False
+    at, at_x = row * whole + first, row * whole_x + first
+    is_fresh = P[P[OP_IS_LOOP] + op] == 0
+    for k in entries(P, OP_SOURCES_P, op):
+        _take(m, P[P[SOURCE_AT] + k], P[P[SOURCE_AT_X] + k], at, at_x, n, is_fresh)
+        is_fresh = False
+    if nc > 1 or nx > 0:
+        _add_own(m, events, op, e, at, at_x, n)
+
+
+@inlined
+def _take(m, source, source_x, at, at_x, n, is_fresh):
+    """Add n columns of a row to scratch, or have them there."""
+    P = m.P
+    columns = P[COLUMNS]
+    whole, whole_x = row_size(P)
+    if n == columns:
+        n, columns = whole, whole
+    if is_fresh:
+        for c in range(0, whole, columns):
+            copy_cells(m.scratch, at + c, m.v, source + c, n)
+    elif n == 1:
+        for c in range(0, whole, columns):
+            numbers.add(m.scratch, at + c, m.v, source + c, m.err)
+    else:
+        for c in range(0, whole, columns):
+            add_cells(m.scratch, at + c, m.v, source + c, n, m.err)
+    if whole_x > 0:
+        _take_extremes(m, source_x, at_x, n, is_fresh)
+
+
+@compiled
+def _take_extremes(m, source, at, n, is_fresh):
+    columns = m.P[COLUMNS]
+    _, whole = row_size(m.P)
+    n = min(n, columns)
+    for c in range(0, whole, columns):
+        for i in range(c, c + n):
+            if is_fresh or m.x[source + i] < m.scratch_x[at + i]:
+                m.scratch_x[at + i] = m.x[source + i]
+
+
+@compiled
+def _add_own(m, events, op, e, at, at_x, n):
+    """Add the weights and extremes of an event itself, where trends end at it."""
+    P = m.P
+    nc, nx, columns = P[COMPONENTS], P[EXTREMES], P[COLUMNS]
+    size, size_x = window_size(P)
+    for _ in range(P[OVERLAP]):
         for c in range(1, nc):
             weight = P[P[OP_WEIGHT] + op * (nc - 1) + c - 1]
             if weight >= 0:
@@ -194,18 +217,12 @@ def _find(m, events, op, e, row):
                 add_cells(m.scratch, at + c * columns, m.scratch, at, n, m.err)
         for c in range(nx):
             _own_extreme(m, events, P[P[OP_EXTREME] + op * nx + c], e, at, at_x + c * columns, n)
-
-
-@inlined
-def copy_doubles(x, d, y, s, n):
-    """x[d:] = y[s:] for n doubles."""
-    for i in range(n):
-        x[d + i] = y[s + i]
+        at += size
+        at_x += size_x
 
 
 @compiled
 def _own_extreme(m, events, attribute, e, at, at_x, n):
-    """Take in the value of an event itself, where trends end at it."""
     if attribute < 0:
         return
     value = events.extremes[(attribute >> 1) * m.P[N_EVENTS] + e]
@@ -217,29 +234,35 @@ def _own_extreme(m, events, attribute, e, at, at_x, n):
             m.scratch_x[at_x + i] = value
 
 
-@compiled
+@inlined
 def _add(m, op, row):
     """Add what was found to the rows that it goes to."""
-    P, S = m.P, m.S
+    P = m.P
     columns = P[COLUMNS]
-    size, size_x = window_size(P)
     whole, whole_x = row_size(P)
     first, n = P[P[OP_FIRST] + op], P[P[OP_N] + op]
     row += P[P[OP_LAYER] + op]
-    base, base_x = row * whole + first, row * whole_x + first
-    is_whole = n == columns and S[S_HI] - S[S_LO] + 1 == P[OVERLAP]
+    at, at_x = row * whole + first, row * whole_x + first
+    if n == columns:
+        n, columns = whole, whole
     for k in entries(P, OP_TARGETS_P, op):
-        to, to_x = P[P[TARGET_AT] + k], P[P[TARGET_AT_X] + k]
-        if is_whole:
-            add_cells(m.v, to, m.scratch, base, whole, m.err)
-            least_cells(m.x, to_x, m.scratch_x, base_x, whole_x)
-            continue
-        for window in range(S[S_LO], S[S_HI] + 1):
-            place = window % P[OVERLAP]
-            for c in range(place * size, (place + 1) * size, columns):
-                add_cells(m.v, to + c, m.scratch, base + c, n, m.err)
-            for c in range(place * size_x, (place + 1) * size_x, columns):
-                least_cells(m.x, to_x + c, m.scratch_x, base_x + c, n)
+        to = P[P[TARGET_AT] + k]
+        if n == 1:
+            for c in range(0, whole, columns):
+                numbers.add(m.v, to + c, m.scratch, at + c, m.err)
+        else:
+            for c in range(0, whole, columns):
+                add_cells(m.v, to + c, m.scratch, at + c, n, m.err)
+        if whole_x > 0:
+            _add_extremes(m, P[P[TARGET_AT_X] + k], at_x, n)
+
+
+@compiled
+def _add_extremes(m, to, at, n):
+    columns = m.P[COLUMNS]
+    _, whole = row_size(m.P)
+    for c in range(0, whole, columns):
+        least_cells(m.x, to + c, m.scratch_x, at + c, min(n, columns))
 
 
 @compiled
@@ -247,15 +270,13 @@ def _reset(m, table, letter):
     """Empty what an event of a letter bars."""
     P, S = m.P, m.S
     columns = P[COLUMNS]
-    size, size_x = window_size(P)
-    whole, _ = row_size(P)
+    whole, whole_x = row_size(P)
     for k in entries(P, RESETS_P, letter):
         at, at_x, n = P[P[RESET_AT] + k], P[P[RESET_AT_X] + k], P[P[RESET_N] + k]
-        for place in range(P[OVERLAP]):
-            for c in range(place * size, (place + 1) * size, columns):
-                zero_cells(m.v, at + c, n)
-            for c in range(place * size_x, (place + 1) * size_x, columns):
-                fill_cells(m.x, at_x + c, n, float("inf"))
+        for c in range(0, whole, columns):
+            zero_cells(m.v, at + c, n)
+        for c in range(0, whole_x, columns):
+            fill_cells(m.x, at_x + c, n, float("inf"))
     if P[P[IS_CLEAR] + letter] == 1:
         zero_cells(m.v, P[ROWS] * whole, whole)
         if S[S_IS_TREE] == 1:

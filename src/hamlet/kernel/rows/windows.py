@@ -1,4 +1,4 @@
-"""Windows: they open with one empty trend where trends begin, and close with a record for each unit.
+"""Windows: they open with one empty trend where trends begin, and close with records of units.
 
 Window n is [n * slide, n * slide + within); those from S_LO to S_HI are open.
 
@@ -22,7 +22,9 @@ from hamlet.kernel.rows.layout import (
     S_DUE,
     S_HI,
     S_LO,
+    S_OPEN,
     S_OUT,
+    S_PLACE,
     S_STORED,
     SIGN,
     SLIDE,
@@ -43,9 +45,11 @@ def roll(m, out, part, ts):
     lo, hi = (ts - within) // slide + 1, ts // slide
     for window in range(S[S_LO], min(S[S_HI], lo - 1) + 1):
         _close(m, out, part, window)
+        _empty(m, window % P[OVERLAP])
     for window in range(max(S[S_HI] + 1, lo), hi + 1):
         _open(m, window % P[OVERLAP])
     S[S_LO], S[S_HI] = lo, hi
+    S[S_OPEN], S[S_PLACE] = hi - lo + 1, lo % P[OVERLAP]
     S[S_DUE] = min(lo * slide + within, (hi + 1) * slide)
 
 
@@ -57,18 +61,34 @@ def close_all(m, out, part):
 
 
 @compiled
-def _open(m, place):
-    """Have nothing in a window but the empty trends that it begins with."""
-    P, S = m.P, m.S
+def empty_all(m):
+    """Have nothing in any window."""
+    P = m.P
+    whole, whole_x = row_size(P)
+    zero_cells(m.v, 0, (P[ROWS] + 1) * whole)
+    fill_cells(m.x, 0, P[ROWS] * whole_x, float("inf"))
+
+
+@compiled
+def _empty(m, place):
+    """Have nothing in a window: so what is not open can be added to as well, to no effect."""
+    P = m.P
     size, size_x = window_size(P)
     whole, whole_x = row_size(P)
     for row in range(P[ROWS] + 1):
         zero_cells(m.v, row * whole + place * size, size)
     for row in range(P[ROWS]):
         fill_cells(m.x, row * whole_x + place * size_x, size_x, float("inf"))
+
+
+@compiled
+def _open(m, place):
+    """Have the empty trends in a window that it begins with."""
+    P = m.P
+    size, _ = window_size(P)
     for k in range(P[STARTS]):
         set_one(m.v, P[P[START_AT] + k] + place * size, P[P[START_TIMES] + k], m.scale)
-    m.begins[place] = S[S_STORED]
+    m.begins[place] = m.S[S_STORED]
 
 
 @compiled
