@@ -99,9 +99,7 @@ def by_recurrence(events: list[dict[str, Any]], operator: str, within: int, slid
     """For SEQ(X, T+, Y): by window the number of trends, and the sum of y over their Ts."""
     holds, found = HOLDS[operator], {}
     last = events[-1]["time"]
-    for start in range(-within + slide, last + 1, slide):
-        if start % slide:
-            continue
+    for start in range(-within // slide * slide, last + 1, slide):
         inside = [e for e in events if start <= e["time"] < start + within]
         rows: list[tuple[int, Any, int, int]] = []  # time, key, trends and sums that end with a T
         trends = total = 0

@@ -190,7 +190,7 @@ def _take(m, source, source_x, at, at_x, n, is_fresh):
         _take_extremes(m, source_x, at_x, n, is_fresh)
 
 
-@compiled
+@inlined
 def _take_extremes(m, source, at, n, is_fresh):
     columns = m.P[COLUMNS]
     _, whole = row_size(m.P)
@@ -201,7 +201,7 @@ def _take_extremes(m, source, at, n, is_fresh):
                 m.scratch_x[at + i] = m.x[source + i]
 
 
-@compiled
+@inlined
 def _add_own(m, events, op, e, at, at_x, n):
     """Add the weights and extremes of an event itself, where trends end at it."""
     P = m.P
@@ -221,7 +221,7 @@ def _add_own(m, events, op, e, at, at_x, n):
         at_x += size_x
 
 
-@compiled
+@inlined
 def _own_extreme(m, events, attribute, e, at, at_x, n):
     if attribute < 0:
         return
@@ -257,7 +257,7 @@ def _add(m, op, row):
             _add_extremes(m, P[P[TARGET_AT_X] + k], at_x, n)
 
 
-@compiled
+@inlined
 def _add_extremes(m, to, at, n):
     columns = m.P[COLUMNS]
     _, whole = row_size(m.P)
