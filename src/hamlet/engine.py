@@ -10,7 +10,7 @@ import datetime
 import json
 import time as clock
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -276,6 +276,7 @@ def compile_encoded(
         patience=bundle_patience(options.sharing, is_float, options.coefficients),
         distinct=True,
     )
+    compiled = replace(compiled, sharing=options.sharing)
     if options.sharing == "static":
         return with_static_patience(compiled, batch, is_float, options.coefficients)
     return compiled

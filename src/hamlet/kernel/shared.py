@@ -124,7 +124,10 @@ def _run_group(
     words = 1
     ranges = partition_ranges(batch)
     while len(ranges):
-        found = run_rows(group, batch, ranges, room(0, is_float, words))
+        found = run_rows(group, batch, ranges, room(0, is_float, words), compiled.sharing)
+        counters.bursts += found.bursts
+        counters.shared += found.shared
+        counters.snapshots += found.snapshots
         counters.windows += len(found.part)
         components, exponents = _components(found.components, is_float)
         components, exponents = _repeated(compiled, templates[found.unit], components, exponents)

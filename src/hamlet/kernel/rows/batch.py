@@ -13,28 +13,57 @@ from hamlet.kernel import numbers
 from hamlet.kernel.arrays import longer, longer_numbers
 from hamlet.kernel.inner import compiled, inlined
 from hamlet.kernel.numbers import pointer, raw_pointer
+from hamlet.kernel.rows.basis import ENTRY, Basis
+from hamlet.kernel.rows.decision import (
+    is_shared,
+    own_columns,
+    scan_cost,
+    shared_columns,
+    survey,
+    tree_cost,
+)
 from hamlet.kernel.rows.layout import (
+    ALWAYS,
+    BY_BENEFIT,
+    BY_COIN,
+    C_BURSTS,
+    C_SHARED,
+    C_SNAPSHOTS,
     CHOSEN,
     COLUMNS,
     COMPONENTS,
     EXTREMES,
-    IS_LOOP,
+    FEEDS,
     LAYERS,
     NO_BLOCK,
     OVERLAP,
+    OWN,
     ROWS,
+    S_AMOUNTS,
+    S_AMOUNTS_ROOM,
+    S_BASE,
+    S_BASE_BEFORE,
+    S_BIRTHS,
     S_BLOCK,
     S_BLOCK_END,
+    S_COLUMN_ROOM,
+    S_DATED,
     S_DUE,
     S_END,
+    S_ENTRIES,
+    S_FIRST_COLUMN,
+    S_FIRST_ENTRY,
     S_HALF,
     S_HI,
+    S_IS_SHARED,
     S_IS_TREE,
     S_LEAVES,
     S_LEAVES_BEFORE,
     S_LO,
+    S_LOG_ROOM,
     S_MOST,
     S_NEXT,
+    S_OLDEST,
     S_OPEN,
     S_OUT,
     S_OUT_ROOM,
@@ -42,17 +71,17 @@ from hamlet.kernel.rows.layout import (
     S_ROOM,
     S_SCRATCH,
     S_STORED,
+    S_UNSETTLED,
     S_WANTED,
     STATES,
     TREE,
     UNITS,
-    WITHIN,
 )
 from hamlet.kernel.rows.layout import KIND as KIND_OF_TABLE
 from hamlet.kernel.rows.letters import COMPARED, lay_out
 from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table
 from hamlet.kernel.rows.tree import sides
-from hamlet.kernel.rows.walk import ROOM_OUT, walk
+from hamlet.kernel.rows.walk import ROOM_LOG, ROOM_OUT, ROOM_SCRATCH, walk
 from hamlet.kernel.rows.windows import empty_all
 from hamlet.kernel.sources import digest
 
@@ -67,10 +96,8 @@ _SCALE = 2.0**-800
 # Of table; tests have one or the other.
 KIND = CHOSEN
 _FIRST_RECORDS = 256
-# What a look at all stored events costs against a look into a tree, in nanoseconds: for each column,
-# and for each column and event; for ranking; for each row of a tree, and for each of its columns
-SCAN_COLUMN, SCAN_EVENT = 4.0, 0.15
-RANK, ROW, ROW_COLUMN = 60.0, 4.0, 0.15
+# Policies by name
+SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_BENEFIT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +110,23 @@ class RowRecords:
     components: NDArray[Any]
     extremes: NDArray[np.float64]
     redo: NDArray[np.int32]
+    bursts: int
+    shared: int
+    snapshots: int
 
 
 def run_rows(
-    made: PlacedGroup, events: EventBatch, ranges: NDArray[np.int64], zero: NDArray[Any]
+    made: PlacedGroup,
+    events: EventBatch,
+    ranges: NDArray[np.int64],
+    zero: NDArray[Any],
+    sharing: str = "dynamic",
 ) -> RowRecords:
-    """All windows of some partitions; `zero` is an empty array of the kind of numbers to use."""
+    """All windows of some partitions; `zero` is an empty array of the kind of numbers to use.
+
+    Coefficients of snapshots are single words in every kind, so numbers that have outgrown theirs
+    have own columns.
+    """
     group = made.group
     f, g = events.previous[group.predicate], events.next[group.predicate]
     ts, tied, letter = events.ts, events.tied, events.letter
@@ -102,9 +140,10 @@ def run_rows(
     if COMPARED[group.operator][1]:
         f, g = -f, -g
     same = np.array_equal(f, g, equal_nan=True)
-    code = lay_out(made, events.letters, len(events), same, KIND)
+    policy = SHARING.get(sharing, BY_COIN) if zero.ndim == 1 else OWN
+    code = lay_out(made, events.letters, len(events), same, KIND, policy)
     scale = _scale(zero, events, group)
-    part, unit, window, v, x, redo = _run_kept(
+    part, unit, window, v, x, redo, counts = _run_kept(
         code,
         np.ascontiguousarray(ts),
         np.ascontiguousarray(tied),
@@ -115,6 +154,7 @@ def run_rows(
         np.ascontiguousarray(extremes).reshape(-1),
         ranges,
         zero,
+        np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64),
         scale,
         np.zeros(1, np.int64),
     )
@@ -124,7 +164,7 @@ def run_rows(
         components = _unscaled(components, scale)
     if group.is_backward:
         window = -window
-    return RowRecords(part, unit, window, components, x.reshape(n, most_x), redo)
+    return RowRecords(part, unit, window, components, x.reshape(n, most_x), redo, *map(int, counts))
 
 
 def _from_the_end(ranges: NDArray[np.int64], events: int) -> NDArray[np.int64]:
@@ -156,35 +196,6 @@ def _unscaled(scaled: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     return np.stack([mantissas, np.where(is_large, 2.0, 0.0)], axis=-1)
 
 
-@compiled
-def _most_live(P, ts, letter, first, end):
-    """The most events of the loop in any window's length of a partition, and in any block."""
-    within = P[WITHIN]
-    most, most_of_block, live, of_block = 0, 0, 0, 0
-    oldest, block_end = first, NO_BLOCK
-    for i in range(first, end):
-        if P[P[IS_LOOP] + letter[i]] == 0:
-            continue
-        if ts[i] >= block_end:
-            block_end, of_block = (ts[i] // within + 1) * within, 0
-        of_block += 1
-        live += 1
-        while ts[oldest] <= ts[i] - within:
-            live -= P[P[IS_LOOP] + letter[oldest]]
-            oldest += 1
-        most, most_of_block = max(most, live), max(most_of_block, of_block)
-    return most, most_of_block
-
-
-@compiled
-def _is_tree(P, live):
-    """Whether a tree is cheaper than a look at all stored events."""
-    columns = float(P[COLUMNS] * P[OVERLAP] * (P[COMPONENTS] + P[EXTREMES]))
-    scanned = columns * (SCAN_COLUMN + SCAN_EVENT * 0.5 * live)
-    rows = 2.0 + 1.5 * np.log2(live + 1.0)
-    return RANK + rows * (ROW + ROW_COLUMN * columns) < scanned
-
-
 @inlined
 def _begin(S, is_tree, room, most, end):
     """No window open, nothing stored."""
@@ -196,8 +207,19 @@ def _begin(S, is_tree, room, most, end):
     S[S_END] = end
 
 
+@inlined
+def _begin_basis(S, shared, columns):
+    """No snapshot, and nothing that came in."""
+    S[S_IS_SHARED], S[S_COLUMN_ROOM] = shared, columns
+    S[S_OLDEST], S[S_BIRTHS], S[S_FIRST_COLUMN], S[S_UNSETTLED] = 0, 0, 0, 0
+    S[S_BASE], S[S_BASE_BEFORE] = 0, 0
+    S[S_FIRST_ENTRY], S[S_DATED], S[S_ENTRIES], S[S_AMOUNTS] = 0, 0, 0, 0
+
+
 @compiled
-def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale, err_array):
+def _run(
+    P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, single, scale, err_array
+):
     """Every window of every partition of `ranges`."""
     P, err = raw_pointer(P_array), raw_pointer(err_array)
     nc, nx = P[COMPONENTS], P[EXTREMES]
@@ -208,7 +230,8 @@ def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale
     rows_v, rows_x = numbers.room(zero, (P[ROWS] + 1) * size), np.empty(P[ROWS] * size_x)
     begins = np.zeros(P[OVERLAP], np.int64)
     S[S_SCRATCH] = P[LAYERS]
-    scratch, scratch_x = numbers.room(zero, P[LAYERS] * size), np.empty(P[LAYERS] * size_x)
+    # One row more, to settle in
+    scratch, scratch_x = numbers.room(zero, (P[LAYERS] + 1) * size), np.empty(P[LAYERS] * size_x)
     capacity = _FIRST_RECORDS + P[OVERLAP] * P[UNITS]
     S[S_OUT_ROOM] = capacity
     parts, units = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
@@ -220,10 +243,23 @@ def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale
     doubles, ints, ranked = np.empty(8), np.empty(12, np.int64), 1
     redo = np.empty(ranges.shape[0], np.int32)
     redone = 0
+    basis_v, basis_room = numbers.room(single, 1), 1
+    basis_rows, columns = numbers.room(single, (P[LAYERS] + 3) * nc), 1
+    basis_ints = np.empty(2, np.int64)
+    S[S_LOG_ROOM] = 64 + 4 * P[OVERLAP] * max(P[FEEDS], 1)
+    S[S_AMOUNTS_ROOM] = 64 + 8 * size * max(P[OVERLAP], max(P[FEEDS], 1))
+    log, amounts = np.empty(ENTRY * S[S_LOG_ROOM], np.int64), numbers.room(zero, S[S_AMOUNTS_ROOM])
     for r in range(ranges.shape[0]):
         part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
-        live, of_block = _most_live(P, raw_pointer(ts), raw_pointer(letter), i, end)
-        is_tree = _is_tree(P, live) if P[KIND_OF_TABLE] == CHOSEN else P[KIND_OF_TABLE] == TREE
+        found = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, end)
+        live, of_block = found.live, found.of_block
+        shared = is_shared(P, found, part)
+        width = shared_columns(P, found) if shared else own_columns(P)
+        is_tree = tree_cost(width, live) < scan_cost(width, live)
+        if P[KIND_OF_TABLE] != CHOSEN:
+            is_tree = P[KIND_OF_TABLE] == TREE
+        S[C_BURSTS] += found.births
+        S[C_SHARED] += found.births if shared else 0
         # Where all of a partition fits there is no need to ever make room.
         room = min(end - i, 2 * live) + 1
         cells = room
@@ -237,13 +273,24 @@ def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale
                 ints = np.empty(12 * ranked, np.int64)
         elif room > keys.shape[0]:
             keys = np.empty(2 * room)
-        if cells * size > table_room:
+        if shared:
+            if found.of_three + 3 > columns:
+                columns = 2 * (found.of_three + 3)
+                basis_rows = numbers.room(single, (S[S_SCRATCH] + 3) * columns * nc)
+                basis_ints = np.empty(2 * columns, np.int64)
+            # No more than it takes: nodes of a tree stand that far apart.
+            wide = found.of_three + 3
+            if cells * wide * nc > basis_room:
+                basis_room = cells * wide * nc + cells * wide * nc // 4
+                basis_v = numbers.room(single, basis_room)
+        if cells * size > table_room and not shared:
             table_room = cells * size + cells * size // 4
             table_v = numbers.room(zero, table_room)
-        if cells * size_x > table_room_x:
+        if cells * size_x > table_room_x and not shared:
             table_room_x = cells * size_x + cells * size_x // 4
             table_x = np.empty(table_room_x)
         _begin(S, int(is_tree), room, of_block, end)
+        _begin_basis(S, int(shared), found.of_three + 3)
         begun = S[S_OUT]
         err[0] = 0
         short = -1
@@ -267,6 +314,18 @@ def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale
                 raw_pointer(g),
                 raw_pointer(weights),
                 raw_pointer(extremes),
+            )
+            wide = columns * nc
+            basis = Basis(
+                raw_pointer(basis_v),
+                raw_pointer(basis_rows[3 * wide :]),
+                raw_pointer(basis_rows[0:]),
+                raw_pointer(basis_rows[wide:]),
+                raw_pointer(basis_rows[2 * wide :]),
+                raw_pointer(basis_ints[0:]),
+                raw_pointer(basis_ints[columns:]),
+                raw_pointer(log),
+                pointer(amounts),
             )
             table = Table(
                 pointer(table_v), raw_pointer(table_x), raw_pointer(keys), raw_pointer(newest)
@@ -297,7 +356,7 @@ def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale
             )
             if short < 0:
                 empty_all(m)
-            i, short = walk(m, events, table, ranks, out, part, i, end)
+            i, short = walk(m, basis, events, table, ranks, out, part, i, end)
             if short == ROOM_OUT:
                 n, capacity = S[S_OUT], 2 * S[S_OUT_ROOM]
                 parts, units = longer(parts, n, capacity), longer(units, n, capacity)
@@ -305,10 +364,17 @@ def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale
                 out_v = longer_numbers(out_v, n * nc, capacity * nc)
                 out_x = longer(out_x, n * nx, capacity * nx)
                 S[S_OUT_ROOM] = capacity
-            elif short != 0:
+            elif short == ROOM_SCRATCH:
                 S[S_SCRATCH] = 2 * S[S_WANTED]
-                scratch = numbers.room(zero, S[S_SCRATCH] * size)
+                scratch = numbers.room(zero, (S[S_SCRATCH] + 1) * size)
                 scratch_x = np.empty(S[S_SCRATCH] * size_x)
+                basis_rows = longer(basis_rows, 3 * wide, (S[S_SCRATCH] + 3) * wide)
+            elif short == ROOM_LOG:
+                n, n_amounts = S[S_ENTRIES], S[S_AMOUNTS]
+                S[S_LOG_ROOM] = 2 * S[S_LOG_ROOM] + S[S_WANTED] * max(P[FEEDS], 1)
+                S[S_AMOUNTS_ROOM] = 2 * S[S_AMOUNTS_ROOM] + S[S_WANTED] * size * max(P[FEEDS], 1)
+                log = longer(log, ENTRY * n, ENTRY * S[S_LOG_ROOM])
+                amounts = longer_numbers(amounts, n_amounts, S[S_AMOUNTS_ROOM])
         if err[0] != 0:
             S[S_OUT] = begun
             redo[redone] = part
@@ -319,8 +385,10 @@ def _run(P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, scale
     kept += table_x.size + keys.size + newest.size + doubles.size + ints.size + state.size
     kept += P_array.size + err_array.size + weights.size + extremes.size + f.size + g.size
     kept += ts.size + tied.size + letter.size
-    found = redo[: redone if kept > 0 else 0]
-    return parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx], found
+    kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
+    again = redo[: redone if kept > 0 else 0]
+    counts = S[C_BURSTS], S[C_SHARED], S[C_SNAPSHOTS]
+    return parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx], again, counts
 
 
 def _kept_on_disk(sources):

@@ -26,6 +26,11 @@ SCALARS = (
     "N_EVENTS",
     "SAME_SIDES",  # whether f and g are the same of every event
     "KIND",  # of table: CHOSEN, SCANNED or TREE
+    "SHARING",  # whether rows may be over snapshots: OWN, ALWAYS, BY_BENEFIT or BY_COIN
+    "LOOP_LETTER",  # a letter of the loop, -1 for none
+    "FEEDS",  # of one event into E+ at most, and the columns of all of them
+    "FED_COLUMNS",
+    "STARTS_LOOP",  # whether trends begin with E
 )
 ARRAYS = (
     "START_AT",  # ranges that a new window has one empty trend in, and how often they do
@@ -37,6 +42,8 @@ ARRAYS = (
     "KNOWN",  # by letter: ADDS and EMPTIES, of what it does
     "IS_LOOP",  # whether its events are of the loop
     "IS_CLEAR",  # whether its events bar all stored ones
+    "IS_FEED",  # whether its events come into E+
+    "READS_LOOP",  # whether its events read or empty what E+ has given
     "OPS_P",
     "RESETS_P",
     "RESET_AT",
@@ -71,6 +78,11 @@ HEADER = len(SCALARS) + len(ARRAYS)
     N_EVENTS,
     SAME_SIDES,
     KIND,
+    SHARING,
+    LOOP_LETTER,
+    FEEDS,
+    FED_COLUMNS,
+    STARTS_LOOP,
     START_AT,
     START_TIMES,
     END_P,
@@ -80,6 +92,8 @@ HEADER = len(SCALARS) + len(ARRAYS)
     KNOWN,
     IS_LOOP,
     IS_CLEAR,
+    IS_FEED,
+    READS_LOOP,
     OPS_P,
     RESETS_P,
     RESET_AT,
@@ -109,6 +123,9 @@ ADDS, EMPTIES = 1, 2
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)
 
+# Policies of sharing
+OWN, ALWAYS, BY_BENEFIT, BY_COIN = range(4)
+
 # State in integers
 (
     S_LO,  # the first and the last window that are open
@@ -119,9 +136,9 @@ CHOSEN, SCANNED, TREE = range(3)
     S_IS_TREE,
     S_STORED,  # events in the scanned table, and what there is room for
     S_ROOM,
-    S_BLOCK,  # of a tree: its block and when it ends, which half is the one at hand, how many leaves the halves have
+    S_BLOCK,  # of a tree: its block and when it ends
     S_BLOCK_END,
-    S_HALF,
+    S_HALF,  # which half is the one at hand, and how many leaves both have
     S_LEAVES,
     S_LEAVES_BEFORE,
     S_NEXT,  # how many events of the loop of the block have been taken in
@@ -131,6 +148,24 @@ CHOSEN, SCANNED, TREE = range(3)
     S_SCRATCH,  # rows that there is room for, and that are wanted
     S_WANTED,
     S_END,  # of the partition
+    # Of a shared basis: snapshots are numbered from the first of the partition on
+    S_IS_SHARED,
+    S_OLDEST,  # the first that matters, how many there have been, the first that there is room for
+    S_BIRTHS,
+    S_FIRST_COLUMN,
+    S_COLUMN_ROOM,
+    S_BASE,  # the first that nodes of a tree have numbers of, and of the block before
+    S_BASE_BEFORE,
+    S_UNSETTLED,  # whether something ended at E+ that has not been added to rows
+    S_FIRST_ENTRY,  # the first entry that matters, those with a snapshot, and all; their numbers
+    S_DATED,
+    S_ENTRIES,
+    S_AMOUNTS,
+    S_LOG_ROOM,
+    S_AMOUNTS_ROOM,
+    C_SNAPSHOTS,  # counts of the whole run
+    C_BURSTS,
+    C_SHARED,
     STATES,
-) = range(21)
+) = range(38)
 NO_BLOCK = -(1 << 62)

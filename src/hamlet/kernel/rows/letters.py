@@ -20,6 +20,7 @@ from hamlet.kernel.rows.layout import (
     EMPTIES,
     EQUAL,
     HEADER,
+    OWN,
     SCALARS,
     UNEQUAL,
     UP_TO,
@@ -179,6 +180,26 @@ class PlacedGroup:
     placed: Placed
     columns: int
 
+    @property
+    def is_sharable(self) -> bool:
+        """Whether rows may be over snapshots.
+
+        Each E+ has to have one running total that comes into it, which nothing empties and to which
+        no E+ itself adds; they add the same weights, and have no extremes.
+        """
+        loops = self.nodes[: self.columns]
+        inflows = [inflow for node in loops for inflow in node.inflows]
+        return (
+            self.group.extremes == 0
+            and all(len(node.inflows) == 1 for node in loops)
+            and not any(each.guards or each.asks for each in inflows)
+            and not any(s < self.columns for each in inflows for s in each.sources)
+            and len({node.state.weights for node in loops}) == 1
+            and all(
+                row == 0 for row, _ in (p for r in self.placed.read[: self.columns] for _, p in r)
+            )
+        )
+
     @staticmethod
     def of(group: RowGroup) -> PlacedGroup:
         """Find nodes and places."""
@@ -191,7 +212,7 @@ class PlacedGroup:
 
 
 def lay_out(
-    made: PlacedGroup, letters: NDArray[np.uint8], events: int, same: bool, kind: int
+    made: PlacedGroup, letters: NDArray[np.uint8], events: int, same: bool, kind: int, sharing: int
 ) -> Ints:
     """The code of a group for the letters of a batch.
 
@@ -201,6 +222,7 @@ def lay_out(
         events: How many events there are in the batch.
         same: Whether f and g are the same of every event.
         kind: Of the table.
+        sharing: The policy, see layout.py.
     """
     group, placed = made.group, made.placed
     by_letter = [_ops(made, letter) for letter in letters]
@@ -219,6 +241,8 @@ def lay_out(
     targets = [[(r, op.first + c) for r, c in op.targets] for op in ops]
     is_loop = letters[:, group.atom] if len(letters) else np.zeros(0, np.uint8)
     is_clear = [int(any(letter[a] for a in group.guards)) for letter in letters]
+    feeds = [_feeds(each) for each in by_letter]
+    starts_loop = any(row == 0 for row, _ in placed.starts)
     known = [
         (ADDS if o else 0) | (EMPTIES if r or c else 0)
         for o, r, c in zip(by_letter, resets, is_clear, strict=True)
@@ -234,6 +258,11 @@ def lay_out(
         "KNOWN": known,
         "IS_LOOP": is_loop,
         "IS_CLEAR": is_clear,
+        "IS_FEED": [int(bool(each)) for each in feeds],
+        "READS_LOOP": [
+            int(bool(r) or bool(c) or _reads_loop(made, letter))
+            for r, c, letter in zip(resets, is_clear, letters, strict=True)
+        ],
         "OPS_P": _pointers(by_letter),
         "RESETS_P": _pointers(resets),
         "RESET_AT": at(place for place, _ in flat_resets),
@@ -269,6 +298,11 @@ def lay_out(
         "N_EVENTS": events,
         "SAME_SIDES": int(same),
         "KIND": kind,
+        "SHARING": sharing if made.is_sharable else OWN,
+        "LOOP_LETTER": next((i for i, loop in enumerate(is_loop) if loop), -1),
+        "FEEDS": max(map(len, feeds), default=0),
+        "FED_COLUMNS": max(map(sum, feeds), default=0),
+        "STARTS_LOOP": int(starts_loop),
     }
     chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
@@ -314,6 +348,23 @@ def _ops(made: PlacedGroup, letter: NDArray[np.uint8]) -> list[Op]:
         else:
             together.append(op)
     return together
+
+
+def _feeds(ops: list[Op]) -> list[int]:
+    """The columns of what events of a letter add to what comes into E+, which is row 0."""
+    return [op.n for op in ops if not op.is_loop for row, _ in op.targets if row == 0]
+
+
+def _reads_loop(made: PlacedGroup, letter: NDArray[np.uint8]) -> bool:
+    """Whether events of a letter read what E+ has given."""
+    nodes = [n for atom in np.flatnonzero(letter) for n in made.of_atom.get(int(atom), ())]
+    return any(
+        source < made.columns
+        for number in nodes
+        if number >= made.columns
+        for inflow in made.nodes[number].inflows
+        for source in inflow.sources
+    )
 
 
 def _resets(placed: Placed, letter: NDArray[np.uint8]) -> list[tuple[Place, int]]:

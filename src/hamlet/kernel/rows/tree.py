@@ -24,27 +24,21 @@ from hamlet.kernel.rows.cells import (
 )
 from hamlet.kernel.rows.layout import (
     EQUAL,
-    IS_LOOP,
     NO_BLOCK,
     OPERATOR,
     OVERLAP,
     S_BLOCK,
-    S_BLOCK_END,
-    S_END,
     S_HALF,
     S_HI,
     S_LEAVES,
     S_LEAVES_BEFORE,
     S_LO,
     S_MOST,
-    S_NEXT,
     S_OPEN,
     S_PLACE,
     UNEQUAL,
-    WITHIN,
 )
 from hamlet.kernel.rows.memory import row_size, window_size
-from hamlet.kernel.rows.ranking import rank_block
 
 # Of a node: it has no numbers.
 NOTHING = -(1 << 62)
@@ -57,38 +51,15 @@ def sides(P):
 
 
 @inlined
-def _node(m, half, side, i):
+def node_of(m, half, side, i):
     """The number of node i of one side of a half."""
     return (sides(m.P) * half + side) * (m.S[S_MOST] + 1) + i
 
 
 @compiled
-def turn_block(m, events, table, ranks, i, ts):
-    """Have the tree stand at the block of event i."""
-    P, S = m.P, m.S
-    block, half = ts // P[WITHIN], S[S_HALF]
-    before = S[S_LEAVES] if block == S[S_BLOCK] + 1 else 0
-    if before > 0 and P[OPERATOR] != EQUAL:
-        for side in range(sides(P)):
-            _add_up(m, table, half, side, before)
-    half = 1 - half
-    S[S_BLOCK], S[S_BLOCK_END] = block, (block + 1) * P[WITHIN]
-    S[S_HALF], S[S_NEXT] = half, 0
-    S[S_LEAVES_BEFORE] = before
-    n = 0
-    while i < S[S_END] and events.ts[i] < S[S_BLOCK_END]:
-        if P[P[IS_LOOP] + events.letter[i]] == 1:
-            ranks.f[n], ranks.g[n] = events.f[i], events.g[i]
-            n += 1
-        i += 1
-    S[S_LEAVES] = rank_block(P, ranks, half, n, before)
-    _forget(m, table, half, S[S_LEAVES])
-
-
-@compiled
-def _forget(m, table, half, leaves):
+def forget_half(m, table, half, leaves):
     for side in range(sides(m.P)):
-        first = _node(m, half, side, 0)
+        first = node_of(m, half, side, 0)
         for node in range(first, first + leaves + 1):
             table.newest[node] = NOTHING
 
@@ -99,20 +70,20 @@ def forget_trees(m, table):
     S = m.S
     if S[S_BLOCK] == NO_BLOCK:
         return
-    _forget(m, table, S[S_HALF], S[S_LEAVES])
-    _forget(m, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE])
+    forget_half(m, table, S[S_HALF], S[S_LEAVES])
+    forget_half(m, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE])
 
 
 @compiled
-def _add_up(m, table, half, side, leaves):
+def add_up(m, table, half, side, leaves):
     """Turn a tree into sums over all first i events."""
     for i in range(1, leaves + 1):
         if i & (i - 1) > 0:
-            _add_node(m, table, _node(m, half, side, i), _node(m, half, side, i & (i - 1)))
+            _addnode_of(m, table, node_of(m, half, side, i), node_of(m, half, side, i & (i - 1)))
 
 
 @compiled
-def _add_node(m, table, to, source):
+def _addnode_of(m, table, to, source):
     """Add one node to another; windows that only the second has are copied."""
     P, S = m.P, m.S
     lo = S[S_LO]
@@ -206,21 +177,21 @@ def look_up(m, table, ranks, q, at, at_x):
     zero_cells(m.scratch, at, whole)
     fill_cells(m.scratch_x, at_x, whole_x, float("inf"))
     if ranks.low_before[q] > 0:
-        _read(m, table, _node(m, 1 - half, 0, ranks.low_before[q]), at, at_x)
+        _read(m, table, node_of(m, 1 - half, 0, ranks.low_before[q]), at, at_x)
     if P[OPERATOR] == EQUAL:
         if ranks.low[q] > 0:
-            _read(m, table, _node(m, half, 0, ranks.low[q]), at, at_x)
+            _read(m, table, node_of(m, half, 0, ranks.low[q]), at, at_x)
     else:
         i = ranks.low[q]
         while i > 0:
-            _read(m, table, _node(m, half, 0, i), at, at_x)
+            _read(m, table, node_of(m, half, 0, i), at, at_x)
             i &= i - 1
     if P[OPERATOR] == UNEQUAL:
         if ranks.high_before[q] > 0:
-            _read(m, table, _node(m, 1 - half, 1, ranks.high_before[q]), at, at_x)
+            _read(m, table, node_of(m, 1 - half, 1, ranks.high_before[q]), at, at_x)
         i = ranks.high[q]
         while i > 0:
-            _read(m, table, _node(m, half, 1, i), at, at_x)
+            _read(m, table, node_of(m, half, 1, i), at, at_x)
             i &= i - 1
     if S[S_OPEN] < P[OVERLAP]:
         _clear_closed(m, at, at_x)
@@ -245,14 +216,14 @@ def put_in(m, table, ranks, q, at, at_x):
     if place < 0:
         return
     if P[OPERATOR] == EQUAL:
-        _write(m, table, _node(m, half, 0, place + 1), at, at_x)
+        _write(m, table, node_of(m, half, 0, place + 1), at, at_x)
         return
     i = place + 1
     while i <= leaves:
-        _write(m, table, _node(m, half, 0, i), at, at_x)
+        _write(m, table, node_of(m, half, 0, i), at, at_x)
         i += i & -i
     if P[OPERATOR] == UNEQUAL:
         i = leaves - place
         while i <= leaves:
-            _write(m, table, _node(m, half, 1, i), at, at_x)
+            _write(m, table, node_of(m, half, 1, i), at, at_x)
             i += i & -i

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hamlet.kernel import numbers
 from hamlet.kernel.inner import compiled
+from hamlet.kernel.rows.basis import enter, forget_snapshots, settle
 from hamlet.kernel.rows.cells import fill_cells, set_one, zero_cells
 from hamlet.kernel.rows.layout import (
     COLUMNS,
@@ -21,16 +22,19 @@ from hamlet.kernel.rows.layout import (
     ROWS,
     S_DUE,
     S_HI,
+    S_IS_SHARED,
     S_LO,
     S_OPEN,
     S_OUT,
     S_PLACE,
     S_STORED,
+    S_UNSETTLED,
     SIGN,
     SLIDE,
     START_AT,
     START_TIMES,
     STARTS,
+    STARTS_LOOP,
     UNITS,
     WITHIN,
 )
@@ -38,24 +42,32 @@ from hamlet.kernel.rows.memory import entries, row_size, window_size
 
 
 @compiled
-def roll(m, out, part, ts):
+def roll(m, b, out, part, ts):
     """Close the windows that have ended by a time, and open those that have begun."""
     P, S = m.P, m.S
     slide, within = P[SLIDE], P[WITHIN]
     lo, hi = (ts - within) // slide + 1, ts // slide
+    if S[S_UNSETTLED] == 1 and S[S_LO] < lo:
+        settle(m, b)
     for window in range(S[S_LO], min(S[S_HI], lo - 1) + 1):
         _close(m, out, part, window)
         _empty(m, window % P[OVERLAP])
     for window in range(max(S[S_HI] + 1, lo), hi + 1):
         _open(m, window % P[OVERLAP])
+        if S[S_IS_SHARED] == 1 and P[STARTS_LOOP] == 1:
+            enter(m, b, m.v, 0, 0, P[COLUMNS], window, window)
     S[S_LO], S[S_HI] = lo, hi
     S[S_OPEN], S[S_PLACE] = hi - lo + 1, lo % P[OVERLAP]
     S[S_DUE] = min(lo * slide + within, (hi + 1) * slide)
+    if S[S_IS_SHARED] == 1:
+        forget_snapshots(m, b)
 
 
 @compiled
-def close_all(m, out, part):
+def close_all(m, b, out, part):
     """Close all windows."""
+    if m.S[S_UNSETTLED] == 1:
+        settle(m, b)
     for window in range(m.S[S_LO], m.S[S_HI] + 1):
         _close(m, out, part, window)
 
