@@ -12,9 +12,12 @@ help: ## list the targets
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("hamlet needs Python 3.11 or newer, found " + sys.version.split()[0] + ": run make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
+	@echo "making the virtual environment $(VENV)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@echo "installing hamlet, Spark, a Java runtime and what tests need into $(VENV): a few minutes"
+	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
+	@echo "done: $(BIN)/hamlet is there"
 
 setup: $(READY) ## make the virtual environment and install everything into it
 
@@ -26,13 +29,13 @@ demo: $(READY) ## ten queries over a day of rides, on Spark: what they found, an
 	@$(BIN)/hamlet generate ridesharing --events 200000 --rate 139 --groups 20 --burst 30 --seed 1 --out demo/day.parquet --overwrite
 	@echo "2 of 6  explain the workload: which of its queries can share what"
 	@$(BIN)/hamlet explain examples/day.hql --stage sets
-	@$(BIN)/hamlet explain examples/day.hql --stage merged --format svg --out demo/plan.svg
+	@$(BIN)/hamlet explain examples/day.hql --stage merged --format svg --out demo/plan.svg --overwrite
 	@echo "3 of 6  run it without Spark, to see what was decided about sharing"
 	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine local --out demo/day-shared.parquet --save demo/shared
 	@echo "4 of 6  the same with each query alone, to compare"
 	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine local --sharing never --out demo/day-alone.parquet --save demo/alone
 	@echo "5 of 6  run it on Spark, on this machine"
-	@$(BIN)/hamlet run examples/day.hql $(DAY) --out demo/results.parquet --save demo/run
+	@$(BIN)/hamlet run examples/day.hql $(DAY) --engine spark --out demo/results.parquet --save demo/run
 	@echo "6 of 6  make a report of all three"
 	@echo
 	@$(BIN)/hamlet report demo/run --beside demo/shared --beside demo/alone --out demo/report.html --overwrite
@@ -53,9 +56,11 @@ test: check ## lint, types, doctests and tests, on all cores
 # Workers of the cluster have a Python of their own, with nothing but the wheel in it.
 test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes
 	rm -rf build/wheel
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	@echo "building the wheel"
+	$(BIN)/python -m pip wheel --no-deps --wheel-dir build/wheel .
 	test -x build/cluster/bin/python || $(PYTHON) -m venv build/cluster
-	build/cluster/bin/python -m pip install --quiet --constraint constraints.txt "$$(ls build/wheel/*.whl)[spark]"
+	@echo "installing the wheel and Spark for the workers: a few minutes the first time"
+	build/cluster/bin/python -m pip install --constraint constraints.txt "$$(ls build/wheel/*.whl)[spark]"
 	build/cluster/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheel/*.whl
 	HAMLET_CLUSTER_PYTHON=$(CURDIR)/build/cluster/bin/python $(BIN)/pytest -s tests/cluster/cluster.py
 
@@ -66,7 +71,8 @@ test-browser: $(READY) ## the tests of the report in a real browser (Chromium; a
 	@{ command -v chromium && command -v chromedriver; } >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } \
 	  || { echo "chromium and chromedriver are needed; on Debian, as root: apt-get install chromium chromium-driver"; exit 2; }
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,browser]'
+	@echo "installing what drives the browser"
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[dev,browser]'
 	HAMLET_BROWSER=1 $(BIN)/pytest tests/report/test_browser.py
 
 format: $(READY) ## rewrite the sources in the house format

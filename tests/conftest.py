@@ -25,13 +25,6 @@ CASES = Path(__file__).parent / "cases"
 collect_ignore = [] if "HAMLET_CLUSTER_PYTHON" in os.environ else ["cluster"]
 SPARK = Path(__file__).parent / "spark"
 LONGEST = "test_stream_kill.py"
-# Compiles the kernels for one kind of numbers, and for numbers that outgrow it.
-_WARM_UP = """
-from hamlet import Workload
-text = "RETURN COUNT(*), SUM(B.x), MIN(B.x) PATTERN SEQ(A, B+) {} WITHIN 10000 s"
-both = Workload.parse(text.format("") + ";" + text.format("WHERE B.x <= NEXT(B).x"))
-both.run([{"type": "AB"[t > 0], "time": t, "x": t % 7} for t in range(5000)], numbers="NUMBERS")
-"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,8 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile before tests run side by side, or each process would compile the same."""
     if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
         return
-    scripts = [_WARM_UP.replace("NUMBERS", numbers) for numbers in ("exact", "float")]
-    started = [subprocess.Popen([sys.executable, "-c", script]) for script in scripts]
+    command = [sys.executable, "-m", "hamlet", "warm", "--numbers"]
+    started = [subprocess.Popen([*command, numbers]) for numbers in ("exact", "float")]
     if any([process.wait() for process in started]):
         pytest.exit("the kernels cannot be compiled", returncode=3)
 

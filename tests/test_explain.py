@@ -9,17 +9,27 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
 
 from hamlet import PlanError, Workload
-from hamlet.explain import STAGES
+from hamlet.engine import Options, compile_encoded
+from hamlet.events import EventTable
+from hamlet.explain import STAGES, pictures
+from hamlet.explain.pictures import template_graph
+from hamlet.kernel.encode import encode
+from hamlet.plan.program import compile_set
+
+if TYPE_CHECKING:
+    from hamlet.picture import Graph
 
 ROOT = Path(__file__).parents[1]
 CASES = sorted((ROOT / "tests" / "cases" / "explain").glob("*.txt"))
@@ -287,7 +297,7 @@ def test_a_picture_of_the_merged_template_has_its_types_queries_and_guards() -> 
     shown = texts_of(workload.explain("merged", format="svg"))
 
     types = {"START", "Request", "Travel", "Dropoff", "Accept", "Cancel", "END"}
-    labels = {"Travel+ shared", "all 3 queries", "no_pickup", "pool_dropoff", "no Pickup"}
+    labels = {"Travel+ shared", "no_pickup", "pool_dropoff", "slow_cancel", "no Pickup"}
     assert types | labels <= set(shown)
     assert workload.summary in shown
     assert "s1: no_pickup, pool_dropoff, slow_cancel" in shown
@@ -298,7 +308,8 @@ def test_mermaid_has_a_thick_arrow_where_steps_are_shared_and_a_dotted_one_at_gu
     mermaid = parse("ridesharing").explain("merged", format="mermaid")
 
     assert mermaid.count("==>") == 1
-    assert '==>|"all 3 queries"|' in mermaid
+    # The third asks for slow Travel events, so the work on its events is its own.
+    assert '==>|"no#95;pickup<br/>pool#95;dropoff"|' in mermaid
     assert mermaid.count("-.->") == 1
     assert "<br/>no Pickup" in mermaid
 
@@ -316,6 +327,175 @@ def test_a_picture_of_templates_has_conditions_of_states_and_predicates_of_edges
 def test_a_stage_that_has_no_picture_is_refused(format_: str) -> None:
     with pytest.raises(PlanError, match="Pictures show merged, templates"):
         parse("paper_burst").explain("letters", format=format_)
+
+
+LATE = """
+    again: RETURN COUNT(*) PATTERN SEQ(Late a, (SEQ(NOT OnTime, Late b))+) WITHIN 1 h;
+    often: RETURN COUNT(*) PATTERN Late+ WITHIN 1 h
+"""
+
+
+def is_a_way(graph: Graph, query: str, types: str) -> bool:
+    """Whether the arrows of a query lead through these types from START to END."""
+    name = {node.key: node.lines[0].split()[0] for node in graph.nodes}
+    own = [e for e in graph.edges if query in e.lines or e.lines[0].startswith("all ")]
+    at = {"START"}
+    for wanted in (*types.split(), "END"):
+        at = {e.target for e in own if e.source in at and name[e.target] == wanted}
+    return bool(at)
+
+
+def test_the_merged_picture_admits_what_each_pattern_does_and_no_more() -> None:
+    (graph,) = pictures(Workload.parse(LATE).describe(), ["merged"])
+
+    assert is_a_way(graph, "often", "Late")
+    assert is_a_way(graph, "often", "Late Late Late")
+    assert not is_a_way(graph, "again", "Late")
+    assert is_a_way(graph, "again", "Late Late")
+    assert is_a_way(graph, "again", "Late Late Late")
+
+
+def test_the_sides_of_a_conjunction_are_not_mixed_in_the_picture() -> None:
+    text = """
+        both: RETURN COUNT(*) PATTERN SEQ(A, B+) AND SEQ(C, B+, D) WITHIN 1 h;
+        one:  RETURN COUNT(*) PATTERN B+ WITHIN 1 h
+    """
+    (graph,) = pictures(Workload.parse(text).describe(), ["merged"])
+
+    assert is_a_way(graph, "both (side 1)", "A B B")
+    assert is_a_way(graph, "both (side 2)", "C B D")
+    assert not is_a_way(graph, "both (side 1)", "A B D")
+    assert not is_a_way(graph, "both (side 2)", "C B")
+
+
+ASKED = """
+    one:   RETURN COUNT(*) PATTERN SEQ(A, B+, NOT C) WHERE A.x < 5 AND B.x < NEXT(B).x WITHIN 1 h;
+    two:   RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE A.y = 'red' AND B.y != 7 WITHIN 1 h;
+    three: RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE A.x * B.x + 1000000 > A.y * B.y - 7000000
+           WITHIN 1 h;
+    apart: RETURN COUNT(*) PATTERN SEQ(D, E) WHERE D.z > 3 AND D.x < E.x AND [w] WITHIN 1 h
+"""
+CONDITIONS = (
+    "x < 5",
+    "previous.x < next.x",
+    "y = 'red'",
+    "y != 7",
+    "previous.x * next.x + 1000000 > previous.y * next.y - 7000000",
+    "z > 3",
+    "no C",
+    "[w]",
+)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_merged_picture_tells_every_condition(condition: str) -> None:
+    workload = Workload.parse(ASKED)
+
+    drawn = " ".join(texts_of(workload.explain("merged", format="svg")))
+    mermaid = workload.explain("merged", format="mermaid")
+
+    assert condition in drawn
+    assert condition in re.sub(r"#(\d+);", lambda found: chr(int(found[1])), mermaid)
+
+
+def test_queries_that_share_nothing_are_drawn_beside_those_that_do() -> None:
+    shown = texts_of(Workload.parse(ASKED).explain("merged", format="svg"))
+
+    assert {"A", "B", "D", "E"} <= set(shown)
+    assert any(line.endswith(": apart") for line in shown)
+
+
+def test_a_condition_that_some_queries_ask_is_told_with_them() -> None:
+    (merged, *_) = pictures(Workload.parse(ASKED).describe(), ["merged"])
+
+    assert "A: x < 5, for one" in merged.notes
+    assert "A: y = 'red', for two" in merged.notes
+    long = "previous.x * next.x + 1000000 > previous.y * next.y - 7000000"
+    assert f"A to B: {long}, for three" in merged.notes
+
+
+def test_parallel_edges_of_a_template_are_ways_of_which_one_is_enough() -> None:
+    text = "q: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B b1, B b2) OR SEQ(A, B b3+) WITHIN 1 s"
+    workload = Workload.parse(text)
+
+    for template in workload.describe()["templates"]:
+        ends = [(edge["from"], edge["to"]) for edge in template["edges"]]
+        graph = template_graph(
+            template, {}, {each["name"]: each for each in workload.describe()["queries"]}
+        )
+        assert len(graph.edges) == len(set(ends))
+
+
+# Who shares
+
+
+def sharing_of(text: str) -> list[tuple[bool, list[str]]]:
+    return [
+        (each["shared"], each["queries"]) for each in Workload.parse(text).describe()["sharing"]
+    ]
+
+
+def test_queries_that_ask_different_things_of_repeated_events_do_not_share() -> None:
+    text = ";".join(
+        f"q{n}: RETURN COUNT(*) PATTERN SEQ(X{n}, T+) WHERE T.v > {n} WITHIN 1 h" for n in range(4)
+    )
+
+    assert sharing_of(text) == [(False, ["q0", "q1", "q2", "q3"])]
+    told = Workload.parse(text).explain("sharing")
+    assert "per query  q0, q1, q2, q3  no two ask the same of its events" in told
+    assert "shared" not in told
+    assert "shared" not in Workload.parse(text).explain("merged")
+    assert "==>" not in Workload.parse(text).explain("merged", format="mermaid")
+
+
+def test_chains_share_where_events_predicate_and_windows_are_the_same() -> None:
+    text = ";".join(
+        f"q{n}: RETURN COUNT(*) PATTERN SEQ(X{n}, T+) WHERE {where} WITHIN {within} s"
+        for n, (where, within) in enumerate(
+            [
+                ("T.v < NEXT(T).v", 10),
+                ("T.v < NEXT(T).v", 20),
+                ("T.v > NEXT(T).v", 10),
+                ("T.v < NEXT(T).v AND T.w = 1", 10),
+                ("T.v < NEXT(T).v", 10),
+            ]
+        )
+    )
+
+    assert sharing_of(text) == [(True, ["q0", "q4"]), (False, ["q1", "q2", "q3"])]
+
+
+@pytest.mark.parametrize("path", [*CASES], ids=lambda path: path.stem)
+def test_nothing_is_said_to_pay_always(path: Path) -> None:
+    assert "always" not in Workload.parse(load(path).workload).explain("sharing")
+
+
+def test_who_shares_is_who_has_one_accumulator_in_the_compiled_code() -> None:
+    text = """
+        a: RETURN COUNT(*) PATTERN SEQ(X, T+) WITHIN 10 s;
+        b: RETURN COUNT(*) PATTERN SEQ(Y, T+) WITHIN 20 s;
+        c: RETURN COUNT(*) PATTERN SEQ(X, T+) WHERE T.v > 1 WITHIN 10 s;
+        d: RETURN COUNT(*) PATTERN SEQ(X, T+) WHERE T.v < NEXT(T).v WITHIN 10 s;
+        e: RETURN COUNT(*) PATTERN SEQ(Y, T+) WHERE T.v < NEXT(T).v WITHIN 10 s;
+        f: RETURN COUNT(*) PATTERN SEQ(Y, T+) WHERE T.v < NEXT(T).v WITHIN 20 s
+    """
+    plan = Workload.parse(text).plan
+    table = EventTable.of([{"time": 1, "type": "T", "v": 1.0}], plan)
+    program = compile_set(plan, plan.sets[0])
+    encoded = encode(table, plan, plan.sets[0], program, "exact")
+    compiled = compile_encoded(plan, program, encoded, Options())
+
+    names = [plan.queries[number].query.name for number in program.queries]
+    of_template = [names[query] for query in program.template_query]
+    by_accumulator: dict[int, list[str]] = {}
+    for template, lazy in zip(compiled.code.u_template, compiled.code.u_lazy, strict=True):
+        by_accumulator.setdefault(int(lazy), []).append(of_template[template])
+    chains = [[of_template[c.template] for c in group.chains] for group in compiled.chains]
+
+    shared = [names for is_shared, names in sharing_of(text) if is_shared]
+    assert sorted(shared) == sorted(
+        group for group in [*by_accumulator.values(), *chains] if len(group) > 1
+    )
 
 
 # Thirty queries

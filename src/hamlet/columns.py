@@ -84,6 +84,42 @@ def is_text(column: pa.DataType) -> bool:
     )
 
 
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as one of the few types that everything after reading knows, its values the same.
+
+    Arrow has several types for one kind of value, and its functions know some of them only. Text
+    stays in a dictionary, but for one that says that a code of its own is null.
+    """
+    if types.is_run_end_encoded(column.type):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, column.type.value_type)
+    kind = plain_type(column.type)
+    if types.is_dictionary(column.type) and not types.is_dictionary(kind):
+        column = column.cast(column.type.value_type)
+    column = column if column.type == kind else column.cast(kind)
+    if types.is_dictionary(kind) and any(chunk.dictionary.null_count for chunk in column.chunks):
+        return column.cast(kind.value_type)
+    return column
+
+
+def plain_type(column: pa.DataType) -> pa.DataType:
+    """The type that `plain` gives a column."""
+    if types.is_run_end_encoded(column):
+        return plain_type(column.value_type)
+    if types.is_dictionary(column):
+        words = plain_type(column.value_type)
+        if words == column.value_type and is_text(words):
+            return column
+        return pa.dictionary(pa.int32(), words) if is_text(words) else words
+    if types.is_string_view(column):
+        return pa.large_string()
+    if types.is_float16(column):
+        return pa.float32()
+    if types.is_decimal32(column) or types.is_decimal64(column):
+        return pa.decimal128(column.precision, column.scale)
+    return column
+
+
 def values_of(column: pa.ChunkedArray) -> Values:
     """A column of any type that `kind_of` knows, or of nulls."""
     if types.is_null(column.type):
@@ -166,12 +202,8 @@ def _big_integers(column: pa.ChunkedArray) -> NDArray[np.object_]:
 
 def _text(column: pa.ChunkedArray) -> Values:
     """Codes and words; the words of a dictionary may repeat, those of the result do not."""
-    if types.is_dictionary(column.type):
-        column = column.unify_dictionaries()
-    else:
-        if types.is_string_view(column.type):
-            column = column.cast(pa.large_string())
-        column = column.dictionary_encode()
+    is_encoded = types.is_dictionary(column.type)
+    column = column.unify_dictionaries() if is_encoded else column.dictionary_encode()
     if not column.num_chunks:
         return Values("text", np.zeros(0, np.int32), None, pa.array([], pa.large_string()))
     words = column.chunk(column.num_chunks - 1).dictionary  # later chunks know all earlier words
@@ -181,15 +213,12 @@ def _text(column: pa.ChunkedArray) -> Values:
 
 
 def _distinct(codes: NDArray[np.int32], valid: NDArray[np.bool_] | None, words: pa.Array) -> Values:
-    if types.is_string_view(words.type) or not len(words):
+    if not len(words):
         words = words.cast(pa.large_string())
     once = words.dictionary_encode()
     if len(once.dictionary) == len(words):
         return Values("text", codes, valid, words)
-    if once.null_count:  # a dictionary may say that one of its codes is null
-        present = numpy_of(pa.chunked_array([once.is_valid()]))[codes]
-        valid = present if valid is None else valid & present
-    moved = numpy_of(pa.chunked_array([once.indices.fill_null(0)])).astype(np.int32)
+    moved = numpy_of(pa.chunked_array([once.indices])).astype(np.int32)
     return Values("text", moved[codes] if len(moved) else codes, valid, once.dictionary)
 
 

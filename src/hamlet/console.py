@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hamlet.compiling import COMPILING, when_compiling
+from hamlet.compiling import when_compiling
 from hamlet.screen import Sheet, long_sheet, printable, wide_sheet
 
 if TYPE_CHECKING:
@@ -25,21 +25,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ROWS_SHOWN = 50
+# Of queries that have tables of their own, however many there are.
+_ROWS_OF_QUERY = 3
 
 
 # Tables
 
 
-def print_results(results: Results, *, wide: bool) -> None:
-    """Print the first rows of all queries in one table, or of each query in its own."""
+def print_results(results: Results, *, wide: bool | None = None) -> None:
+    """Print the first rows of each query, all in one table or each in its own.
+
+    Args:
+        results: What to print.
+        wide: Whether each query has a table, with a column for each aggregate. None leaves it to
+            where it is printed: a person reads that more easily where all tables have the same
+            columns, and a program gets the same form whatever the queries are.
+    """
+    if wide is None:
+        wide = sys.stdout.isatty() and results.has_same_columns
     if not wide:
         _print_sheet(long_sheet(results.table, ROWS_SHOWN))
         return
+    most = max(_ROWS_OF_QUERY, ROWS_SHOWN // len(results.queries))
     for number, query in enumerate(results.queries):
         table = results.wide(query, also=("exact", "log10"))
         keys = len(results.grouping(query))
         click.echo(("\n" if number else "") + printable(query))
-        _print_sheet(wide_sheet(table, keys, ROWS_SHOWN))
+        _print_sheet(wide_sheet(table, keys, most))
 
 
 def _print_sheet(sheet: Sheet) -> None:
@@ -73,7 +85,7 @@ def _draw(sheet: Sheet) -> None:
 def shown_progress() -> Iterator[Progress]:
     """Progress on standard error where that is a terminal; kernels being compiled anywhere."""
     if not sys.stderr.isatty():
-        with when_compiling(lambda: click.echo(COMPILING, err=True)):
+        with when_compiling(lambda line: click.echo(line, err=True)):
             yield lambda what, done: None
         return
     from rich.console import Console
@@ -82,7 +94,7 @@ def shown_progress() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("starting", total=1.0)
-        with when_compiling(lambda: shown.console.print(COMPILING)):
+        with when_compiling(lambda line: shown.console.print(line)):
             yield lambda what, done: shown.update(task, description=what, completed=done)
 
 

@@ -121,18 +121,38 @@ class WriteError(HamletError):
 
 
 class PlanError(HamletError):
-    """Something was asked of a plan that it does not have."""
+    """Something was asked that cannot be done: options do not go together, or a value will not do.
+
+    >>> print(PlanError("on Spark no trace is kept", "Run it with --engine local."))
+    on Spark no trace is kept. Run it with --engine local.
+    """
 
     code = "plan"
 
-    def __init__(self, what: str, name: str, remedy: str) -> None:
-        super().__init__(what, name, remedy)
-        self.what = what
-        self.name = name
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"there is no {self.what} '{self.name}'. {self.remedy}"
+        return f"{self.reason}. {self.remedy}"
+
+
+class UnknownName(PlanError):
+    """Something was asked for by a name that nothing has.
+
+    >>> print(UnknownName("stage", "mrged", "Stages are merged."))
+    there is no stage 'mrged'. Stages are merged.
+    """
+
+    code = "unknown-name"
+
+    def __init__(self, what: str, name: str, remedy: str) -> None:
+        super().__init__(f"there is no {what} '{name}'", remedy)
+        # What it is made from again, where it is unpickled.
+        self.args = (what, name, remedy)
+        self.what = what
+        self.name = name
 
 
 class RunError(HamletError):
@@ -246,10 +266,10 @@ def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """A number and what it counts.
 
-    >>> counted(1, "set"), counted(2, "query", "queries")
-    ('1 set', '2 queries')
+    >>> counted(1, "set"), counted(2000, "query", "queries")
+    ('1 set', '2,000 queries')
     """
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def listed(words: Iterable[str], most: int = 12) -> str:

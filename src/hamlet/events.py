@@ -1,14 +1,13 @@
 """The column contract: any table of events as type, time, order and the attributes queries need.
 
-Tables come as Arrow (table, batch, reader, or anything with Arrow's C interface, such as Polars),
-pandas, a list of dicts, or files. Rows that cannot take part because they cannot be read, or have
-no type or no time, are left out here and counted by reason; what remains fits the queries, or it is
-an error that says what to change.
+Tables come as Arrow (table, batch, reader, or anything with Arrow's C interface, such as Polars and
+relations of DuckDB), pandas, a list of dicts, or files. Rows that cannot take part because they
+cannot be read, or have no type or no time, are left out here and counted by reason; what remains
+fits the queries, or it is an error that says what to change.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,14 +18,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hamlet.columns import Values, kind_of, values_of
+from hamlet.columns import Values, kind_of, plain, values_of
 from hamlet.errors import SchemaError, did_you_mean, listed
-from hamlet.needs import check_kinds, needs_of
 from hamlet.reading.files import read_files
+from hamlet.reading.formats import separator_of
 from hamlet.reading.found import Found, Sieve, Wanted
 from hamlet.reading.json_file import found_rows
-from hamlet.reading.untyped import column_of_values, times_of_texts
-from hamlet.times import REASONS, is_number, is_time, microseconds
+from hamlet.reading.texts import times_of_texts
+from hamlet.reading.untyped import column_of_values
+from hamlet.required_columns import check_kinds, needs_of
+from hamlet.times import REASONS, Times, is_time, microseconds, times_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class EventTable:
 
     name: What to call the events in a message.
     ts: Time in microseconds.
-    time_is_number: Whether times were given as numbers of seconds.
+    times: What times were given in, and windows are.
     types: Codes and words of the types.
     """
 
@@ -69,14 +70,14 @@ class EventTable:
         ts: NDArray[np.int64],
         types: Values,
         order: str | None,
-        time_is_number: bool,
+        times: Times,
         statistics: Statistics,
     ) -> None:
         self.name = name
         self.table = table
         self.ts = ts
         self.types = types
-        self.time_is_number = time_is_number
+        self.times = times
         self.statistics = statistics
         self._order = order
         self._values: dict[str, Values] = {}
@@ -90,28 +91,31 @@ class EventTable:
         type: str = "type",
         time: str = "time",
         order: str | None = None,
+        separator: str | None = None,
     ) -> EventTable:
         """The events of any source, as a workload needs them.
 
         Args:
-            source: Arrow, pandas, Polars, a list of dicts, or the path of files.
+            source: Arrow, pandas, Polars, DuckDB, a list of dicts, or the path of files.
             plan: The workload; only columns that it looks at are read.
             type: The column with the types.
             time: The column with the times.
             order: The column that orders events of equal time.
+            separator: What stands between the columns of text files; None for what their ending
+                says.
 
         Raises:
             ReadError: A file cannot be read.
             SchemaError: A column is missing, or is not what the workload uses it for.
         """
-        wanted = Wanted(type, time, order, needs_of(plan))
+        wanted = Wanted(type, time, order, needs_of(plan), separator_of(separator))
         found = _found(source, wanted)
         table = _complete(found, wanted)
         if table.num_rows > MOST_ROWS:
             raise SchemaError(found.name, f"more than {MOST_ROWS:,} rows; run it in parts")
         sieve = Sieve(Counter(found.malformed))
         rows = table.num_rows + sum(found.malformed.values())
-        ts, seconds = _times(table.column(time), found.name, time, sieve)
+        ts, times = _times(table.column(time), found.name, time, sieve)
         types = _types(table.column(type), found.name, type, sieve)
         attributes = wanted.needs.attributes
         kinds = {a: _kind(table.column(a), a, found.name) for a in attributes}
@@ -126,7 +130,7 @@ class EventTable:
             good = np.flatnonzero(sieve.good)
             table, ts, types = sieve.kept(table), ts[good], types.take(good)
         statistics = Statistics(rows, malformed=dict(sieve.malformed))
-        return EventTable(found.name, table, ts, types, order, seconds, statistics)
+        return EventTable(found.name, table, ts, types, order, times, statistics)
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -164,6 +168,8 @@ def _found(source: Any, wanted: Wanted) -> Found:
         return _from_table(source, wanted)
     if type(source).__module__.split(".")[0] == "pandas":
         return _from_pandas(source, wanted)
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+        return _from_lazy(source, wanted)
     if hasattr(source, "__arrow_c_stream__"):
         return _from_table(pa.RecordBatchReader.from_stream(source).read_all(), wanted)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
@@ -174,7 +180,9 @@ def _found(source: Any, wanted: Wanted) -> Found:
             sieve.malformed["not a row"] += len(rows) - len(good)
         found = found_rows("events", good, wanted, sieve)
         return Found(found.name, found.table, found.columns, found.malformed, may_lack=True)
-    kinds = "an Arrow table, a pandas or Polars DataFrame, a list of dicts or a path"
+    kinds = (
+        "an Arrow table, a pandas or Polars DataFrame, a DuckDB relation, a list of dicts or a path"
+    )
     raise SchemaError("events", f"{type(source).__name__} is not a table of events; pass {kinds}")
 
 
@@ -184,6 +192,13 @@ def _from_table(table: pa.Table, wanted: Wanted) -> Found:
         if names.count(name) > 1:
             raise SchemaError("events", f"there are {names.count(name)} columns '{name}'")
     return Found("events", table.select(wanted.among(names)), names)
+
+
+def _from_lazy(frame: Any, wanted: Wanted) -> Found:
+    """A LazyFrame of Polars, of which only the columns that are needed are computed."""
+    names = tuple(frame.collect_schema().names())
+    found = _from_table(pa.table(frame.select(wanted.among(names)).collect()), wanted)
+    return Found(found.name, found.table, names)
 
 
 def _from_pandas(frame: Any, wanted: Wanted) -> Found:
@@ -204,8 +219,12 @@ def _from_pandas(frame: Any, wanted: Wanted) -> Found:
 
 
 def _complete(found: Found, wanted: Wanted) -> pa.Table:
-    """The table with every wanted column, or the error that says which one is missing."""
+    """The table with every wanted column, or the error that says which one is missing.
+
+    Here columns get the types that everything after this knows, wherever they have come from.
+    """
     table = found.table
+    table = pa.table([plain(each) for each in table.columns], names=table.column_names)
     is_empty = not found.columns and not table.num_rows
     for name in wanted.columns:
         if name in table.schema.names:
@@ -220,8 +239,6 @@ def _complete(found: Found, wanted: Wanted) -> pa.Table:
 def _missing(name: str, found: Found, wanted: Wanted) -> str:
     options = {wanted.type: "type", wanted.time: "time", wanted.order: "order"}
     has = f"column '{name}' not found; it has: {listed(found.columns)}"
-    if len(found.columns) == 1 and re.search(r"[;\t|]", found.columns[0]):
-        return f"{has}, which is one column; separate columns by commas"
     if name in options:
         option = options[name]
         say = f"{option}='...', or --{option} on the command line"
@@ -234,8 +251,8 @@ def _missing(name: str, found: Found, wanted: Wanted) -> str:
 
 def _times(
     column: pa.ChunkedArray, name: str, time: str, sieve: Sieve
-) -> tuple[NDArray[np.int64], bool]:
-    """Microseconds and whether they were numbers; rows without a time are put down as faulty."""
+) -> tuple[NDArray[np.int64], Times]:
+    """Microseconds and what they were given in; rows without a time are put down as faulty."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     example = ""
@@ -253,7 +270,7 @@ def _times(
     for code, reason in REASONS.items():
         if fault is not None:
             sieve.fault(fault == code, reason)
-    return ts, is_number(column.type)
+    return ts, times_of(column.type)
 
 
 def _types(column: pa.ChunkedArray, name: str, type_column: str, sieve: Sieve) -> Values:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import html
 import json
-import os
-import shutil
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -21,21 +20,23 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from hamlet.errors import PlanError, WriteError, did_you_mean, listed, reason_of
+from hamlet.errors import PlanError, UnknownName, WriteError, counted, did_you_mean, listed
+from hamlet.io.targets import check_file, check_folder, is_folder
+from hamlet.io.whole import put_whole
 from hamlet.kernel.finish import TEXT
+from hamlet.reading.formats import WRITTEN, function
 from hamlet.screen import HEADINGS, long_sheet
 from hamlet.statistics import RunStatistics
+from hamlet.times import Times, given_times, time_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from hamlet.kernel.finish import Answer
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Aggregate, Query
     from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
     from hamlet.workload import Workload
-
-Times = Literal["timestamps", "seconds"]
 
 COLUMNS = (
     "query",
@@ -47,10 +48,10 @@ COLUMNS = (
     "log10",
     "exact",
 )
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
+_UTC = pa.timestamp("us", "UTC")
+_LONG_INTEGER = pa.decimal128(38, 0)
 _ROWS_SHOWN = 10
 _ROWS_OF_PART = 1_000_000
-_TAKEN = "it is there already; pass overwrite=True, or --overwrite on the command line"
 
 
 class Results:
@@ -58,8 +59,8 @@ class Results:
 
     Attributes:
         table: The long form, an Arrow table: query, window_start, window_end, group, aggregate,
-            value, log10, exact. Times are timestamps (microseconds, UTC), or doubles in seconds
-            where the input had numbers.
+            value, log10, exact. Times are what they were in the events: timestamps in microseconds
+            of the same zone, or without one, or doubles in seconds where the events had numbers.
         statistics: What the run did.
         trace: What was decided about sharing, an Arrow table, if the run was asked to keep it; its
             columns are told by `hamlet.share.trace.trace_schema`.
@@ -81,7 +82,7 @@ class Results:
         Args:
             queries: All queries of the workload, in order.
             answers: Their rows, in any order and any number of pieces.
-            times: Whether the input had timestamps or numbers of seconds.
+            times: What the times of events were given in: see `hamlet.times.times_of`.
             statistics: What the run did.
         """
         self._queries = tuple(queries)
@@ -90,10 +91,16 @@ class Results:
         pieces = [long_table(q, self._rows[i], times) for i, q in enumerate(self._queries)]
         self.table: Any = pa.concat_tables([_schema(times).empty_table(), *pieces])
         self.statistics = RunStatistics() if statistics is None else statistics
+        self.statistics.windows = self._different("window_start")
+        self.statistics.groups = self._different("group")
         self.trace: Any = None
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
         self.notes: tuple[str, ...] = ()
+
+    def _different(self, column: str) -> int:
+        """How many different values a column has among the rows of each query, added up."""
+        return sum(len(pc.unique(rows[column])) for rows in self._rows if rows is not None)
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -104,6 +111,12 @@ class Results:
         """The attributes that a query groups by."""
         return self._queries[self._number(query)].group_by
 
+    @property
+    def has_same_columns(self) -> bool:
+        """Whether the wide forms of all queries have the same columns."""
+        asked = {(q.group_by, tuple(a.name for a in q.aggregates)) for q in self._queries}
+        return len(asked) == 1
+
     def __len__(self) -> int:
         """The number of rows of the long form."""
         return int(self.table.num_rows)
@@ -112,10 +125,11 @@ class Results:
         """One query as an Arrow table with one row for each window and group.
 
         Columns are window_start, window_end, each grouping attribute with the type it had in the
-        events, and for each aggregate a double under its name: the `value` of the long form. That
-        is the type a data frame computes with, and it does not change with the magnitude. What a
-        double cannot hold is asked for with `also`: "exact" adds `NAME__exact` (decimal text) and
-        "log10" adds `NAME__log10`, right after the aggregate. A name that is taken gets `_2`.
+        events, and each aggregate under its name. Exact counts and sums of whole numbers are int64
+        where all of a column fit, else decimal128(38, 0), else text: all their digits, in the first
+        type that holds them. Everything else is a double, the `value` of the long form. "exact" in
+        `also` adds `NAME__exact`, which is text whatever the magnitude, and "log10" adds
+        `NAME__log10`, right after the aggregate. A name that is taken gets `_2`.
 
         Args:
             query: The name of the query.
@@ -137,7 +151,7 @@ class Results:
         for i, attribute in enumerate(asked.group_by):
             add(attribute, rows[f"key.{i}"])
         for i, aggregate in enumerate(asked.aggregates):
-            add(aggregate.name, rows[f"value.{i}"])
+            add(aggregate.name, _number(aggregate, rows[f"value.{i}"], rows[f"exact.{i}"]))
             for kind in ("exact", "log10"):
                 if kind in also:
                     add(f"{aggregate.name}__{kind}", rows[f"{kind}.{i}"])
@@ -146,7 +160,7 @@ class Results:
     def _number(self, query: str) -> int:
         if query not in self.queries:
             known = f"Queries are {listed(self.queries)}.{did_you_mean(query, self.queries)}"
-            raise PlanError("query", query, known)
+            raise UnknownName("query", query, known)
         return self.queries.index(query)
 
     def to_pandas(self) -> Any:
@@ -175,8 +189,9 @@ class Results:
         """
         path = Path(path)
         check_target(path, overwrite=overwrite)
-        write = _write_parts if is_folder(path) else _WRITERS[path.suffix.lower()]
-        write_whole(path, lambda partial: write(self.table, partial))
+        write = _write_parts if is_folder(path) else _writer(path)
+        with put_whole(path) as partial:
+            write(self.table, partial)
         return path
 
     def write_wide(
@@ -201,13 +216,10 @@ class Results:
         """
         folder = Path(folder)
         check_target(folder, overwrite=overwrite, wide=self.queries)
-
-        def write(partial: Path) -> None:
+        with put_whole(folder) as partial:
             partial.mkdir()
             for query in self.queries:
                 write_parquet(self.wide(query, also=also), partial / _file_name(query))
-
-        write_whole(folder, write)
         return folder
 
     def write_trace(self, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -223,14 +235,15 @@ class Results:
         """
         path = Path(path)
         if self.trace is None:
-            raise PlanError("trace", str(path), "Run with trace=True, or with --trace.")
+            raise PlanError("the run kept no trace", "Run with trace=True, or with --trace.")
         check_trace_target(path, overwrite=overwrite)
         text = (
             pa.field(f.name, TEXT) if pa.types.is_dictionary(f.type) else f
             for f in self.trace.schema
         )
         table = self.trace.cast(pa.schema(text))
-        write_whole(path, lambda partial: _WRITERS[path.suffix.lower()](table, partial))
+        with put_whole(path) as partial:
+            _writer(path)(table, partial)
         return path
 
     def save(
@@ -285,27 +298,27 @@ class Results:
             )
 
     def __repr__(self) -> str:
-        """The first rows as a table of text.
+        """The first rows as a table of text, and what may be a mistake.
 
         >>> Results((), ())
         <Results: 0 rows of 0 queries>
         """
-        rows, queries = _counted(len(self), "row", "rows"), len(self.queries)
-        heading = f"<Results: {rows} of {_counted(queries, 'query', 'queries')}>"
-        if not len(self):
-            return heading
-        return "\n".join([heading, *long_sheet(self.table, _ROWS_SHOWN).lines()])
+        rows, queries = counted(len(self), "row"), len(self.queries)
+        heading = f"<Results: {rows} of {counted(queries, 'query', 'queries')}>"
+        rows_shown = long_sheet(self.table, _ROWS_SHOWN).lines() if len(self) else []
+        return "\n".join([heading, *rows_shown, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        """The first rows as a small HTML table."""
+        """The first rows as a small HTML table, and what may be a mistake."""
         sheet = long_sheet(self.table, _ROWS_SHOWN)
         head = "".join(f"<th>{name}</th>" for name in HEADINGS)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in sheet.rows
         )
-        note = f"<p>{sheet.note}</p>" if sheet.note else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+        said = [*filter(None, [sheet.note]), *(f"Note: {note}" for note in self.notes)]
+        notes = "".join(f"<p>{html.escape(each)}</p>" for each in said)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
 # Answers to tables
@@ -338,27 +351,15 @@ def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
 
 
 def _schema(times: Times) -> Any:
-    time = _TIMESTAMP if times == "timestamps" else pa.float64()
+    time = time_type(times)
     types = (TEXT, time, time, TEXT, TEXT, pa.float64(), pa.float64(), TEXT)
     return pa.schema(list(zip(COLUMNS, types, strict=True)))
 
 
-def _seconds(microseconds: Any) -> Any:
-    """Microseconds as seconds: whole ones and the rest apart, each of which a double can hold."""
-    us = microseconds.to_numpy()
-    whole = us // 1_000_000
-    return pa.array(whole.astype(np.float64) + (us - whole * 1_000_000) / 1e6)
-
-
 def _window(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
     """Start and end of the window of each row."""
-    start = rows["window_start"]
-    bounds = start, pc.add(start, query.window.within_us)
-    if times == "timestamps":
-        one, other = (bound.cast(_TIMESTAMP) for bound in bounds)
-    else:
-        one, other = (_seconds(bound) for bound in bounds)
-    return one, other
+    start = rows["window_start"].to_numpy()
+    return given_times(start, times), given_times(start + query.window.within_us, times)
 
 
 def _rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:
@@ -392,6 +393,23 @@ def _no_rows(query: Query) -> Any:
     return pa.schema(fields).empty_table()
 
 
+def _number(aggregate: Aggregate, value: Any, exact: Any) -> Any:
+    """An aggregate as a column of numbers: whole where it has digits, else doubles."""
+    if not len(value):
+        return exact.cast(pa.int64()) if aggregate.function == "COUNT" else value
+    has_digits = exact.null_count == value.null_count < len(value)
+    if not has_digits:
+        return value
+    # Arrow makes other numbers of digits that a decimal cannot hold, and may not say so.
+    length = pc.max(pc.binary_length(pc.utf8_ltrim(exact, "-"))).as_py()
+    if length > _LONG_INTEGER.precision:
+        return exact
+    try:
+        return exact.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return exact.cast(_LONG_INTEGER)
+
+
 def _free_name(name: str, taken: Collection[str]) -> str:
     """The name, or the first of name_2, name_3, ... that is free."""
     candidate, number = name, 1
@@ -407,10 +425,6 @@ def _needed(package: str) -> Any:
     except ImportError as error:
         message = f"{package} is not installed; run: python -m pip install {package}"
         raise ImportError(message, name=package) from error
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 # In files
@@ -429,23 +443,22 @@ def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> 
     Raises:
         WriteError: It is there already, or cannot be written.
     """
+    if re.match(r"\w\w+:/", str(path)) and not path.parent.is_dir():
+        raise WriteError(str(path), "results are written on this machine; choose a path")
     if wide and not is_folder(path):
         raise WriteError(str(path), "the wide form has a file for each query; name a folder")
-    if not is_folder(path) and path.suffix.lower() not in _WRITERS:
-        reason = f"the ending is none of {listed(_WRITERS)}; without one it is a folder"
+    if not is_folder(path) and path.suffix.lower() not in WRITTEN:
+        reason = f"the ending is none of {listed(WRITTEN)}; without one it is a folder"
         raise WriteError(str(path), reason)
-    there = list(path.iterdir()) if path.is_dir() else []
-    if not overwrite and (there or path.is_file()):
-        raise WriteError(str(path), _TAKEN)
+    if not is_folder(path):
+        check_file(path, overwrite=overwrite)
+        return
     names = {_file_name(query) for query in wide}
-    others = sorted(
-        each.name for each in there if not (each.name in names if wide else _is_part(each))
-    )
-    if others:
-        reason = f"the folder holds more than results ({listed(others, 3)}); choose another"
-        raise WriteError(str(path), reason)
-    if not path.absolute().parent.is_dir():
-        raise WriteError(str(path), "no such file or directory")
+
+    def is_ours(each: Path) -> bool:
+        return each.name in names if wide else _is_part(each)
+
+    check_folder(path, overwrite=overwrite, holds="results", is_ours=is_ours)
 
 
 def check_trace_target(path: Path, *, overwrite: bool) -> None:
@@ -455,13 +468,8 @@ def check_trace_target(path: Path, *, overwrite: bool) -> None:
         WriteError: It is there already, or cannot be written.
     """
     if is_folder(path):
-        raise WriteError(str(path), f"a trace is one file, with one of {listed(_WRITERS)}")
+        raise WriteError(str(path), f"a trace is one file, with one of {listed(WRITTEN)}")
     check_target(path, overwrite=overwrite)
-
-
-def is_folder(path: Path) -> bool:
-    """Whether results written to a path are a folder."""
-    return path.is_dir() or not path.suffix
 
 
 def _file_name(query: str) -> str:
@@ -475,38 +483,19 @@ def _file_name(query: str) -> str:
     return f"{hidden}.parquet"
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Let something be written next to a path, then put it in its place."""
-    full = path.resolve()  # a path like . has no name
-    partial = full.with_name(f".{full.name}.{os.getpid()}.partial")
-    replaced = full.with_name(f".{full.name}.{os.getpid()}.replaced")
-    try:
-        write(partial)
-        if full.is_dir():
-            full.replace(replaced)
-        partial.replace(full)
-    except OSError as error:
-        raise WriteError(str(path), reason_of(error)) from error
-    finally:
-        if replaced.exists() and not full.exists():
-            replaced.replace(full)
-        for left in (partial, replaced):
-            if left.is_dir():
-                shutil.rmtree(left)
-            left.unlink(missing_ok=True)
-
-
 def _is_part(path: Path) -> bool:
     return path.is_file() and path.match("part-*.parquet")
 
 
-def _write_csv(table: Any, path: Path) -> None:
+def write_csv(table: Any, path: Path, separator: str) -> None:
+    """Write a table to a file of text, columns separated."""
     from pyarrow import csv
 
-    csv.write_csv(_with_iso_times(table), path)
+    csv.write_csv(_with_iso_times(table), path, csv.WriteOptions(delimiter=separator))
 
 
-def _write_jsonl(table: Any, path: Path) -> None:
+def write_jsonl(table: Any, path: Path) -> None:
+    """Write a table to a file of JSON lines."""
     with path.open("wb") as lines:
         _write_lines(table, lines)
 
@@ -530,6 +519,8 @@ def _json_tokens(column: Any) -> Any:
         text = column.cast(TEXT)
         text = pc.replace_substring_regex(text, r"^(-?\d+)$", r"\1.0")
         text = pc.replace_substring(text, "inf", "Infinity")
+    elif pa.types.is_decimal(column.type) and not column.type.scale:
+        text = column.cast(TEXT)
     else:
         known = column.dictionary_encode()
         values = known.dictionary.to_pylist()
@@ -539,11 +530,16 @@ def _json_tokens(column: Any) -> Any:
 
 
 def _with_iso_times(table: Any) -> Any:
-    """The table with timestamps as text; each is written once, however many rows have it."""
+    """The table with timestamps as text, instants in UTC with a Z, others as they are.
+
+    Each is written once, however many rows have it.
+    """
     for at, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             known = table[field.name].combine_chunks().dictionary_encode()
-            text = pc.strftime(known.dictionary, format="%Y-%m-%dT%H:%M:%SZ").cast(TEXT)
+            zone = "" if field.type.tz is None else "Z"
+            times = known.dictionary if not zone else known.dictionary.cast(_UTC)
+            text = pc.strftime(times, format=f"%Y-%m-%dT%H:%M:%S{zone}").cast(TEXT)
             table = table.set_column(at, field.name, text.take(known.indices))
     return table
 
@@ -562,8 +558,10 @@ def _write_parts(table: Any, folder: Path) -> None:
         write_parquet(part, folder / f"part-{number:05d}.parquet")
 
 
-_WRITERS: dict[str, Callable[[Any, Path], None]] = {
-    ".csv": _write_csv,
-    ".jsonl": _write_jsonl,
-    ".parquet": write_parquet,
-}
+def _writer(path: Path) -> Callable[[Any, Path], None]:
+    """What writes a table to a file of this ending."""
+    format_ = WRITTEN[path.suffix.lower()]
+    write: Callable[..., None] = function(format_.write)
+    if format_.separator is None:
+        return write
+    return lambda table, place: write(table, place, format_.separator)

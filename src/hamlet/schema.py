@@ -8,7 +8,8 @@ events (its columns), or from a JSON file that says it in words:
      "types": {"Travel": {"speed": "number"}, "Request": {"pool": "boolean"}}}
 
 `attributes` are those of every event. Where `types` is given, no other type exists; where it is
-not, any type may occur.
+not, any type may occur. The types of a file of events are those that its events have, all of which
+are looked at unless there are very many.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from hamlet.errors import ReadError, SchemaError, did_you_mean, listed, reason_of
+from hamlet.reading.formats import ENDINGS, ending_of, format_of, separator_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -35,6 +37,8 @@ class Schema:
 
     attributes: Mapping[str, Kind] = field(default_factory=dict)
     types: Mapping[str, Mapping[str, Kind]] | None = None
+    # Why types are not known, of a file that should have told.
+    note: str = field(default="", compare=False)
 
     def of(self, event_type: str) -> dict[str, Kind]:
         """Every attribute of events of a type.
@@ -45,15 +49,25 @@ class Schema:
         return {**self.attributes, **(self.types or {}).get(event_type, {})}
 
     @staticmethod
-    def load(path: str | Path) -> Schema:
-        """Read a schema from a JSON description or from the columns of a file of events."""
+    def load(path: str | Path, *, type: str = "type", separator: str | None = None) -> Schema:
+        """Read a schema from a JSON description, or from a file of events.
+
+        Args:
+            path: A .json file that says it, or a file of events.
+            type: Of events, the column with their types.
+            separator: What stands between columns of text; None for what the ending says.
+
+        Raises:
+            ReadError: It cannot be read.
+            SchemaError: The description is not one.
+        """
         path = Path(path)
         if path.is_dir():
             raise ReadError(str(path), "is a directory")
         try:
             if path.suffix == ".json":
                 return _described(path)
-            return Schema.from_arrow(_columns(path))
+            return _of_events(path, type, separator)
         except OSError as error:
             raise ReadError(str(path), reason_of(error)) from error
         except UnicodeDecodeError as error:
@@ -97,27 +111,121 @@ def _checked(path: Path, where: str, found: Any) -> dict[str, Kind]:
     return found
 
 
-def _columns(path: Path) -> pa.Schema:
-    """The columns of a file of events, without reading more of it than needed."""
+# Files of events
+
+# A second or two, in any format.
+_MOST_ROWS = 10_000_000
+_MOST_BYTES = 256 << 20
+
+
+class _Look(NamedTuple):
+    """A first look at a file: its columns, the types of its events in pieces, if it is all."""
+
+    columns: pa.Schema
+    types: Iterator[Any]
+    is_whole: bool = True
+
+
+def _of_events(path: Path, type: str, separator: str | None) -> Schema:
+    """The columns of a file of events, and the types that its events have."""
     import pyarrow as pa
-    from pyarrow import csv, parquet
+
+    if ending_of(path) not in ENDINGS:
+        raise ReadError(str(path), f"a schema is a .json file, or one of {listed(ENDINGS)}")
+    try:
+        look = _LOOKS[format_of(path).name](path, type, separator_of(separator))
+        attributes = Schema.from_arrow(look.columns).attributes
+        if type not in look.columns.names:
+            return Schema(attributes)
+        found, rows = set[str](), 0
+        for piece in look.types:
+            found |= set(piece.unique().cast(pa.string()).to_pylist()) - {None, ""}
+            rows += len(piece)
+            if rows >= _MOST_ROWS:
+                break
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ReadError(str(path), str(error)) from error
+    if rows >= _MOST_ROWS or not look.is_whole:
+        note = f"only the first {rows:,} events of {path} were looked at: types are not checked"
+        return Schema(attributes, note=note)
+    # Without any event there is none to tell what types there are.
+    return Schema(attributes, {name: {} for name in sorted(found)} or None)
+
+
+def _of_parquet(path: Path, type: str, separator: str | None) -> _Look:
+    from pyarrow import parquet
+
+    columns = parquet.read_schema(path)
+
+    def pieces() -> Iterator[Any]:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(1 << 20, columns=[type]):
+                yield batch.column(0)
+
+    return _Look(columns, pieces())
+
+
+def _of_csv(path: Path, type: str, separator: str | None) -> _Look:
+    """The kinds that columns of text have by their values.
+
+    What is text because of some of its values, and has numbers or truth values too, may be used as
+    either: rows with the others are left out then.
+    """
+    import pyarrow as pa
+
+    from hamlet.reading import rules
+    from hamlet.reading.files import contents, texts_in
+    from hamlet.reading.texts import TYPES
+    from hamlet.reading.typing import facts_of_column
+
+    path.stat()  # what is not there is told as everywhere
+    content = contents(path)
+    is_whole = len(content) <= _MOST_BYTES
+    texts = texts_in(path, content if is_whole else _first_lines(content), separator)
+    if not texts.columns:
+        raise ReadError(str(path), "it has no line with the names of columns")
+    if any("\ufffd" in name for name in texts.columns):
+        raise ReadError(str(path), "it is not UTF-8 text")
+    columns = []
+    for name in texts.table.column_names:
+        facts = facts_of_column(texts, name)
+        sort = rules.sort_of(facts, None)
+        is_open = sort == "text" and rules.is_mixed(facts)
+        columns.append((name, pa.null() if is_open else TYPES[sort]))
+    types = texts.table[type].chunks if type in texts.table.column_names else []
+    return _Look(pa.schema(columns), iter(types), is_whole)
+
+
+def _first_lines(content: Any) -> Any:
+    """As much of a large file as is looked at, up to the end of a line."""
+    last = max(0, _MOST_BYTES - (1 << 20))
+    return content[: last + bytes(content[last:_MOST_BYTES]).rfind(b"\n") + 1]
+
+
+def _of_json(path: Path, type: str, separator: str | None) -> _Look:
+    import pyarrow as pa
     from pyarrow import json as arrow_json
 
-    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
-    try:
-        match suffixes[-1:]:
-            case [".parquet"]:
-                return parquet.read_schema(path)
-            case [".csv"]:
-                with csv.open_csv(str(path)) as reader:
-                    str(reader.schema.names)  # names are decoded when they are looked at
-                    return reader.schema
-            case [".jsonl" | ".ndjson"]:
-                with pa.input_stream(str(path)) as stream:
-                    return arrow_json.read_json(stream).schema
-    except pa.ArrowInvalid as error:
-        raise ReadError(str(path), str(error)) from error
-    raise ReadError(str(path), "a schema is a .json, .csv, .jsonl or .parquet file")
+    with pa.input_stream(str(path)) as stream:
+        first = stream.read(_MOST_BYTES)
+    is_whole = len(first) < _MOST_BYTES
+    lines = first if is_whole else first[: first.rfind(b"\n")]
+    table = arrow_json.read_json(pa.BufferReader(lines))
+    types = table[type].chunks if type in table.column_names else []
+    # Text that looks like a time is still text.
+    is_time = pa.types.is_timestamp
+    columns = pa.schema(
+        [(f.name, pa.string() if is_time(f.type) else f.type) for f in table.schema]
+    )
+    return _Look(columns, iter(types), is_whole)
+
+
+_LOOKS: dict[str, Callable[[Path, str, str | None], _Look]] = {
+    "parquet": _of_parquet,
+    "csv": _of_csv,
+    "tsv": _of_csv,
+    "json": _of_json,
+}
 
 
 def _kind_of(column: pa.DataType) -> Kind | None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
+
+from hamlet.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +39,7 @@ class Sheet(NamedTuple):
         """What is said of rows that are not shown."""
         if not self.left_out:
             return None
-        return f"... and {self.left_out:,} more row{'s' if self.left_out > 1 else ''}"
+        return f"... and {counted(self.left_out, 'more row')}"
 
     def lines(self) -> list[str]:
         """Plain aligned text."""
@@ -53,16 +56,29 @@ class Sheet(NamedTuple):
         return lines if self.note is None else [*lines, self.note]
 
 
+def rows_of_each(table: Any, most: int) -> Any:
+    """The first rows of each query of the long form; all of them, where there are no more.
+
+    However many queries there are, each has a row.
+    """
+    if table.num_rows <= most:
+        return table
+    number = table["query"].combine_chunks().dictionary_encode().indices.to_numpy()
+    begins = np.flatnonzero(np.diff(number, prepend=-1))
+    rank = np.arange(len(number)) - begins[np.cumsum(np.diff(number, prepend=-1) != 0) - 1]
+    return table.take(np.flatnonzero(rank < max(1, most // len(begins))))
+
+
 def long_sheet(table: Any, most: int) -> Sheet:
-    """The first rows of the long form."""
-    first = table.slice(0, most)
+    """The first rows of the long form; of each query, where there are more rows than that."""
+    first = rows_of_each(table, most)
     windows = _windows(first["window_start"], first["window_end"])
     kinds = (first[kind].to_pylist() for kind in ("value", "log10", "exact"))
     texts = (map(printable, first[name].to_pylist()) for name in ("query", "group", "aggregate"))
     query, group, aggregate = texts
     numbers = map(show_number, *kinds)
     rows = list(zip(query, windows, group, aggregate, numbers, strict=True))
-    return Sheet(HEADINGS, rows, 1, max(0, table.num_rows - most))
+    return Sheet(HEADINGS, rows, 1, table.num_rows - len(rows))
 
 
 def wide_sheet(table: Any, keys: int, most: int) -> Sheet:
@@ -78,7 +94,8 @@ def wide_sheet(table: Any, keys: int, most: int) -> Sheet:
     headings = ["window", *table.column_names[2 : 2 + keys]]
     columns += [[_cell(v) for v in first.column(2 + i).to_pylist()] for i in range(keys)]
     for at in range(2 + keys, table.num_columns, 3):
-        value, exact, log10 = (first.column(at + i).to_pylist() for i in range(3))
+        found, exact, log10 = (first.column(at + i).to_pylist() for i in range(3))
+        value = [None if number is None else float(number) for number in found]
         headings.append(table.column_names[at])
         columns.append(list(map(show_number, value, log10, exact)))
     rows = list(zip(*columns, strict=True))

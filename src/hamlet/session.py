@@ -17,36 +17,46 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import contextmanager
 from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.errors import InternalError, PlanError, ReadError
+from hamlet.engine.pipeline import shared_plan
+from hamlet.errors import (
+    HamletError,
+    InternalError,
+    PlanError,
+    ReadError,
+    RunError,
+    UnknownName,
+)
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.kernel.kept import NEVER
-from hamlet.kernel.machine import FAR
+from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
-from hamlet.kernel.shared import Counters
-from hamlet.plan.workload import plan_alone
-from hamlet.state.again import with_single_windows
-from hamlet.state.closed import Closed, ClosedSet
-from hamlet.state.intake import Intake, Keying
-from hamlet.state.one_set import SetState
+from hamlet.kernel.partitions import rows_without
+from hamlet.kernel.run import Counters
+from hamlet.required_columns import types_by_key
+from hamlet.state.closed import Closed
+from hamlet.state.ingest import Intake, Keying
 from hamlet.state.pages import Part, add_parts, parts_by_page
 from hamlet.state.rows import Rows
+from hamlet.state.set_state import SetState
+from hamlet.state.window_replay import with_single_windows
 from hamlet.statistics import RunStatistics
-from hamlet.times import is_number
+from hamlet.times import times_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
+    from hamlet.engine.closed import ClosedSet
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.results import Times
+    from hamlet.times import Times
 
     Longs = NDArray[np.int64]
 
@@ -92,8 +102,9 @@ class Session:
         """
         options.check()
         if pages < 1:
-            raise PlanError("number of pages", str(pages), "There is at least one.")
-        self.plan = plan_alone(plan) if options.sharing == "never" else plan
+            reason = f"the number of pages is {pages}"
+            raise PlanError(reason, "There is at least one.")
+        self.plan = shared_plan(plan, options)
         self.options = options
         self.pages = pages
         self._intake = Intake(self.plan, options, schema)
@@ -124,9 +135,8 @@ class Session:
 
     @property
     def times(self) -> Times:
-        """Whether the times of events are timestamps or numbers of seconds."""
-        column = self._intake.schema.field(self.options.time).type
-        return "seconds" if is_number(column) else "timestamps"
+        """What the times of events are given in, and windows are."""
+        return times_of(self._intake.schema.field(self.options.time).type)
 
     @property
     def code(self) -> str:
@@ -151,19 +161,25 @@ class Session:
         codes = self._intake.codes(events)
         is_late = events.ts < self.released
         is_used = np.zeros(len(events), np.bool_)
+        added: list[tuple[Keying, Rows]] = []
         for keying in self._keyings:
             wanted = keying.wanted(events, codes) & ~is_late
             is_used |= wanted
             if wanted.any():
-                rows = keying.rows(events, codes, wanted, self.pages)
+                added.append((keying, keying.rows(events, codes, wanted, self.pages)))
+        lacking = rows_without(events, types_by_key(self.plan), ~is_late)
+        with self._changing():
+            for keying, rows in added:
                 self._is_changed[rows.page] = True
                 keying.waiting.add(rows)
-        done = self.statistics
-        done.events_in += events.statistics.rows
-        done.events_used += int(np.count_nonzero(is_used))
-        done.late += int(np.count_nonzero(is_late & (codes >= 0)))
-        for reason, count in events.statistics.malformed.items():
-            done.malformed[reason] = done.malformed.get(reason, 0) + count
+            done = self.statistics
+            done.events_in += events.statistics.rows
+            done.events_used += int(np.count_nonzero(is_used))
+            done.late += int(np.count_nonzero(is_late & (codes >= 0)))
+            for reason, count in events.statistics.malformed.items():
+                done.malformed[reason] = done.malformed.get(reason, 0) + count
+            for attribute, count in lacking.items():
+                done.without_key[attribute] = done.without_key.get(attribute, 0) + count
 
     def pages_of(self, table: pa.Table) -> NDArray[np.int32]:
         """The pages that the rows of a table belong to.
@@ -184,20 +200,18 @@ class Session:
             What those windows hold: answers, or a partial answer of the workload.
 
         Raises:
-            SchemaError: Values do not fit the queries. The session has then stopped half-way: it
-                says so whatever it is asked, until something is restored.
+            SchemaError: Values do not fit the queries. The session has then stopped half-way, as
+                it has when Ctrl-C ends this: it says so whatever it is asked, until something is
+                restored.
         """
         self._check()
         until = min(ts, FAR)
         sets: list[ClosedSet] = []
         if ts > self.released:
-            try:
+            with self._changing():
                 sets = self._advance(until)
-            except BaseException as failure:
-                self._failure = failure
-                raise
-            self.released = until if until < FAR else FAR + 1
-            self._closed[:] = until
+                self.released = until if until < FAR else FAR + 1
+                self._closed[:] = until
         return Closed(self.plan, tuple(sets), self._partial)
 
     def _advance(self, until: int) -> list[ClosedSet]:
@@ -209,15 +223,26 @@ class Session:
             for each in keying.sets:
                 closed = each.advance(rows, until, self._closed, self._is_changed, counters)
                 found += [] if closed is None else [closed]
-        self.statistics.bursts += counters.bursts
-        self.statistics.snapshots += counters.snapshots
-        self.statistics.windows_closed += counters.windows
+        self.statistics.count(counters)
         return found
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What changes the session: where it is left half-way, nothing can go on from there."""
+        try:
+            yield
+        except BaseException as failure:
+            self._failure = failure
+            raise
 
     def _check(self) -> None:
         """Fail again where the session has stopped half-way."""
-        if self._failure is not None:
+        if isinstance(self._failure, HamletError):
             raise self._failure
+        if self._failure is not None:
+            reason = f"it was stopped half-way, by {type(self._failure).__name__}"
+            remedy = "restore a snapshot, or begin another"
+            raise RunError("the session", f"{reason}; {remedy}") from self._failure
 
     def close_all(self) -> Closed:
         """The end of the stream: close everything."""
@@ -261,9 +286,10 @@ class Session:
         """
         header, (core, *pages) = self._unpacked(_SNAPSHOT, data)
         self._begin()
-        self.restore_core(core)
-        self.load_pages(dict(zip(header["pages"], pages, strict=True)))
-        self._is_changed[header["pages"]] = True
+        with self._changing():
+            self.restore_core(core)
+            self.load_pages(dict(zip(header["pages"], pages, strict=True)))
+            self._is_changed[header["pages"]] = True
 
     def core(self) -> bytes:
         """What all pages have in common: how far time has come, counts, and grids of digits."""
@@ -284,11 +310,12 @@ class Session:
         """
         header, _ = self._unpacked(_CORE, data)
         self._begin()
-        self.released = header["released"]
-        self._closed[:] = min(self.released, FAR)
-        self.statistics = RunStatistics(**header["statistics"])
-        for each, grids in zip(self._sets, header["grids"], strict=True):
-            each.extend({name: grid and tuple(grid) for name, grid in grids.items()})
+        with self._changing():
+            self.released = header["released"]
+            self._closed[:] = min(self.released, FAR)
+            self.statistics = RunStatistics(**header["statistics"])
+            for each, grids in zip(self._sets, header["grids"], strict=True):
+                each.extend({name: grid and tuple(grid) for name, grid in grids.items()})
 
     def take_pages(self, only_changed: bool = True) -> dict[int, bytes | None]:
         """The state of each page, or of each that has changed since they were taken or loaded.
@@ -314,7 +341,6 @@ class Session:
         parts: list[list[tuple[int, Part]]] = [[] for _ in self._sets]
         waiting: list[list[Rows]] = [[] for _ in self._keyings]
         for page, (header, pieces) in read.items():
-            self._closed[page] = header["closed"]
             at = 0
             for number, described, count in header["sets"]:
                 parts[number].append((page, Part(described, pieces[at : at + count])))
@@ -323,17 +349,20 @@ class Session:
                 schema = self._keyings[number].schema
                 waiting[number].append(Rows.of_pieces(pieces[at : at + 3], page, schema))
                 at += 3
-        for each, some in zip(self._sets, parts, strict=True):
-            add_parts(each, some)
-        for keying, rows in zip(self._keyings, waiting, strict=True):
-            keying.waiting.add(Rows.joined(rows, keying.schema))
+        with self._changing():
+            for page, (header, _) in read.items():
+                self._closed[page] = header["closed"]
+            for each, some in zip(self._sets, parts, strict=True):
+                add_parts(each, some)
+            for keying, rows in zip(self._keyings, waiting, strict=True):
+                keying.waiting.add(Rows.joined(rows, keying.schema))
 
     def _read_page(
         self, page: int, data: bytes, taken: NDArray[np.bool_]
     ) -> tuple[dict[str, Any], list[Any]]:
         """What was written of a page, after a look at whether it is that page."""
         if not 0 <= page < self.pages:
-            raise PlanError("page", str(page), f"There are {self.pages}, from 0 on.")
+            raise UnknownName("page", str(page), f"There are {self.pages}, from 0 on.")
         if taken[page]:
             reason = f"page {page} was loaded, but there is something on it"
             raise InternalError(reason)
@@ -344,12 +373,13 @@ class Session:
 
     def forget_pages(self) -> None:
         """Have nothing on any page any more, but still know what they have in common."""
-        for each in self._sets:
-            each.forget()
-        for keying in self._keyings:
-            keying.waiting.forget()
-        self._is_changed[:] = False
-        self._closed[:] = min(self.released, FAR)
+        with self._changing():
+            for each in self._sets:
+                each.forget()
+            for keying in self._keyings:
+                keying.waiting.forget()
+            self._is_changed[:] = False
+            self._closed[:] = min(self.released, FAR)
 
     def _packed(self, is_wanted: NDArray[np.bool_]) -> dict[int, bytes]:
         """The bytes of each page that has something."""

@@ -1,8 +1,10 @@
 """Columns of times as integer microseconds since 1970, UTC.
 
-A time is a timestamp of any unit (UTC where it has no zone; finer than microseconds is cut off), a
-date, a number of seconds, or ISO 8601 text. What is none of these, or further than 146,000 years
-away, is a fault of its row.
+A time is a timestamp of any unit (reckoned as if in UTC where it has no zone; finer than
+microseconds is cut off), a date, a number of seconds, or ISO 8601 text. What is none of these, or
+further than 146,000 years away, is a fault of its row.
+
+Windows are given in what the times of events were in: see `times_of`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 MISSING, NOT_A_TIME, OUT_OF_RANGE = 1, 2, 3
 REASONS = {MISSING: "no time", NOT_A_TIME: "not a time", OUT_OF_RANGE: "time out of range"}
 
+# What times are given in: a word, or the name of a zone.
+Times = str
+SECONDS, NAIVE, UTC = "seconds", "naive", "timestamps"
+
 # Half of what 64 bits hold, so that the ends of windows are in range too.
 FARTHEST_US = 2**62
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -41,6 +47,46 @@ def is_time(column: pa.DataType) -> bool:
 def is_number(column: pa.DataType) -> bool:
     """Whether times of this type are a number of seconds."""
     return bool(types.is_integer(column) or types.is_floating(column) or types.is_decimal(column))
+
+
+def times_of(column: pa.DataType) -> Times:
+    """What windows over events with times of a type are given in.
+
+    Numbers give seconds, and times without a zone give times without a zone. Others are instants,
+    in the zone that they came in.
+
+    >>> times_of(pa.int32()), times_of(pa.timestamp("s")), times_of(pa.timestamp("us", "UTC"))
+    ('seconds', 'naive', 'timestamps')
+    >>> times_of(pa.date32()), times_of(pa.timestamp("ns", "Asia/Tokyo"))
+    ('naive', 'Asia/Tokyo')
+    """
+    if is_number(column):
+        return SECONDS
+    if types.is_timestamp(column) and column.tz is not None:
+        return UTC if column.tz == "UTC" else str(column.tz)
+    return UTC if types.is_null(column) else NAIVE
+
+
+def time_type(times: Times) -> pa.DataType:
+    """The type of the columns in which windows are given."""
+    if times == SECONDS:
+        return pa.float64()
+    if times == NAIVE:
+        return pa.timestamp("us")
+    return pa.timestamp("us", "UTC" if times == UTC else times)
+
+
+def given_times(ts: Ints, times: Times) -> pa.Array:
+    """Microseconds in what times are given in.
+
+    >>> given_times(np.array([1_500_000]), "seconds").to_pylist()
+    [1.5]
+    """
+    if times != SECONDS:
+        return pa.array(ts).cast(time_type(times))
+    # Whole seconds and the rest apart, each of which a double can hold.
+    whole = ts // 1_000_000
+    return pa.array(whole.astype(np.float64) + (ts - whole * 1_000_000) / 1e6)
 
 
 def microseconds(column: pa.ChunkedArray) -> tuple[Ints, Faults | None]:
@@ -143,44 +189,3 @@ def _whole(column: pa.ChunkedArray) -> Ints:
 
 def _array(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
     return column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)  # type: ignore[no-any-return]
-
-
-# Text
-
-_ISO = (
-    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?$"
-)
-_ZONE = r"(Z|[T ][0-9:.]+[+-][0-9:]+)$"
-_FINE = r"(\.[0-9]{6})[0-9]+"
-
-
-def looks_like_iso(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Which texts have the form of an ISO 8601 date or timestamp."""
-    return pc.match_substring_regex(text, _ISO)
-
-
-def iso_timestamps(text: pa.Array) -> pa.Array:
-    """ISO 8601 text as UTC timestamps in microseconds; null where it is no such thing."""
-    text = pc.if_else(looks_like_iso(text), text, None)
-    text = pc.replace_substring_regex(text, _FINE, r"\1")
-    zoned = pc.match_substring_regex(text, _ZONE)
-    parts = [
-        cast_what_fits(pc.if_else(zoned, text, None), pa.timestamp("us", "UTC")),
-        cast_what_fits(pc.if_else(zoned, None, text), pa.timestamp("us")).cast(
-            pa.timestamp("us", "UTC")
-        ),
-    ]
-    return pc.coalesce(*parts)
-
-
-def cast_what_fits(text: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A cast that gives null instead of failing; what does not fit is found by halving."""
-    try:
-        return pc.cast(text, kind)
-    except pa.ArrowInvalid:
-        if len(text) == 1:
-            return pa.nulls(1, kind)
-        middle = len(text) // 2
-        halves = [cast_what_fits(half, kind) for half in (text[:middle], text[middle:])]
-        return pa.concat_arrays(halves)

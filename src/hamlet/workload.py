@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from hamlet.compiling import when_compiling
-from hamlet.errors import PlanError, QueryError, ReadError, listed, near_path, reason_of
+from hamlet.errors import (
+    PlanError,
+    QueryError,
+    ReadError,
+    UnknownName,
+    listed,
+    near_path,
+    reason_of,
+)
 from hamlet.explain import describe, explain_text, pictures, summary
 from hamlet.explain.notebook import Explanation, workload_html
 from hamlet.explain.pictures import PICTURED
@@ -44,9 +52,9 @@ class Workload:
     ...     q2: RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 15 min SLIDE 5 min
     ... ''')
     >>> workload
-    <Workload: 2 queries, 2 of them share B+ in 1 set>
+    <Workload: 2 queries, 2 of them repeat B+ in 1 set>
     >>> print(workload.explain("merged"))
-    workload: 2 queries, 2 of them share B+ in 1 set
+    workload: 2 queries, 2 of them repeat B+ in 1 set
     <BLANKLINE>
     merged
       s1 := each type once, each edge with its queries
@@ -91,7 +99,7 @@ class Workload:
         >>> from hamlet.build import count, plus, query, seq
         >>> base = query().returns(count()).within("10 min").slide("5 min")
         >>> Workload.of(*(base.pattern(seq(begin, plus("B"))) for begin in "ACD"))
-        <Workload: 3 queries, 3 of them share B+ in 1 set>
+        <Workload: 3 queries, 3 of them repeat B+ in 1 set>
 
         Args:
             *queries: The queries, in order.
@@ -147,11 +155,12 @@ class Workload:
         if format == "json":
             return Explanation(_as_json(description, stages))
         if format not in FORMATS:
-            raise PlanError("format", format, f"Formats are {listed(FORMATS)}.")
+            raise UnknownName("format", format, f"Formats are {listed(FORMATS)}.")
         graphs = pictures(description, stages)
         if not graphs:
             remedy = f"Pictures show {listed(PICTURED)}; text and json show every stage."
-            raise PlanError("picture of stage", stages[0], remedy)
+            reason = f"the stage {stages[0]} has no picture"
+            raise PlanError(reason, remedy)
         if format == "mermaid":
             return Explanation(render_mermaid(graphs))
         return Explanation(render_svg(graphs, heading=self.summary))
@@ -179,6 +188,7 @@ class Workload:
         type: str = ...,
         time: str = ...,
         order: str | None = ...,
+        separator: str | None = ...,
         numbers: Numbers = ...,
         sharing: Policy = ...,
         trace: bool | str | Path = ...,
@@ -193,6 +203,7 @@ class Workload:
         type: str = "type",
         time: str = "time",
         order: str | None = None,
+        separator: str | None = None,
         numbers: Numbers = "exact",
         sharing: Policy = "dynamic",
         trace: bool | str | Path = False,
@@ -214,11 +225,14 @@ class Workload:
         ['30']
 
         Args:
-            events: An Arrow, pandas, Polars or Spark table, a list of dicts, or the path of a file,
-                a folder or a glob: CSV, JSON lines or Parquet, also compressed with gzip.
+            events: An Arrow, pandas, Polars or Spark table, a relation of DuckDB, a list of dicts,
+                or the path of a file, a folder or a glob: CSV, TSV, JSON lines or Parquet, also
+                compressed with gzip.
             type: The column that holds the types.
             time: The column that holds the times: timestamps, dates, or numbers of seconds.
             order: The column that orders events of equal time; without one they are simultaneous.
+            separator: What stands between the columns of text files, such as ";", where it is not
+                what their ending says: a comma in .csv, a tab in .tsv.
             numbers: "exact" for integers of any length, "float" for doubles of any magnitude.
             sharing: "always" shares the bursts of events among queries, "dynamic" also keeps one
                 snapshot for queries while they behave alike, "static" decides that once, before
@@ -232,7 +246,8 @@ class Workload:
             lateness: Of a stream, how long rows are waited for: "10 s", seconds or a timedelta.
             checkpoint: Of a stream, the folder that is its checkpointLocation. What it is begun
                 with is noted there, and starting it with anything else is refused.
-            flush: Of a stream, whether its next batch is the last and closes every window.
+            flush: Of a stream that has read what there is, whether its next batch is the last and
+                closes every window.
 
         Raises:
             ReadError: A file cannot be read, or a checkpoint is of another stream.
@@ -251,14 +266,18 @@ class Workload:
         if path is not None:
             check_trace_target(path, overwrite=False)
         keep = trace is not False
-        options = Options(type, time, order, numbers, sharing, load_coefficients(), keep, system)
+        table = load_coefficients()
+        options = Options(type, time, order, numbers, sharing, table, keep, system, separator)
         if _is_of_spark(events):
             from hamlet.spark.batch import answer
 
             if keep:
-                raise PlanError("trace", str(trace), "On Spark no trace is kept: run without it.")
+                raise PlanError("on Spark no trace is kept", "Run without it.")
+            if separator is not None:
+                raise PlanError("a DataFrame has no separator", "Leave it out.")
             if system != "hamlet":
-                raise PlanError("system on Spark", system, "Systems are compared by local runs.")
+                reason = f"{system} does not run on Spark"
+                raise PlanError(reason, "Systems are compared by local runs.")
             if events.isStreaming:
                 return self._streamed(events, options, lateness, checkpoint, flush)
             _refuse_stream_options(lateness, checkpoint, flush)
@@ -287,6 +306,8 @@ class Workload:
 
         settings = StreamSettings(duration_us(lateness or 0))
         folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
+        if flush and folder is not None:
+            folder.check_was_read()
         return answer_stream(self.plan, events, options, settings, checkpoint=folder, flush=flush)
 
     def analyze(
@@ -306,7 +327,7 @@ class Workload:
         from hamlet.explain.analysis import analysis, analysis_text
 
         if format not in ("text", "json"):
-            raise PlanError("format", format, "What a run decided is shown as text or json.")
+            raise UnknownName("format", format, "What a run decided is shown as text or json.")
         results = self.run(events, sharing=sharing, **{"trace": True, **options})
         found = analysis(self.plan, self.name, sharing, results)
         if format == "text":
@@ -331,7 +352,8 @@ def _refuse_stream_options(lateness: Any, checkpoint: Any, flush: bool) -> None:
     for name, value in given.items():
         if value is not None:
             remedy = f"Leave {name} out: these events are not a stream."
-            raise PlanError("stream with " + name, str(value), remedy)
+            reason = f"{name} is for streams"
+            raise PlanError(reason, remedy)
 
 
 def read_text(path: Path) -> str:

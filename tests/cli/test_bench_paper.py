@@ -257,4 +257,4 @@ def test_run_takes_a_system(hamlet: Callable[..., Any], tmp_path: Path):
         assert run("--system", system).out == expected
     refused = run("--system", "greta", "--engine", "spark")
     assert refused.status == 2
-    assert "Pass --engine local: there alone greta runs." in refused.err
+    assert "greta does not run on Spark. Pass --engine local." in refused.err

@@ -19,7 +19,7 @@ from pyarrow import csv, parquet
 
 from hamlet import Workload
 from hamlet import results as results_module
-from hamlet.compiling import COMPILING, when_compiling
+from hamlet.compiling import COMPILING
 from hamlet.console import interruptible
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def one_sentence(text: str) -> bool:
 
 def talk(text: str) -> list[str]:
     """The first words of the lines on standard error, except that kernels are compiled."""
-    return [line.split()[0] for line in text.splitlines() if line != COMPILING]
+    return [line.split()[0] for line in text.splitlines() if not line.startswith(COMPILING)]
 
 
 # On standard output
@@ -79,7 +79,7 @@ def test_a_table_goes_to_standard_output_and_statistics_to_standard_error(hamlet
 
     assert (status, out) == (0, TABLE)
     assert "events    7 in, 7 used, 0 malformed, 0 late\n" in err
-    assert talk(err) == ["events", "work", "results", "seconds"]
+    assert talk(err) == ["events", "results", "seconds", "work"]
 
 
 def test_wide_prints_a_table_for_each_query(hamlet, queries, events):
@@ -147,6 +147,73 @@ def test_at_most_fifty_rows_are_shown_and_the_rest_is_counted(hamlet, tmp_path: 
 
     assert len(lines) == 1 + 50 + 1
     assert lines[-1] == "... and 70 more rows"
+
+
+MANY = """\
+q1: RETURN COUNT(*), MAX(B.x) AS top PATTERN SEQ(A, B+) GROUPBY g WITHIN 10 s;
+q2: RETURN COUNT(*), MAX(B.x) AS top PATTERN B+ GROUPBY g WITHIN 10 s
+"""
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> tuple[Path, Path]:
+    """Two queries with the same columns, and events that give 40 windows with two groups each."""
+    queries, events = tmp_path / "many.hql", tmp_path / "many.csv"
+    queries.write_text(MANY, encoding="utf-8")
+    rows = [f"{10 * w + t},{'AB'[t > 0]},{g},{t}" for w in range(40) for g in "uv" for t in (0, 1)]
+    events.write_text("time,type,g,x\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return queries, events
+
+
+def test_every_query_has_rows_on_the_screen_however_many_the_first_has(hamlet, many):
+    lines = hamlet("run", many[0], "--events", many[1]).out.splitlines()
+
+    assert [line.split()[0] for line in lines[1:-1]] == ["q1"] * 25 + ["q2"] * 25
+    assert lines[-1] == "... and 270 more rows"
+
+
+def test_screen_and_report_count_windows_and_groups_alike(hamlet, many, tmp_path: Path):
+    page, folder = tmp_path / "page.html", tmp_path / "kept"
+
+    left = hamlet("run", many[0], "--events", many[1], "--save", folder, "--report", page)
+
+    assert "results   80 windows, 4 groups\n" in left.err
+    told = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
+    assert (told["windows"], told["groups"]) == (80, 4)
+    text = page.read_text(encoding="utf-8")
+    assert "<dt>windows</dt><dd><b>80</b> <span>with a result, of all queries</span>" in text
+    assert "<dt>groups</dt><dd><b>4</b> <span>with a result, of all queries</span>" in text
+
+
+def test_one_of_something_is_not_many(hamlet, queries, events):
+    err = hamlet("run", queries, "--events", events).err
+
+    assert "results   2 windows, 2 groups\n" in err
+    one = hamlet("run", "-", "--events", events, stdin=QUERIES.splitlines()[0][:-1].encode()).err
+    assert "results   1 window, 1 group\n" in one
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "options", "is_wide"),
+    [(True, [], True), (True, ["--long"], False), (False, [], False), (False, ["--wide"], True)],
+)
+def test_a_terminal_gets_the_wide_form_where_columns_are_the_same(
+    hamlet, many, monkeypatch: pytest.MonkeyPatch, is_terminal, options, is_wide
+):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+
+    out = hamlet("run", many[0], "--events", many[1], *options).out
+
+    assert ("aggregate" in out) != is_wide
+    assert ("top" in out.splitlines()[1] + out.splitlines()[2]) or not is_wide
+
+
+def test_queries_with_other_columns_stay_in_one_table_on_a_terminal(
+    hamlet, queries, events, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    assert "aggregate" in hamlet("run", queries, "--events", events).out
 
 
 @pytest.mark.parametrize("numbers", ["exact", "float"])
@@ -316,11 +383,13 @@ def test_rows_that_cannot_be_read_are_counted_and_the_rest_is_answered(hamlet, q
         (["--order", "n"], "column 'n' not found"),
         (["--events", "lacking.csv"], "column 'x' not found"),
         (["--events", "words.csv"], "x"),
-        (["--out", "out.xlsx"], "the ending is none of .csv, .jsonl, .parquet"),
-        (["--out", "none/out.csv"], "no such file or directory"),
+        (["--out", "out.xlsx"], "the ending is none of .parquet, .csv, .tsv, .jsonl"),
+        (["--out", "none/out.csv"], "there is no folder none; make it first"),
+        (["--out", "hdfs://host/results"], "results are written on this machine"),
         (["--out", "events.csv", "--overwrite"], "the events are there"),
         (["--out", "full", "--overwrite"], "the folder holds more than results (notes.txt)"),
-        (["--out", "full"], "it is there already"),
+        (["--out", "full"], "the folder holds more than results (notes.txt)"),
+        (["--out", "parts"], "it is there already"),
         (["--out", "out.csv", "--wide"], "the wide form has a file for each query"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -332,6 +401,8 @@ def test_what_cannot_be_done_is_one_sentence_and_status_2(
     monkeypatch.chdir(folder)
     (folder / "empty").mkdir()
     (folder / "full").mkdir()
+    (folder / "parts").mkdir()
+    (folder / "parts" / "part-00000.parquet").touch()
     (folder / "full" / "notes.txt").touch()
     (folder / "notes.txt").touch()
     (folder / "broken.parquet").write_text("not parquet")
@@ -387,15 +458,15 @@ def test_a_wrong_workload_is_refused_before_events_are_looked_at(hamlet, tmp_pat
 def test_an_interrupted_write_leaves_nothing(
     hamlet, queries, events, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def write_half(table: pa.Table, path: Path) -> None:
+    def write_half(table: pa.Table, path: Path, separator: str) -> None:
         path.write_text("query,")
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(results_module._WRITERS, ".csv", write_half)
+    monkeypatch.setattr(results_module, "write_csv", write_half)
 
     status, out, err = hamlet("run", queries, "--events", events, "--out", tmp_path / "out.csv")
 
-    assert (status, out) == (2, "")
+    assert (status, out) == (130, "")
     assert err.endswith("interrupted\n")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["events.csv", "w.hql"]
 
@@ -420,18 +491,3 @@ def test_what_goes_wrong_in_the_thread_comes_out():
 
 
 # Compilation
-
-
-def test_that_kernels_are_compiled_is_told_once():
-    from numba import njit
-
-    told: list[str] = []
-
-    @njit  # type: ignore[untyped-decorator]
-    def double(x: float) -> float:
-        return x + x
-
-    with when_compiling(lambda: told.append(COMPILING)):
-        assert (double(1), double(1.5)) == (2, 3.0)
-
-    assert told == [COMPILING]

@@ -254,10 +254,13 @@ def test_an_empty_folder_may_be_there(tmp_path: Path):
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        ("e.txt", "the ending is none of .parquet, .csv, .jsonl, .csv.gz, .jsonl.gz"),
+        (
+            "e.txt",
+            "the ending is none of .parquet, .csv, .tsv, .jsonl, .csv.gz, .tsv.gz, .jsonl.gz",
+        ),
         ("e.gz", "the ending is none of"),
-        ("none/e.csv", "no such file or directory"),
-        ("none/folder", "no such file or directory"),
+        ("none/e.csv", "there is no folder"),
+        ("none/folder", "there is no folder"),
     ],
 )
 def test_a_place_that_cannot_be_is_refused_before_the_first_event(

@@ -215,7 +215,7 @@ def test_what_is_not_there_is_refused_with_what_is():
         generate("taxi", drivers=3)
     with pytest.raises(PlanError, match=r"no event type 'Travl'.*Did you mean 'Travel'\?"):
         generate("taxi", bursts={"Travl": 3})
-    with pytest.raises(PlanError, match="no setting 'rate'"):
+    with pytest.raises(PlanError, match="take no rate"):
         generate(Stock(), rate=3)
     with pytest.raises(SchemaError, match="groups must be between 2 and"):
         generate("stock", groups=1)

@@ -17,9 +17,9 @@ import pyarrow as pa
 from hamlet.engine import Options
 from hamlet.events import EventTable
 from hamlet.kernel.evaluate import holds
-from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.reading.untyped import column_of_values
+from hamlet.required_columns import needs_of
 from hamlet.spark.letters import lettering_of
 from hamlet.spark.stream_bucket import TOLD, step
 from hamlet.spark.stream_job import LANES_OF_LONG, job_of
@@ -107,7 +107,7 @@ class Host:
             settings,
             lettering=self.lettering,
             order=None if order is None else order.type,
-            times="seconds" if found.time_is_number else "timestamps",
+            times=found.times,
         )
         self.light = self.job.without_templates()
         self.stores = [Store() for _ in self.job.buckets]

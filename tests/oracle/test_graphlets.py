@@ -10,7 +10,7 @@ import pytest
 
 from hamlet import Workload
 from hamlet.errors import PlanError
-from hamlet.kernel.graphlets import Trace, trace_graphlets
+from hamlet.paper.graphlets import Trace, trace_graphlets
 from hamlet.testing import stream
 
 TWO_QUERIES = """

@@ -1,84 +1,81 @@
 """What explain says of each E+ at plan time, against the code that the kernel would run.
 
-Would catch a loop that is said to be shared and is not, or the other way round: the rules are
-written down twice, once for templates and once in the compiler. And an E+ that queries could share
-of which nothing is said.
+Would catch a compiler that does not what the plan has decided, such as a loop that is said to be
+shared and is not, and an E+ that queries could share of which nothing is said.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from conformance import load_cases
 
 from hamlet import Workload
-from hamlet.engine import Options, compile_encoded
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events import EventTable
-from hamlet.explain.loops import loop_kinds, loop_sharing
-from hamlet.kernel.encode import encode
+from hamlet.explain.loops import loop_sharing
+from hamlet.plan.execution import Execution, Grain
 from hamlet.plan.program import compile_set
+from hamlet.plan.template import START
 
 if TYPE_CHECKING:
-    from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.kernel.code import Compiled
 
 ALL_CASES = load_cases()
 ABOUT = sorted({case.about for case in ALL_CASES})
 
 
-def kinds_of_code(
-    plan: WorkloadPlan, sharable: SharableSet, events: Any, order: str | None
-) -> dict[int, dict[str, set[str]]] | None:
-    """The same from code; None where an ordered predicate cannot be used for these data."""
-    program = compile_set(plan, sharable)
-    table = EventTable.of(events, plan, order=order)
-    encoded = encode(table, plan, sharable, program, "exact")
-    ordered = [p.is_ordered for p in program.predicates]
-    if list(encoded.ordered_usable) != ordered:
-        return None
-    compiled = compile_encoded(plan, program, encoded, Options(sharing="always"))
+def grains_of_code(compiled: Compiled) -> dict[int, set[str]]:
+    """For each template that is no guard, what code does with its events."""
     code = compiled.code
-    chained = {chain.template for group in compiled.row_groups for chain in group.group.units}
-    lazy = {
-        int(code.u_template[u]): program.alphabet.atoms[code.z_atom[code.u_lazy[u]]].type
-        for u in range(len(code.u_w))
-        if code.u_lazy[u] >= 0
-    }
-    found: dict[int, dict[str, set[str]]] = {}
-    for source, target in zip(program.edge_source, program.edge_target, strict=True):
-        template = int(program.state_template[source])
-        if source != target or program.template_role[template] == 3:
+    found: dict[int, set[str]] = {int(template): set() for template in code.u_template}
+    for unit in range(len(code.u_w)):
+        template = int(code.u_template[unit])
+        if code.u_lazy[unit] >= 0:
+            found[template].add(f"burst of atom {code.z_atom[code.u_lazy[unit]]}")
+        if unit in code.t_unit:
+            found[template].add("ordered")
+        if unit in code.log_unit:
+            found[template].add("scan")
+    for group in compiled.row_groups:
+        found |= {unit.template: {"rows"} for unit in group.group.units}
+    return found
+
+
+def grains_of_plan(execution: Execution) -> dict[int, set[str]]:
+    """The same as the plan has it."""
+    atoms, loops = execution.program.state_atom, execution.loops()
+    found: dict[int, set[str]] = {}
+    for unit in execution.units:
+        grains = {execution.grains[c] for s, _, c in execution.edges_of.get(unit, ()) if s != START}
+        of_loops = loops.get(unit, {})
+        if Grain.ROWS in of_loops.values():
+            found[unit] = {"rows"}
             continue
-        name = program.alphabet.atoms[program.state_atom[source]].type
-        kind = "other"
-        if template in chained:
-            kind = "chain"
-        elif lazy.get(template) == name:
-            kind = "plain"
-        query = program.queries[program.template_query[template]]
-        found.setdefault(query, {}).setdefault(name, set()).add(kind)
+        found[unit] = {str(grain) for grain in grains if grain.keeps_events}
+        found[unit] |= {
+            f"burst of atom {atoms[s]}" for s, grain in of_loops.items() if grain == Grain.BURST
+        }
     return found
 
 
 @pytest.mark.parametrize("about", ABOUT)
-def test_plan_and_code_agree_on_what_is_shared(about: str) -> None:
+def test_code_does_what_the_plan_says(about: str) -> None:
     compared = 0
     for case in ALL_CASES:
         if case.about != about:
             continue
         plan = Workload.parse(case.workload).plan
+        table = EventTable.of(case.events, plan, order=case.order)
         for sharable in plan.sets:
-            expected = kinds_of_code(plan, sharable, case.events, case.order)
-            if expected is None:
-                continue
-            found = {
-                query: {
-                    name: {kind if kind in ("plain", "chain") else "other" for kind in kinds}
-                    for name, kinds in by_type.items()
-                }
-                for query, by_type in loop_kinds(plan, sharable).items()
-            }
-            assert {q: k for q, k in found.items() if k} == expected, case.id
+            pipeline = SetPipeline.of(plan, sharable, Options(sharing="always"))
+            encoded = pipeline.encode(table)
+
+            expected = grains_of_plan(Execution(pipeline.program, encoded.ordered_usable))
+
+            assert grains_of_code(pipeline.compile(encoded)) == expected, case.id
             compared += 1
     assert compared
 
@@ -89,9 +86,10 @@ def test_of_every_query_that_could_share_it_is_said_whether_it_does(about: str) 
         if case.about != about:
             continue
         plan = Workload.parse(case.workload).plan
+        programs = [compile_set(plan, one) for one in plan.sets]
         told = {
             (each["set"], each["type"], query)
-            for each in loop_sharing(plan)
+            for each in loop_sharing(plan, programs)
             for query in each["queries"]
         }
         assert told == {

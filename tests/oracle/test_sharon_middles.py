@@ -15,12 +15,12 @@ from conformance import differences, engine_rows, scaled_reference_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hamlet.systems import sharon, sharon_plan
+from hamlet.paper.systems import sharon, sharon_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hamlet.systems.sharon_plan import Middle
+    from hamlet.paper.systems.sharon_plan import Middle
 
 Events = list[dict[str, Any]]
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hamlet import Workload
-from hamlet.engine import Options, compile_encoded, groups_of
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events import EventTable
-from hamlet.kernel.encode import encode
 from hamlet.kernel.finish.partial import answers_of, partial_schema
-from hamlet.kernel.shared import run_batch
 from hamlet.panes.compose import compose
 from hamlet.panes.derive import composes, derive
-from hamlet.plan.program import compile_set
 from hamlet.plan.workload import pane_us
 from hamlet.results import Results
-from hamlet.state.closed import Closed, ClosedSet
+from hamlet.state.closed import Closed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,19 +43,11 @@ def pane_rows(
     panes, options = panes_of(workload, parts), Options(numbers=numbers, order=order)
     table = EventTable.of(list(events), workload.plan, type="type", time="time", order=order)
     schema = partial_schema(panes.plan, table.table.schema, numbers)
-    sets = tuple(_ran(panes, each, table, options) for each in panes.pane_sets)
+    pipelines = (SetPipeline.of(panes.plan, each, options) for each in panes.pane_sets)
+    sets = tuple(pipeline.answered(table)[0] for pipeline in pipelines)
     answers = Closed(panes.plan, sets, schema).partial()
     together = Closed(panes.plan, tuple(compose(panes, answers)), schema).partial()
     found = answers_of(panes.plan, together, range(panes.first))
     queries = [planned.query for planned in workload.plan.queries]
     rows: list[dict[str, Any]] = Results(queries, found, times="seconds").table.to_pylist()
     return rows
-
-
-def _ran(panes: Panes, pane_set: Any, table: EventTable, options: Options) -> ClosedSet:
-    program = compile_set(panes.plan, pane_set)
-    encoded = encode(table, panes.plan, pane_set, program, options.numbers)
-    compiled = compile_encoded(panes.plan, program, encoded, options)
-    emission, _ = run_batch(compiled, encoded.batch, options.numbers == "float")
-    is_integer = {a: a in encoded.integers for a in encoded.digits}
-    return ClosedSet(program, emission, encoded.digits, is_integer, groups_of(encoded))

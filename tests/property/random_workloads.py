@@ -111,14 +111,12 @@ def _names(place: Place) -> list[str]:
 
 
 def _adjacent(query: Query) -> list[tuple[str, str]]:
-    """Variables of which the second may directly follow the first; inside NOT only alone."""
+    """Variables of which the second may directly follow the first, inside one NOT, too."""
     found: dict[tuple[str, str], None] = {}
     for each in (*query.branches, *query.negations):
         for p, q in sorted(positions_of(each).follow):
             one, other = query.places[p], query.places[q]
-            for pair in ((a, b) for a in _names(one) for b in _names(other)):
-                if one.negation is None or pair[0] == pair[1]:
-                    found[pair] = None
+            found |= dict.fromkeys((a, b) for a in _names(one) for b in _names(other))
     return list(found)
 
 

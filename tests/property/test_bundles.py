@@ -10,22 +10,26 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from hamlet.engine import Options, compile_encoded
+from hamlet.engine import Options, run_workload
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events import EventTable
-from hamlet.kernel.encode import encode
-from hamlet.kernel.session import KernelSession, chosen
-from hamlet.kernel.shared import run_batch
-from hamlet.plan.program import compile_set
+from hamlet.kernel.run import run_batch
+from hamlet.results import Results
+from hamlet.session import Session
 from hamlet.share.bundles import bundle_rates, with_static_patience
 from hamlet.share.coefficients import DEFAULTS
 from hamlet.share.cost import FOREVER, BundleSize, patience
 from hamlet.share.policy import UNTIL_SPLIT
 from hamlet.workload import Workload
+
+if TYPE_CHECKING:
+    from hamlet.statistics import RunStatistics
 
 PATTERNS = ("SEQ(X x, T+)", "SEQ(X x, T+, Y y)", "SEQ(W, X x, T+)", "SEQ(X x, T+, X z)")
 RETURNS = ("COUNT(*)", "COUNT(*), SUM(T.v), MIN(T.v), MAX(x.v)", "AVG(T.v), COUNT(T)")
@@ -84,13 +88,14 @@ def text_of_five(within: int = 8) -> str:
     )
 
 
+# Two stretches for all queries with one event in between that is for the third alone
+ROWS = [{"type": "XT"[t % 2], "time": t, "v": 2 if t == 20 else -1} for t in range(60)]
+
+
 def encoded(plan: Any, sharing: Any) -> tuple[Any, Any]:
-    # Two stretches for all queries with one event in between that is for the third alone
-    rows = [{"type": "XT"[t % 2], "time": t, "v": 2 if t == 20 else -1} for t in range(60)]
-    table = EventTable.of(rows, plan)
-    program = compile_set(plan, plan.sets[0])
-    found = encode(table, plan, plan.sets[0], program, "exact")
-    return compile_encoded(plan, program, found, Options(sharing=sharing)), found.batch
+    pipeline = SetPipeline.of(plan, plan.sets[0], Options(sharing=sharing))
+    found = pipeline.encode(EventTable.of(ROWS, plan))
+    return pipeline.compile(found), found.batch
 
 
 def encoded_twins(patience: int) -> tuple[Any, Any]:
@@ -133,19 +138,80 @@ def records(emission: Any) -> list[tuple[int, ...]]:
     )
 
 
-@pytest.mark.parametrize("cut", range(0, 60, 7))
-def test_a_merged_bundle_can_be_kept_and_taken_up_again(cut: int) -> None:
-    compiled, batch = encoded_twins(0)
-    whole = records(run_batch(compiled, batch, False)[0])
-    session = KernelSession(compiled, None, False)
-    found: list[tuple[int, ...]] = []
-    session.feed(chosen(batch, batch.ts < cut * 1_000_000))
-    found += records(session.close_until(cut * 1_000_000))
-    after = KernelSession(compiled, None, False)
+# Streams
+
+
+def session_of(workload: Workload, **options: Any) -> Session:
+    table = pa.Table.from_pylist(ROWS)
+    return Session(workload.plan, Options(**options), table.schema)
+
+
+@pytest.mark.parametrize("sharing", ["dynamic", "static", "always"])
+@pytest.mark.parametrize("cut", range(7, 60, 7))
+def test_a_merged_bundle_can_be_kept_and_taken_up_again(cut: int, sharing: Any) -> None:
+    workload = Workload.parse(text_of_five())
+    session, after = (session_of(workload, sharing=sharing) for _ in range(2))
+    session.feed(pa.Table.from_pylist(ROWS[:cut]))
+    found = [*session.close_until(cut * 1_000_000).answers()]
     after.restore(session.snapshot())
-    after.feed(chosen(batch, batch.ts >= cut * 1_000_000))
-    found += records(after.close_until(10**12))
-    assert sorted(found) == whole
+    after.feed(pa.Table.from_pylist(ROWS[cut:]))
+    found += after.close_all().answers()
+
+    whole = workload.run(ROWS, sharing=sharing)
+
+    assert rows_of(Results(workload.queries, found, times="seconds")) == rows_of(whole)
+    assert (after.statistics.shared > 0) == (sharing != "always")
+
+
+def done_in_pieces(rows: list[dict[str, Any]], piece: int, **options: Any) -> RunStatistics:
+    """What a session does that is fed a stream in pieces of so many seconds."""
+    session = session_of(Workload.parse(text_of_five()), **options)
+    for second in range(0, len(rows), piece):
+        session.feed(pa.Table.from_pylist(rows[second : second + piece]))
+        session.close_until((second + piece) * 1_000_000)
+    return session.statistics
+
+
+COSTLY = replace(DEFAULTS, int64=replace(DEFAULTS.int64, copy_cell=1e9))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"sharing": "dynamic"}, id="dynamic"),
+        pytest.param(
+            {"sharing": "dynamic", "coefficients": COSTLY}, id="dynamic, splits cost much"
+        ),
+        pytest.param({"sharing": "static"}, id="static"),
+        pytest.param({"sharing": "always"}, id="always"),
+    ],
+)
+def test_policies_decide_in_streams_as_in_batches(options: dict[str, Any]) -> None:
+    workload = Workload.parse(text_of_five())
+
+    batch = run_workload(workload.plan, ROWS, Options(**options)).statistics
+    stream = done_in_pieces(ROWS, 60, **options)
+
+    for counted in ("shared", "splits", "merges"):
+        assert getattr(stream, counted) == getattr(batch, counted), counted
+
+
+def test_static_stays_split_for_the_rest_of_a_stream() -> None:
+    # The event for some comes at 20 s: what is released later finds the bundle split for good.
+    friendly = [row | {"v": -1} for row in ROWS]
+
+    until_split = done_in_pieces(ROWS, 10, sharing="static").shared
+
+    assert done_in_pieces(ROWS[:20], 10, sharing="static").shared == until_split
+    assert done_in_pieces(friendly, 10, sharing="static").shared > until_split > 0
+
+
+def test_static_is_never_merged_where_the_first_events_speak_against_it() -> None:
+    # For one of the five alone, but for the first of them, which is for all
+    apart = [row | {"v": row["time"] // 2 % 5 if row["time"] else -1} for row in ROWS]
+
+    assert done_in_pieces(apart, 30, sharing="static").shared == 0
+    assert done_in_pieces(apart, 30, sharing="dynamic").shared > 0
 
 
 # Policies
@@ -172,7 +238,8 @@ def test_static_counts_what_is_for_all_and_for_some() -> None:
     assert (rates.for_all, rates.for_some) == (29, 1)
     assert with_static_patience(compiled, batch, False).patience == (UNTIL_SPLIT,)
 
-    alone = chosen(batch, (batch.ts >= 20_000_000) & (batch.ts < 22_000_000))
+    inside = (batch.ts >= 20_000_000) & (batch.ts < 22_000_000)
+    alone = replace(batch, letter=batch.letter[inside], tied=batch.tied[inside])
     (rates,) = bundle_rates(compiled, alone)
     assert (rates.for_all, rates.for_some) == (0, 1)
     assert with_static_patience(compiled, alone, False).patience == (FOREVER,)
@@ -225,9 +292,9 @@ def test_every_touch_has_a_row_and_every_row_a_touch(seed: int, numbers: str, sh
     workload = Workload.parse(twins(chance))
     events = stream(chance, 150)
     plan = workload.plan
-    program = compile_set(plan, plan.sets[0])
-    found = encode(EventTable.of(events, plan), plan, plan.sets[0], program, numbers)
-    compiled = compile_encoded(plan, program, found, Options(numbers=numbers, sharing=sharing))
+    pipeline = SetPipeline.of(plan, plan.sets[0], Options(numbers=numbers, sharing=sharing))
+    found = pipeline.encode(EventTable.of(events, plan))
+    compiled = pipeline.compile(found)
     assert len(plan.sets) == len(compiled.bundles) == 1
 
     results = workload.run(events, numbers=numbers, sharing=sharing, trace=True)

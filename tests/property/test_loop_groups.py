@@ -16,12 +16,11 @@ from conformance import differences, engine_rows, scaled_reference_rows
 from loop_groups import LoopSample, long_stream, sample
 
 from hamlet import Workload
-from hamlet.engine import Options, compile_encoded
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events import EventTable
-from hamlet.kernel.encode import encode
 from hamlet.kernel.rows import batch
-from hamlet.kernel.rows.layout import SCANNED, TREE
-from hamlet.plan.program import compile_set
+from hamlet.kernel.rows.layout import BY_COIN, SCANNED, TREE
 
 if TYPE_CHECKING:
     from hamlet.kernel.rows import RowGroup
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 KINDS = {"scanned": SCANNED, "tree": TREE}
 
 
-def check(drawn: LoopSample, sharings: tuple[str, ...] = ("dynamic", "never")) -> None:
+def check(drawn: LoopSample, sharings: tuple[str, ...] = ("dynamic", "always", "never")) -> None:
     expected = scaled_reference_rows(drawn.workload, drawn.events, drawn.order)
     wrong = []
     for numbers in ("exact", "float"):
@@ -49,8 +48,17 @@ def test_many_queries_on_one_loop_equal_the_reference(
 ) -> None:
     monkeypatch.setattr(batch, "KIND", KINDS[kind])
     random = Random(seed)
-    for _ in range(25):
+    for _ in range(15):
         check(sample(random))
+
+
+def test_partitions_shared_or_not_by_a_coin_equal_the_reference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(batch.SHARING, "dynamic", BY_COIN)
+    random = Random(99)
+    for _ in range(20):
+        check(sample(random), ("dynamic",))
 
 
 def groups_of(workload: str, events: Any, order: str | None = None) -> list[RowGroup]:
@@ -59,9 +67,8 @@ def groups_of(workload: str, events: Any, order: str | None = None) -> list[RowG
     table = EventTable.of(list(events), plan, order=order)
     found: list[RowGroup] = []
     for sharable in plan.sets:
-        program = compile_set(plan, sharable)
-        encoded = encode(table, plan, sharable, program, "exact")
-        compiled = compile_encoded(plan, program, encoded, Options())
+        pipeline = SetPipeline.of(plan, sharable, Options())
+        compiled = pipeline.compile(pipeline.encode(table))
         found += [each.group for each in compiled.row_groups]
     return found
 
@@ -81,6 +88,23 @@ def test_what_is_drawn_has_groups_of_all_sorts() -> None:
     assert {group.operator for group in found} == set(range(6))
     assert sum(group.extremes > 0 for group in found) > 20
     assert sum(sum(s.is_loop for s in u.states) > 1 for g in found for u in g.units) > 5
+
+
+def test_what_always_shares_takes_snapshots_and_never_takes_none() -> None:
+    workload = ";".join(
+        f"q{i}: RETURN COUNT(*) PATTERN SEQ({x}, T+, {y}) WHERE T.v < NEXT(T).v WITHIN 40 s"
+        for i, (x, y) in enumerate(("AC", "AD", "BC", "BD"))
+    )
+    types = "ATTTBTTCTTDATTTTBTTTTCD"
+    events = [{"type": t, "time": i, "v": i * 7 % 11} for i, t in enumerate(types)]
+    parsed = Workload.parse(workload)
+    found = {
+        sharing: parsed.run(events, sharing=sharing).statistics for sharing in ("always", "never")
+    }
+
+    # One for each T that finds an A or a B since the T before
+    assert found["always"].snapshots == 4
+    assert found["never"].snapshots == 0
 
 
 # Long streams, against a plain recurrence over integers of any size
@@ -141,7 +165,7 @@ def test_long_streams_equal_a_recurrence(
         )
         expected = by_recurrence(events, operator, within, slide)
 
-        rows = engine_rows(workload, events)
+        rows = engine_rows(workload, events, sharing="always")
 
         found: dict[float, tuple[str, str]] = {}
         for one, other in zip(rows[::2], rows[1::2], strict=True):

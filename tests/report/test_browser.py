@@ -8,6 +8,7 @@ the screen, and colours that do not follow the system.
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -245,6 +246,136 @@ def test_the_arrow_keys_read_the_chart(screen, run):
     assert read == f'{window}g "u"{count}'
     plot.send_keys(Keys.ARROW_RIGHT)
     assert screen.run("return document.querySelector('#chart .readout').textContent") != read
+
+
+# Long series, and many groups
+
+
+@pytest.fixture(scope="module")
+def long_run() -> Run:
+    """4,000 windows of ten groups, in which one window of one group is like no other."""
+    from hamlet.report.saved import Run
+
+    workload = Workload.parse("q: RETURN COUNT(*) PATTERN T GROUPBY g WITHIN 1 s")
+    counts = {(t, g): 1 + (t + g) % 3 for t in range(4000) for g in range(10)}
+    counts[1234, 7] = 60
+    events = [
+        {"time": t + i / 100, "type": "T", "g": g} for (t, g), n in counts.items() for i in range(n)
+    ]
+    return Run.of(workload.run(events))
+
+
+@pytest.fixture
+def long_screen(browser: Any, long_run: Run, tmp_path: Path) -> Iterator[Screen]:
+    from hamlet.report.page import write_report
+
+    browser.set_window_size(*WIDE)
+    opened = Screen(browser, write_report(long_run, tmp_path / "page.html"))
+    yield opened
+    assert opened.errors() == []
+
+
+def test_a_point_of_a_long_series_is_several_windows_and_says_so(long_screen):
+    note = long_screen.run("return document.querySelector('#chart-note').textContent")
+    size = int(note.split("Each point is ")[1].split(" windows: least, mean and greatest")[0])
+    points = long_screen.lines[0].count("H")
+
+    assert size > 1
+    assert points == -(-4000 // size) <= WIDE[0]
+    assert len(long_screen.run("return [...document.querySelectorAll('#chart path.band')]")) == 1
+
+
+def test_what_a_point_is_made_of_is_read_with_the_arrow_keys(long_screen):
+    from selenium.webdriver import Keys
+
+    note = long_screen.run("return document.querySelector('#chart-note').textContent")
+    size = int(note.split("Each point is ")[1].split(" windows")[0])
+    long_screen.choose("group", "g 7")
+    plot = long_screen.browser.find_element("css selector", "#chart svg.plot")
+    plot.send_keys(Keys.HOME, *[Keys.ARROW_RIGHT] * (1234 // size))
+
+    read = long_screen.run("return document.querySelector('#chart .readout').textContent")
+    first = 1234 // size * size
+    values = [60 if t == 1234 else 1 + (t + 7) % 3 for t in range(first, first + size)]
+    mean = float(f"{sum(values) / size:.6g}")
+    assert read == f"[{first}, {first + size})g 7{min(values)} to 60, mean {mean:g}"
+
+
+def test_closer_to_a_long_series_each_window_is_a_step(long_screen):
+    for _ in range(6):
+        long_screen.click("nearer")
+
+    note = long_screen.run("return document.querySelector('#chart-note').textContent")
+    assert "Each step is a window of 1 s" in note
+    assert long_screen.run("return document.querySelectorAll('#chart path.band').length") == 0
+
+
+def test_many_groups_are_a_map_with_the_greatest_first(long_screen):
+    names = long_screen.run(
+        "return [...document.querySelectorAll('#heat .row-name')]"
+        ".map(each => each.firstChild.textContent)"
+    )
+    darkest = long_screen.run(
+        "return [...document.querySelectorAll('#heat .cell')]"
+        ".filter(each => each.getAttribute('fill-opacity') === '1.000').length"
+    )
+    note = long_screen.run("return document.querySelector('#heat-note').textContent")
+
+    assert names[0] == "g 7"
+    assert sorted(names) == [f"g {n}" for n in range(10)]
+    assert darkest == 1
+    assert note.startswith("All 10 groups. Each cell is ")
+
+
+def test_a_row_of_the_map_becomes_a_line(long_screen):
+    long_screen.run(
+        "[...document.querySelectorAll('#heat .row-name')].find("
+        "each => each.firstChild.textContent === 'g 3')"
+        ".dispatchEvent(new MouseEvent('click'))"
+    )
+
+    assert long_screen.run("return document.querySelector('#legend').textContent") == "g 3"
+
+
+def test_few_groups_have_no_map(screen):
+    assert screen.run("return document.querySelector('#map').hidden")
+
+
+def test_points_of_numbers_beyond_doubles_are_put_together_by_magnitude(screen):
+    found = screen.run("""
+        const values = ["1.00e+400", "3.00e+400", 5];
+        const series = { windows: [0, 1, 2], values };
+        const [point] = inPoints(series, 3, 0, 3);
+        return [point.low, point.mean, point.high, compare("-1.00e+400", "-2.00e+400") > 0];
+    """)
+
+    assert found == [5, "1.33e+400", "3.00e+400", True]
+
+
+def test_times_below_a_narrow_chart_do_not_run_into_each_other(browser, tmp_path):
+    workload = Workload.parse("q: RETURN COUNT(*) PATTERN T WITHIN 1 h")
+    # Ticks two days apart, the last of them at the edge.
+    times = [f"2026-03-{day:02d}T{hour:02d}:00:00" for day in range(1, 7) for hour in (1, 13)]
+    days = [{"time": time, "type": "T"} for time in times]
+    browser.set_window_size(*NARROW)
+    screen = Screen(browser, workload.run(days).report(tmp_path / "page.html"))
+
+    ends = screen.run(
+        "return [...document.querySelectorAll('#chart text.time')]"
+        ".map(each => each.getBoundingClientRect()).map(box => [box.left, box.right])"
+    )
+
+    assert len(ends) >= 2
+    assert all(one[1] < other[0] for one, other in pairwise(ends))
+
+
+def test_the_whole_query_is_shown_beside_its_results(screen):
+    screen.choose("query", "low")
+
+    asked = screen.run("return document.querySelector('#about .asked').textContent")
+    assert "WHERE x.v < 5" in asked
+    assert "WITHIN 8 s SLIDE 4 s" in asked
+    assert any("WHERE x.v < 9" in cell for row in screen.table("queries") for cell in row)
 
 
 def test_every_field_has_a_name(screen):

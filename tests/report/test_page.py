@@ -212,37 +212,136 @@ def tags_of_styles(page: Any) -> list[str]:
 
 
 def test_the_conclusion_has_the_counts_of_the_run(run, page_of):
-    page = page_of(run)
+    page = page_of(replace(run, events="rides.csv"))
     pairs = {key[:3] for key in rows_of(run.table)}
-    windows = {key[:2] for key in pairs}
+    # Counted for each query, as the run does: two have the same windows and groups.
+    windows = {(query, start) for query, start, _ in pairs}
+    groups = {(query, group) for query, _, group in pairs}
 
+    assert (len(windows), len(groups)) == (run.statistics.windows, run.statistics.groups)
     assert (
-        f"3 queries over {run.statistics.events_in:,} events gave {len(pairs):,} results in "
-        f"{len(windows):,} windows"
+        f"3 queries over {run.statistics.events_in:,} events of rides.csv gave {len(pairs):,} "
+        f"results in {len(windows):,} windows and {len(groups)} groups with results"
     ) in page.text
     assert "Nothing was found by none." in page.text
 
 
-def test_what_was_found_most_is_the_greatest_count(run, page_of):
-    counts = {k: v for k, v in rows_of(run.table).items() if k[3] == "COUNT(*)"}
-    query, start, group, _ = max(counts, key=lambda key: counts[key])
+def test_counts_of_one_are_not_said_to_be_several(page_of):
+    workload = Workload.parse("q: RETURN COUNT(*) PATTERN T+ GROUPBY g WITHIN 5 s")
+    results = workload.run([{"time": 1, "type": "T", "g": "u"}])
 
+    page = page_of(Run.of(results))
+
+    assert "1 query over 1 event of a list in Python gave 1 result in 1 window and 1 group" in (
+        page.text
+    )
+    tiles = dict(re.findall(r"<dt>(\w+)</dt><dd><b>([\d,]+)</b>", page.html))
+    assert tiles == {"query": "1", "event": "1", "result": "1", "window": "1", "group": "1"}
+
+
+SECTIONS = ("conclusion", "results", "time", "again", "plan", "sharing")
+
+
+def test_bursts_and_snapshots_come_after_what_was_asked_for(run, page_of):
     page = page_of(run)
 
-    most = (
-        f"{query} found most: {counts[query, start, group, 'COUNT(*)']:,.0f} trends in the window "
+    places = [page.html.index(f'<section id="{name}"') for name in SECTIONS]
+    assert places == sorted(places)
+    assert "bursts" not in page.html[places[0] : places[-1]]
+    assert "snapshots" not in page.html[places[0] : places[-1]]
+    assert f"{run.statistics.bursts:,}" in page.text
+
+
+def test_each_query_is_told_by_its_own_greatest_result(run, page_of):
+    counts = {k: v for k, v in rows_of(run.table).items() if k[3] == "COUNT(*)"}
+
+    text = page_of(run).text
+
+    for name in ("low", "high"):
+        own = {key: value for key, value in counts.items() if key[0] == name}
+        _, start, _, _ = key = max(own, key=lambda each: own[each])
+        median = sorted(own.values())[(len(own) - 1) // 2]
+        assert f"{name} COUNT(*) is greatest in [{start:g}, {start + 8:g})" in text
+        assert f": {own[key]:,.0f}. The median of its {len(own)} results is {median:,.0f}." in text
+
+
+def test_a_result_far_from_the_others_of_its_query_comes_first():
+    text = ";".join(f"{n}: RETURN COUNT(*) PATTERN {n} WITHIN 1 s" for n in ("A", "B"))
+    workload = Workload.parse(text)
+    events = [
+        {"time": t + i / 100, "type": name}
+        for name, usual, once in (("A", 50, 50), ("B", 1, 10))
+        for t in range(9)
+        for i in range(once if t == 4 else usual)
+    ]
+
+    findings = Findings.of(Run.of(workload.run(events)))
+
+    # A has more events in every window, and B one window that is unlike its others.
+    assert findings.unusual == [1, 0]
+    assert findings.found[1].told == (
+        "COUNT(*) is greatest in [4, 5): 10, 10 times the median of its 9 results (1)."
     )
-    assert most in page.text
-    assert f"[{start:g}, {start + 8:g})" in page.text
+    assert findings.found[0].told == (
+        "COUNT(*) is greatest in [0, 1): 50. The median of its 9 results is 50."
+    )
 
 
-def test_a_query_without_a_count_is_judged_by_its_first_aggregate(page_of):
+def test_of_many_queries_the_most_unusual_are_told_of(page_of):
+    text = ";".join(f"q{n}: RETURN COUNT(*) PATTERN T{n} WITHIN 1 s" for n in range(20))
+    events = [
+        {"time": t + i / 100, "type": f"T{n}"}
+        for n in range(20)
+        for t in range(3)
+        for i in range(1 + n * (t == 1))
+    ]
+
+    findings = Findings.of(Run.of(Workload.parse(text).run(events)))
+
+    assert [one.name for one in findings.told_of] == [f"q{n}" for n in range(12, 20)]
+    assert "Of 20 queries, the ones with most unusual results:" in page_of(findings.run).text
+
+
+def test_the_whole_query_stands_beside_its_results(page_of):
+    text = (
+        "q: RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE A.x < 5 AND b.x < NEXT(b).x AND [k] "
+        "GROUPBY g WITHIN 10 s SLIDE 5 s"
+    )
+    run = Run.of(Workload.parse(text).run([{"time": 1, "type": "A", "x": 1, "k": 1, "g": 1}]))
+
+    (query,) = page_of(run).data["run"]["queries"]
+
+    assert query["where"] == "A.x < 5 AND b.x < NEXT(b).x AND [k]"
+    assert query["text"].splitlines() == [
+        "q: RETURN COUNT(*)",
+        "PATTERN SEQ(A, B b+)",
+        "WHERE A.x < 5 AND b.x < NEXT(b).x AND [k]",
+        "GROUPBY g",
+        "WITHIN 10 s SLIDE 5 s",
+    ]
+
+
+def test_a_query_without_a_count_is_judged_by_its_first_aggregate():
     run = made([(3.0, 0.4, "3"), (9.0, 0.9, "9"), (4.0, 0.6, "4")])
 
     (found,) = Findings.of(run).found
 
     assert found.most == ("q", "[5, 15)", "{}", "total", "9")
-    assert "No query counts its trends." in page_of(run).text
+    assert found.median == "4"
+
+
+def test_results_that_are_no_numbers_are_told_so():
+    (found,) = Findings.of(made([(None, None, None)] * 3)).found
+
+    assert found.told == "has 3 results, none of which is a number."
+
+
+def test_the_greatest_of_huge_negative_numbers_is_the_nearest_to_zero():
+    cells = [(-math.inf, 500.0, "-1" + "0" * 500), (-math.inf, 400.0, "-1" + "0" * 400)]
+    (found,) = Findings.of(made(cells)).found
+
+    assert found.most is not None
+    assert found.most[4] == "-1.00e+400"
 
 
 def test_the_greatest_is_found_beyond_doubles_too():
@@ -267,25 +366,69 @@ def test_runs_beside_it_are_compared_row_by_row(workload, events, run, page_of):
     assert "The results of all 2 runs are the same." in report_text(same)
     assert "In 1 row the results of the runs differ." in report_text(other)
     text = page_of(run, beside=[never]).text
-    assert f"{run.statistics.bursts:,} stretches of events with sharing dynamic" in text
-    assert f"{never.statistics.bursts:,} with each query alone" in text
+    assert "Runs side by side" in text
+    assert f"{never.statistics.bursts:,}" in text
 
 
-def test_a_difference_within_noise_is_not_told_as_one(workload, run):
+def test_what_sharing_took_is_told_also_where_it_lost(run):
     def told(with_s: float, without_s: float) -> str:
+        seconds = {"read": 9.0, "kernels": 30.0, "encode": 0.25}
         runs = [
             replace(
                 run,
                 options={"sharing": policy},
-                statistics=RunStatistics(bursts=5, seconds={"run": took}),
+                statistics=RunStatistics(bursts=5, seconds={**seconds, "run": took - 0.25}),
             )
             for policy, took in (("dynamic", with_s), ("never", without_s))
         ]
-        return Findings.of(runs[0], runs[1:]).saved[0]
+        findings = Findings.of(runs[0], runs[1:])
+        assert not any("not measured" in each for each in findings.sharing)
+        return findings.sharing[0]
 
-    assert "no difference to speak of" in told(1.0, 1.05)
-    assert "2.0 times as fast" in told(1.0, 2.0)
-    assert "0.5 times as fast" in told(1.0, 0.5)
+    assert "took 1.00 s, and with each query alone 2.00 s, measured once each" in told(1.0, 2.0)
+    assert "sharing was 2.0 times as fast" in told(1.0, 2.0)
+    assert "sharing was slower, and took 3.5 times as long" in told(2.57, 0.73)
+    assert "no difference that one measurement can tell" in told(1.0, 1.05)
+
+
+def test_without_a_run_beside_it_time_is_said_not_to_be_measured(run, workload, events):
+    shared = Findings.of(run).sharing
+    alone = Findings.of(Run.of(workload.run(events, sharing="never"))).sharing
+
+    assert "was not measured" in shared[0]
+    assert "with --sharing never" in shared[0]
+    assert "without --sharing" in alone[0]
+    assert not any("saved" in each or "faster" in each for each in (*shared, *alone))
+
+
+def test_what_is_said_of_sharing_does_not_contradict_itself(page_of):
+    text = """
+        one: RETURN COUNT(*) PATTERN SEQ(Late+, A) WHERE Late.x > 1 WITHIN 10 s;
+        two: RETURN COUNT(*) PATTERN SEQ(Late+, B) WHERE Late.x > 2 WITHIN 10 s
+    """
+    workload = Workload.parse(text)
+    run = Run.of(workload.run([{"time": 1, "type": "Late", "x": 3}, {"time": 2, "type": "A"}]))
+
+    page = page_of(run)
+
+    assert "2 queries, 2 of them repeat Late+ in 1 set" in page.text
+    assert "share Late+" not in page.text
+    assert "No two queries repeat a type in common" not in page.text
+    told = "Late+ of one, two is worked on for each query alone: no two ask the same of its events."
+    assert told in page.text
+
+
+def test_queries_with_nothing_in_common_are_said_to_have_nothing_to_share():
+    workload = Workload.parse(
+        "one: RETURN COUNT(*) PATTERN A+ WITHIN 10 s; two: RETURN COUNT(*) PATTERN B+ WITHIN 10 s"
+    )
+
+    told = Findings.of(Run.of(workload.run([{"time": 1, "type": "A"}]))).sharing
+
+    assert told == [
+        "No two queries repeat a type in common and partition the stream by the same attributes, "
+        "so there was nothing to share."
+    ]
 
 
 def test_rows_of_events_are_told_by_reason(run, page_of):

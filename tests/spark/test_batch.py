@@ -25,7 +25,7 @@ from hamlet.errors import PlanError, SchemaError
 from hamlet.results import COLUMNS
 from hamlet.spark.batch import answer
 from hamlet.spark.events import events_of
-from hamlet.spark.prepare import prepare
+from hamlet.spark.shuffle_plan import prepare
 from hamlet.times import FARTHEST_US
 
 if TYPE_CHECKING:

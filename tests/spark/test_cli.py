@@ -65,7 +65,8 @@ def hamlet(
 
     def call(*arguments: str) -> Left:
         return Left(
-            run(["run", "w.hql", "--events", "events.csv", *arguments]), *capsys.readouterr()
+            run(["run", "w.hql", "--events", "events.csv", "--engine", "spark", *arguments]),
+            *capsys.readouterr(),
         )
 
     return call
@@ -75,7 +76,7 @@ def is_one_sentence(text: str) -> bool:
     return text.startswith("hamlet: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
-def test_spark_is_the_default_and_leaves_the_session_running(
+def test_spark_answers_and_leaves_the_session_running(
     hamlet: Callable[..., Left], spark: SparkSession
 ):
     status, out, err = hamlet()
@@ -83,9 +84,9 @@ def test_spark_is_the_default_and_leaves_the_session_running(
     assert (status, out) == (0, TABLE)
     assert [line.split()[0] for line in err.splitlines()] == [
         "events",
-        "work",
         "results",
         "seconds",
+        "work",
     ]
     assert "events    7 in, 7 used, 0 malformed, 0 late\n" in err
     assert "(start " in err

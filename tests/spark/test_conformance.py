@@ -22,8 +22,8 @@ from pyspark.sql import functions as F
 
 from hamlet import Workload
 from hamlet.reading.untyped import column_of_values
-from hamlet.spark import prepare
-from hamlet.spark.hot import Slices
+from hamlet.spark import shuffle_plan
+from hamlet.spark.skew import Slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +154,7 @@ def test_some_cases_in_other_ways(
         def cut(_: Any, reach_us: int) -> Slices:
             return Slices(slice_s * 10**6, reach_us, None)
 
-        monkeypatch.setattr(prepare, "slices_of", cut)
+        monkeypatch.setattr(shuffle_plan, "slices_of", cut)
 
     found = answers(spark, some, numbers=numbers)
 

@@ -29,7 +29,7 @@ from hamlet.spark import derived
 from hamlet.spark.derived import Derived, derived_name, with_derived
 from hamlet.spark.events import events_of
 from hamlet.spark.letter_columns import letters_of
-from hamlet.spark.prepare import prepare
+from hamlet.spark.shuffle_plan import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -389,7 +389,8 @@ def test_a_stream_that_was_begun_with_other_columns_is_refused(
         before.setattr(
             "hamlet.spark.stream.with_derived", lambda plan, letters, together: Derived(plan, {})
         )
-        run(workload.run(stream, checkpoint=checkpoint, flush=True), tmp_path)
+        for flush in (False, True):
+            run(workload.run(stream, checkpoint=checkpoint, flush=flush), tmp_path)
         workload.run(stream, checkpoint=checkpoint)
 
     found = parquet.read_table(tmp_path / "out")

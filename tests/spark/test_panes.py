@@ -19,18 +19,18 @@ from pyspark.sql import functions as F
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.results import COLUMNS
-from hamlet.spark import hot, prepare
+from hamlet.spark import shuffle_plan, skew
 from hamlet.spark.batch import answer
 from hamlet.spark.events import events_of
-from hamlet.spark.hot import SLICE
 from hamlet.spark.settings import Settings
+from hamlet.spark.skew import SLICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-    from hamlet.spark.hot import PaneSlices
+    from hamlet.spark.skew import PaneSlices
 
 # One window over all events, overlapping ones, a guard at each place, AND, and a set of its own
 BY_G = """
@@ -89,10 +89,10 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[PaneSlices | None]:
     found: list[PaneSlices | None] = []
 
     def looked(*args: Any) -> PaneSlices | None:
-        found.append(hot.pane_slices_of(*args))
+        found.append(skew.pane_slices_of(*args))
         return found[-1]
 
-    monkeypatch.setattr(prepare, "pane_slices_of", looked)
+    monkeypatch.setattr(shuffle_plan, "pane_slices_of", looked)
     return found
 
 
@@ -148,7 +148,7 @@ def test_slices_of_several_panes_with_more_rows_than_memory_give_the_same(
     found: list[PaneSlices | None],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(hot, "_PANE_ROWS", 30)
+    monkeypatch.setattr(skew, "_PANE_ROWS", 30)
     settings(hamlet__slices="on", hamlet__sliceRows=200, hamlet__rowsInMemory=50)
     table, workload = events(), Workload.parse(BY_G)
 
@@ -168,7 +168,7 @@ def test_several_tasks_have_the_events_of_one_window(
     frame = spark.createDataFrame(table)
     of_events = events_of(frame, workload.plan, options, name="events")
 
-    (shuffle,) = prepare.prepare(of_events, workload.plan, Settings.of(spark)).shuffles
+    (shuffle,) = shuffle_plan.prepare(of_events, workload.plan, Settings.of(spark)).shuffles
 
     moved = shuffle.frame.repartition(*shuffle.keys).where(F.col(SLICE).isNotNull())
     rows = moved.groupBy(F.spark_partition_id()).count().collect()

@@ -29,7 +29,7 @@ def test_a_run_on_spark_is_kept_like_one_of_the_local_engine(
     monkeypatch.chdir(tmp_path)
     Path("w.hql").write_text(QUERIES, encoding="utf-8")
     Path("events.csv").write_text(EVENTS, encoding="utf-8")
-    given = ["run", "w.hql", "--events", "events.csv"]
+    given = ["run", "w.hql", "--events", "events.csv", "--engine", "spark"]
 
     # The results go to a folder, which Spark would write by itself if nothing were kept.
     status = run_cli([*given, "--save", "kept", "--out", "parts", "--report", "page.html"])

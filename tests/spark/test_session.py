@@ -77,7 +77,7 @@ def test_an_old_java_home_gives_way_to_path(java, tmp_path: Path, monkeypatch: p
 
 
 def test_without_any_java_it_says_what_to_do(java):
-    with pytest.raises(PlanError, match=r"there is no Java '17 or newer'.*--engine local"):
+    with pytest.raises(PlanError, match=r"there is no Java 17 or newer.*--engine local"):
         sessions.find_java()
 
 

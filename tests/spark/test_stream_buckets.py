@@ -17,7 +17,7 @@ from stream_host import Host
 
 from hamlet import Workload
 from hamlet.engine import Options
-from hamlet.errors import ReadError
+from hamlet.errors import ReadError, RunError
 from hamlet.spark import stream_pages
 from hamlet.spark.stream_bucket import LATE, PAGES_READ, PAGES_WRITTEN, step
 from hamlet.spark.stream_job import job_of
@@ -120,18 +120,19 @@ def test_a_window_closes_by_its_timer_when_its_bucket_gets_no_rows():
     assert [(r["window_start"], r["group"]) for r in host.rows] == [(0.0, '{"k": 1}')]
 
 
-def test_what_comes_after_the_end_is_late():
+def test_what_comes_after_the_end_is_refused_unless_it_is_late_anyway():
     events = [{"type": "AB"[t % 2], "time": t, "k": 1} for t in range(40)]
     host = Host(BY_K, events, StreamSettings(0, 2, 4))
 
-    host.batch(range(12))
+    host.batch(range(20, 30))
     host.batch([], is_end=True)
     before = list(host.rows)
-    host.batch(range(12, 40))
-    host.batch([], is_end=True)
+    host.batch(range(12))
+    with pytest.raises(RunError, match="ended by flush, and more rows came"):
+        host.batch(range(30, 40))
 
     assert host.rows == before
-    assert host.told[LATE] == 28
+    assert host.told[LATE] == 12
 
 
 def test_idle_groups_are_neither_read_nor_written():

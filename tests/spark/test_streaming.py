@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 from conformance import differences, load_cases
 from pyarrow import parquet
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from stream_host import batches
 
@@ -263,8 +264,10 @@ def test_conditions_are_evaluated_by_spark_and_mean_the_same(spark: SparkSession
     write(tmp_path / "in", table, pieces_of(table, SECOND, 2, 9))
     stream = stream_of(spark, tmp_path / "in", 2)
 
-    results = workload.run(stream, checkpoint=tmp_path / "checkpoint", flush=True)
-    progress = run(results, tmp_path)
+    progress = []
+    for flush in (False, True):
+        results = workload.run(stream, checkpoint=tmp_path / "checkpoint", flush=flush)
+        progress += run(results, tmp_path)
 
     found, wanted = parquet.read_table(tmp_path / "out"), workload.run(table).table
     assert rows_of(found) == rows_of(wanted)
@@ -370,6 +373,45 @@ def test_conformance_cases_in_one_query(spark: SparkSession, tmp_path: Path):
     assert len(expected) > 200
 
 
+def test_flush_is_refused_until_the_files_have_been_read(spark: SparkSession, tmp_path: Path):
+    workload, table = Workload.parse(BY_K), events(300, 11)
+    write(tmp_path / "in", table, pieces_of(table, 4 * SECOND, 6, 12))
+
+    def results(flush: bool) -> DataFrame:
+        return workload.run(
+            stream_of(spark, tmp_path / "in", 1),
+            order="n",
+            lateness="4 s",
+            checkpoint=tmp_path / "checkpoint",
+            flush=flush,
+        )
+
+    with pytest.raises(PlanError, match="this one has read nothing yet"):
+        results(flush=True)
+    progress = run(results(flush=False), tmp_path)
+    progress += run(results(flush=True), tmp_path)
+
+    found, wanted = parquet.read_table(tmp_path / "out"), workload.run(table, order="n").table
+    assert rows_of(found) == rows_of(wanted)
+    assert total(progress, WORK, "late") == 0
+    assert total(progress, EVENTS, "rows") == 300
+
+
+def test_rows_after_the_batch_that_was_to_be_the_last_fail_the_query(
+    spark: SparkSession, tmp_path: Path
+):
+    workload, table = Workload.parse(BY_K), events(300, 13)
+    pieces = pieces_of(table, 0, 4, 14)
+    options = {"order": "n", "checkpoint": tmp_path / "checkpoint"}
+    write(tmp_path / "in", table, pieces[:1])
+    run(workload.run(stream_of(spark, tmp_path / "in"), **options), tmp_path)
+    write(tmp_path / "in", table, pieces[1:], begin=1)
+
+    with pytest.raises(StreamingQueryException, match="ended by flush, and more rows came"):
+        # A file a batch: the first of three has the end.
+        run(workload.run(stream_of(spark, tmp_path / "in"), **options, flush=True), tmp_path)
+
+
 def test_late_and_malformed_rows_are_counted_and_an_empty_piece_is_nothing(
     spark: SparkSession, tmp_path: Path
 ):
@@ -464,9 +506,9 @@ def test_what_cannot_be_is_refused_before_anything_starts(spark: SparkSession, t
     workload = Workload.parse(BY_K)
 
     for options, error, what in [
-        ({"lateness": "5 parsecs"}, PlanError, "there is no lateness '5 parsecs'"),
-        ({"lateness": -1}, PlanError, "there is no lateness '-1'"),
-        ({"flush": True}, PlanError, "say where its checkpoint is"),
+        ({"lateness": "5 parsecs"}, PlanError, "lateness is '5 parsecs'"),
+        ({"lateness": -1}, PlanError, "lateness is -1"),
+        ({"flush": True}, PlanError, "flush needs a checkpoint"),
         ({"trace": True}, PlanError, "no trace is kept"),
         ({"time": "type"}, SchemaError, "'type' is text, and in a stream nobody can look"),
         ({"time": "when"}, SchemaError, "column 'when' not found"),

@@ -19,6 +19,7 @@ from hamlet.errors import (
     ReadError,
     SchemaError,
     Span,
+    UnknownName,
     WriteError,
     did_you_mean,
     line_and_column,
@@ -32,7 +33,8 @@ _ERRORS = [
     SchemaError("s.json", "it is odd"),
     ReadError("e.csv", "it is gone"),
     WriteError("r.csv", "the disk is full"),
-    PlanError("stage", "mrged", "Stages are merged."),
+    PlanError("on Spark no trace is kept", "Pass --engine local."),
+    UnknownName("stage", "mrged", "Stages are merged."),
     InternalError("pane 7 closed twice"),
 ]
 
@@ -50,7 +52,14 @@ def test_an_error_is_pickled_with_all_its_facts(error):
 def test_every_error_but_our_own_has_one_root_and_a_code():
     assert all(isinstance(error, HamletError) for error in _ERRORS[:-1])
     assert not isinstance(_ERRORS[-1], HamletError)
-    assert [error.code for error in _ERRORS[:-1]] == ["query", "schema", "read", "write", "plan"]
+    assert [error.code for error in _ERRORS[:-1]] == [
+        "query",
+        "schema",
+        "read",
+        "write",
+        "plan",
+        "unknown-name",
+    ]
 
 
 @pytest.mark.parametrize("error", _ERRORS[:-1], ids=lambda error: type(error).__name__)

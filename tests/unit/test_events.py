@@ -7,6 +7,7 @@ column that changes its kind because of one value, a message that does not say w
 from __future__ import annotations
 
 import gzip
+import json
 import math
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -20,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
-from hamlet.errors import ReadError, SchemaError
+from hamlet.errors import PlanError, ReadError, SchemaError
 from hamlet.events import EventTable
 from hamlet.kernel.reference import _microseconds
 from hamlet.testing import stream
@@ -78,7 +79,7 @@ def test_every_source_gives_the_same_rows(name: str) -> None:
     table = EventTable.of(SOURCES[name], PLAN)
 
     assert shown(table) == EXPECTED
-    assert table.time_is_number
+    assert table.times == "seconds"
     assert (table.statistics.rows, table.statistics.malformed) == (4, {})
     assert set(table.table.column_names) == {"type", "time", "g", "price", "name"}
 
@@ -226,7 +227,7 @@ def test_dates_in_json_are_text_but_for_the_time(tmp_path: Path) -> None:
     table = EventTable.of(write(tmp_path / "e.jsonl", text), PLAN)
 
     assert shown(table)[0][1:3] == (1_704_067_200_500_000, "2024-01-01")
-    assert not table.time_is_number
+    assert table.times == "timestamps"
 
 
 def test_rows_without_type_or_time_are_counted() -> None:
@@ -348,7 +349,7 @@ def test_python_times_may_have_zones_or_be_text() -> None:
 
     assert set(table.ts.tolist()) == {_microseconds(MOMENT)}
     assert len(table) == 4
-    assert not table.time_is_number
+    assert table.times == "timestamps"
     assert table.statistics.malformed == {"not a time": 1}
 
 
@@ -435,7 +436,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     assert "no such file or folder" in refused(tmp_path / "none.csv")
     assert "there are no events in this folder" in refused(tmp_path / "empty")
     assert "it matches no file" in refused(tmp_path / "*.feather")
-    assert ".txt is not a format of events; use .csv" in refused(tmp_path / "e.txt")
+    assert ".txt is not a format of events; use .parquet, .csv" in refused(tmp_path / "e.txt")
     assert "not a Parquet file" in refused(tmp_path / "bad.parquet")
     assert "bad.csv.gz" in refused(tmp_path / "bad.csv.gz")
     assert "one JSON list" in refused(write(tmp_path / "e.json", '[{"type": "A"}]'))
@@ -443,3 +444,112 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
 
 def test_what_is_no_table_is_refused() -> None:
     assert "int is not a table of events; pass an Arrow table" in refused(7)
+
+
+# Numbers in quotes, and separators
+
+DELAYS = "type,time,delay,code,none\nA,1,20,7,\nA,2,40,x,\nA,3,100,8,\n"
+RIGHT = "RETURN SUM(A.delay) PATTERN A+ WITHIN 9 s"
+WRONG = "RETURN COUNT(*) PATTERN A+ WHERE A.delay > '30' WITHIN 9 s"
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("queries", [(WRONG,), (RIGHT, WRONG), (WRONG, RIGHT)])
+def test_a_number_in_quotes_is_refused_in_every_format(
+    tmp_path: Path, ending: str, queries: tuple[str, ...]
+) -> None:
+    path = tmp_path / f"e.{ending}"
+    rows = [{"type": "A", "time": t, "delay": d} for t, d in ((1, 20), (2, 40), (3, 100))]
+    if ending == "csv":
+        write(path, DELAYS)
+    elif ending == "jsonl":
+        write(path, "".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    name = f"q{queries.index(WRONG) + 1}"
+
+    told = refused(path, Workload.parse(";".join(queries)).plan)
+
+    assert f"{name}: in delay > '30', delay is a number and '30' is text" in told
+    assert told.endswith("write 30, without quotes")
+
+
+def test_text_that_holds_digits_too_is_compared_with_text(tmp_path: Path) -> None:
+    path = write(tmp_path / "e.csv", DELAYS)
+    for condition, count in (("A.code = '7'", 1.0), ("A.none = '7'", None), ("A.code > 7", 1.0)):
+        query = f"RETURN COUNT(*) PATTERN A+ WHERE {condition} WITHIN 9 s"
+
+        values = Workload.parse(query).run(path).table["value"].to_pylist()
+
+        assert values == ([] if count is None else [count])
+
+
+def test_uses_that_contradict_each_other_blame_the_wrong_one(tmp_path: Path) -> None:
+    queries = [f"RETURN COUNT(*) PATTERN A+ WHERE A.code {c} WITHIN 9 s" for c in ("> 3", "= '7'")]
+    plan = Workload.parse(";".join(queries)).plan
+    numbers = write(tmp_path / "n.csv", "type,time,code\nA,1,7\nA,2,8\nA,3,x\n")
+    texts = write(tmp_path / "t.csv", "type,time,code\nA,1,7\nA,2,y\nA,3,x\n")
+
+    assert "q2: in code = '7', code is a number" in refused(numbers, plan)
+    assert "q1: in code > 3, code is text" in refused(texts, plan)
+
+
+@pytest.mark.parametrize(
+    ("name", "separator", "option"),
+    [
+        ("e.tsv", "\t", None),
+        ("e.tsv.gz", "\t", None),
+        ("e.csv", ";", ";"),
+        ("e.csv", "|", "|"),
+        ("e.csv", "\t", "tab"),
+        ("e.csv", "\t", "\\t"),
+        ("e.tsv", ";", ";"),
+    ],
+)
+def test_columns_are_separated_as_the_ending_or_the_caller_says(
+    tmp_path: Path, name: str, separator: str, option: str | None
+) -> None:
+    rows = [
+        ["type", "time", "g", "price", "name"],
+        ["A", "1", "1", "2.5", '"x,;|\ty"'],
+        ["B", "2", "1", "3.5", ""],
+    ]
+    text = "".join(separator.join(row) + "\n" for row in rows)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+
+    found = EventTable.of(path, PLAN, separator=option)
+
+    plain = write(tmp_path / "plain.csv", "".join(",".join(row) + "\n" for row in rows))
+    assert found.table.to_pylist() == EventTable.of(plain, PLAN).table.to_pylist()
+    assert found.table.column("name").to_pylist() == ["x,;|\ty", None]
+
+
+@pytest.mark.parametrize(
+    ("separator", "shown"), [(";", "';'"), ("|", "'|'"), ("\t", r"'\t'"), (",", "','")]
+)
+def test_another_separator_is_found_and_said(tmp_path: Path, separator: str, shown: str) -> None:
+    name = "e.tsv" if separator == "," else "e.csv"
+    path = write(tmp_path / name, separator.join(["type", "time", "g"]) + "\n")
+
+    told = refused(path)
+
+    assert "its header is one column" in told
+    assert f"pass --separator {shown}" in told
+
+
+def test_what_cannot_separate_is_refused(tmp_path: Path) -> None:
+    for separator in ("", ";;", "x", '"', "\n", "é"):
+        with pytest.raises(PlanError, match="separator"):
+            EventTable.of(tmp_path / "e.csv", PLAN, separator=separator)
+
+
+def test_nothing_in_quotes_is_text_without_letters(tmp_path: Path) -> None:
+    plan = Workload.parse("RETURN COUNT(*) PATTERN A+ WHERE A.name = 'x' WITHIN 9 s").plan
+    by_arrow = 'type,time,name\nA,1,""\nA,2,\nA,3,x\n'
+    by_line = by_arrow.replace("\n", '\nA,0,"never closed\n', 1)
+
+    for text in (by_arrow, by_line):
+        table = EventTable.of(write(tmp_path / "e.csv", text), plan)
+
+        assert table.table.column("name").to_pylist() == ["", None, "x"]

@@ -63,7 +63,7 @@ def test_a_workload_is_its_picture_and_its_sets(workload):
     page = Reader(workload._repr_html_())
 
     assert page.elements == ["img", "pre"]
-    assert "B+ shared by q, r" in page.text
+    assert "B+ repeated by q, r" in page.text
     assert picture_in(workload._repr_html_()) == workload.explain("merged", format="svg")
 
 
@@ -79,8 +79,19 @@ def test_a_name_is_never_markup(workload):
 def test_a_workload_that_shares_nothing_is_drawn_too():
     alone = Workload.of(BASE.pattern(seq("A", "B")))
 
-    assert "nothing shared" in Reader(alone._repr_html_()).text
+    assert "nothing in common" in Reader(alone._repr_html_()).text
     assert "A" in picture_in(alone._repr_html_())
+
+
+def test_a_query_that_shares_nothing_is_drawn_beside_those_that_do(workload):
+    mixed = Workload.of(
+        *(BASE.named(q).pattern(seq(q, plus("B"))) for q in ("q", "r")),
+        BASE.named("lonely").pattern(seq("Only", "Here")),
+    )
+
+    shown = picture_in(mixed._repr_html_())
+
+    assert {"Only", "Here"} <= {each.text for each in ElementTree.fromstring(shown).iter()}
 
 
 def test_very_many_sets_are_cut_and_said_to_be():

@@ -60,14 +60,14 @@ def test_the_columns_of_a_csv_file_are_a_schema(tmp_path: Path):
     path = tmp_path / "e.csv"
     path.write_text(_CSV)
 
-    assert Schema.load(path) == Schema(_KINDS)
+    assert Schema.load(path) == Schema(_KINDS, {"A": {}})
 
 
 def test_a_compressed_file_is_read_too(tmp_path: Path):
     path = tmp_path / "e.csv.gz"
     path.write_bytes(gzip.compress(_CSV.encode()))
 
-    assert Schema.load(path) == Schema(_KINDS)
+    assert Schema.load(path) == Schema(_KINDS, {"A": {}})
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "ndjson"])
@@ -75,7 +75,9 @@ def test_the_fields_of_json_lines_are_a_schema(tmp_path: Path, suffix: str):
     path = tmp_path / f"e.{suffix}"
     path.write_text('{"type": "A", "x": 1, "o": {"k": 1}}\n{"type": "B", "x": 1.5, "b": true}\n')
 
-    assert Schema.load(path) == Schema({"type": "text", "x": "number", "b": "boolean"})
+    assert Schema.load(path) == Schema(
+        {"type": "text", "x": "number", "b": "boolean"}, {"A": {}, "B": {}}
+    )
 
 
 def test_the_columns_of_a_parquet_file_are_a_schema(tmp_path: Path):
@@ -251,6 +253,57 @@ def test_any_type_may_occur_where_the_schema_names_none():
     ]
 
 
+_TRAVLE = "RETURN SUM(Travle.x) PATTERN SEQ(Request, Travle+) WITHIN 1 s"
+
+
+def _written(folder: Path, ending: str, types: list[str | None]) -> Path:
+    path = folder / f"e.{ending}"
+    table = pa.table({"kind": types, "time": range(len(types)), "x": range(len(types))})
+    if ending == "parquet":
+        pq.write_table(table, path)
+    elif ending == "csv":
+        path.write_text("kind,time,x\n" + "".join(f"{t or ''},1,1\n" for t in types))
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_type_that_no_event_of_the_file_has_is_a_mistake(tmp_path: Path, ending: str):
+    path = _written(tmp_path, ending, ["Request", "Travel", None])
+
+    schema = Schema.load(path, type="kind")
+
+    assert _problems(_TRAVLE, schema) == [("unknown-type", "Travle")]
+    assert schema.types == {"Request": {}, "Travel": {}}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_of_very_many_events_types_are_not_known_and_it_says_so(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hamlet.schema._MOST_ROWS", 2)
+    path = _written(tmp_path, ending, ["Request", "Travel", "Request"])
+
+    schema = Schema.load(path, type="kind")
+
+    assert schema.types is None
+    assert "were looked at: types are not checked" in schema.note
+    assert _problems(_TRAVLE, schema) == []
+
+
+def test_of_long_json_lines_only_the_beginning_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = _written(tmp_path, "jsonl", ["Request", "Travel", "Request"])
+    monkeypatch.setattr("hamlet.schema._MOST_BYTES", path.stat().st_size - 5)
+
+    schema = Schema.load(path, type="kind")
+
+    assert schema.types is None
+    assert schema.note.startswith("only the first 2 events")
+
+
 @pytest.mark.parametrize("rows", ["", "A,1,\nB,2,\n"])
 def test_a_column_without_any_value_is_still_there(tmp_path: Path, rows: str):
     path = tmp_path / "e.csv"
@@ -259,3 +312,56 @@ def test_a_column_without_any_value_is_still_there(tmp_path: Path, rows: str):
     schema = Schema.load(path)
 
     assert _problems("RETURN SUM(A.x) PATTERN A WITHIN 1 s", schema) == []
+
+
+# Kinds of text
+
+
+def test_kinds_of_text_are_those_of_a_run(tmp_path: Path):
+    path = tmp_path / "e.csv"
+    rows = ["A,1, 20,0x10,02139,10:00,7", "A,2,NA,1,12345,11:00,x"]
+    path.write_text("type,time,delay,hex,zip,clock,code\n" + "\n".join(rows) + "\n")
+
+    schema = Schema.load(path)
+
+    # What is text by some of its values, and codes, may be used as numbers too.
+    kinds = {"delay": "number", "hex": "any", "zip": "any", "clock": "text", "code": "any"}
+    assert {name: schema.attributes[name] for name in kinds} == kinds
+    text = "RETURN COUNT(*) PATTERN A WHERE A.delay > '30' AND A.code = '7' WITHIN 1 s"
+    assert _problems(text, schema) == [("wrong-kind", "'30'")]
+
+
+def test_a_number_in_quotes_is_answered_with_the_number():
+    trees, _ = read("RETURN COUNT(*) PATTERN A WHERE A.x > ' 30' AND A.x IN (1, '2') WITHIN 1 s")
+
+    problems = bind(trees, Schema({"x": "number"}))[1]
+
+    assert [problem.remedy for problem in problems] == [
+        "Write 30, without quotes.",
+        "Write 2, without quotes.",
+    ]
+
+
+@pytest.mark.parametrize(("name", "separator"), [("e.tsv", None), ("e.csv", "\\t")])
+def test_columns_may_be_separated_otherwise(tmp_path: Path, name: str, separator: str | None):
+    path = tmp_path / name
+    path.write_text("type\ttime\tx\nA\t1\t5\n")
+
+    schema = Schema.load(path, separator=separator)
+
+    assert schema.attributes == {"type": "text", "time": "number", "x": "number"}
+    with pytest.raises(ReadError, match="its header is one column"):
+        Schema.load(path, separator=";")
+
+
+def test_of_a_long_file_of_text_only_the_beginning_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "e.csv"
+    path.write_text("type,time,x\n" + "A,1,5\n" * 50 + "B,2,five\n" * 50)
+    monkeypatch.setattr("hamlet.schema._MOST_BYTES", 100)
+
+    schema = Schema.load(path)
+
+    assert (schema.attributes["x"], schema.types) == ("number", None)
+    assert "only the first 14 events" in schema.note

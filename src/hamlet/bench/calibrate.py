@@ -25,7 +25,7 @@ from hamlet.bench.sharing_streams import twins
 from hamlet.bench.timing import one_core, seconds
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.machine.bundles import FOREVER
-from hamlet.kernel.shared import Counters, Kept, partition_ranges, run_once
+from hamlet.kernel.run import Counters, Kept, partition_ranges, run_once
 from hamlet.share.coefficients import DEFAULTS, FIELDS, KINDS, CoefficientTable
 
 if TYPE_CHECKING:

@@ -17,13 +17,10 @@ import pyarrow as pa
 
 from hamlet.bench import streams
 from hamlet.bench.timing import Spread, circumstances, one_core, rate, ratio, seconds
-from hamlet.engine import Options, compile_encoded
-from hamlet.errors import InternalError, PlanError, listed
+from hamlet.engine import Options
+from hamlet.engine.pipeline import pipelines
+from hamlet.errors import InternalError, UnknownName, listed
 from hamlet.events import EventTable
-from hamlet.kernel.encode import encode
-from hamlet.kernel.shared import run_batch
-from hamlet.plan.program import compile_set
-from hamlet.plan.workload import plan_alone
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
@@ -287,19 +284,13 @@ def _numbers(name: str) -> Numbers:
 def _kernel(text: str, table: pa.Table, numbers: str, sharing: Any = "dynamic") -> Work:
     """Encode a table once; what is returned runs the kernel over it."""
     plan = Workload.parse(text).plan
-    if sharing == "never":
-        plan = plan_alone(plan)
     options = Options(numbers=_numbers(numbers), sharing=sharing)
     events = EventTable.of(table, plan)
-    pieces = []
-    for sharable in plan.sets:
-        program = compile_set(plan, sharable)
-        encoded = encode(events, plan, sharable, program, options.numbers)
-        pieces.append((compile_encoded(plan, program, encoded, options), encoded.batch))
+    pieces = [one.ready(one.encode(events)) for one in pipelines(plan, options)]
 
     def run() -> None:
-        for compiled, batch in pieces:
-            run_batch(compiled, batch, options.numbers == "float")
+        for piece in pieces:
+            piece.run(False)
 
     return run
 
@@ -406,7 +397,7 @@ def measure(
     """Measure all cases, or some, and report everything as plain data."""
     for name in only:
         if name not in CASES:
-            raise PlanError("measurement", name, f"There are {listed(CASES)}.")
+            raise UnknownName("measurement", name, f"There are {listed(CASES)}.")
     figures: list[Figure] = []
     scale = Scale(quick)
     with one_core():

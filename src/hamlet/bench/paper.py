@@ -26,7 +26,7 @@ import numpy as np
 import hamlet
 from hamlet.bench.paper_points import FULL, QUICK, SEED, SWEEPS, Point, Scale
 from hamlet.bench.timing import Spread, circumstances
-from hamlet.errors import InternalError, PlanError, listed
+from hamlet.errors import InternalError, UnknownName, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def measure(
     """
     for name in only:
         if name not in SWEEPS:
-            raise PlanError("experiment", name, f"There are {listed(SWEEPS)}.")
+            raise UnknownName("experiment", name, f"There are {listed(SWEEPS)}.")
     points = [p for name, sweep in SWEEPS.items() if not only or name in only for p in sweep(scale)]
     report = {
         **circumstances(),

@@ -4,45 +4,22 @@ from __future__ import annotations
 
 import gc
 import time
+from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from hamlet.engine import compile_encoded, groups_of
+from hamlet.engine.pipeline import SetPipeline, shared_plan
 from hamlet.events import EventTable
-from hamlet.kernel.encode import encode
-from hamlet.kernel.finish import finish
-from hamlet.kernel.shared import run_batch
-from hamlet.plan.program import compile_set
-from hamlet.plan.workload import plan_alone
 from hamlet.results import Results
-from hamlet.systems.run import prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from hamlet.engine import Options
-    from hamlet.kernel.base import Emission
-    from hamlet.kernel.encode import EncodedSet
-    from hamlet.plan.program import Program
-    from hamlet.plan.workload import WorkloadPlan
     from hamlet.workload import Workload
 
 
-@dataclass(slots=True)
-class Counters:
-    """What the engine did; nothing is counted of other systems."""
-
-    bursts: int = 0
-    snapshots: int = 0
-    shared: int = 0
-    split: int = 0
-    merged: int = 0
-
-    def add(self, other: Any) -> None:
-        """Add what was counted elsewhere."""
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+COUNTED = ("bursts", "snapshots", "shared", "split", "merged")
 
 
 class Stages:
@@ -52,56 +29,32 @@ class Stages:
         results: What came out.
         seconds: Of the processor, by stage. "plan" is what does not depend on the events: the
             program of each set and the code, graphs or sequences that it is run by.
-        counters: What the engine did.
+        counts: What the engine did, by the names in COUNTED; nothing is counted of other systems.
     """
 
     def __init__(self, workload: Workload, source: Any, options: Options) -> None:
         self.seconds = dict.fromkeys(("read", "plan", "encode", "run", "finish"), 0.0)
-        self.counters = Counters()
+        self.counts = Counter(dict.fromkeys(COUNTED, 0))
         gc.collect()
         plan = workload.plan
         with self._timed("read"):
             table = EventTable.of(source, plan, order=options.order)
-        shared = plan_alone(plan) if options.sharing == "never" else plan
+        shared = shared_plan(plan, options)
         answers: list[Any] = []
         for sharable in shared.sets:
             with self._timed("plan"):
-                program = compile_set(shared, sharable)
+                pipeline = SetPipeline.of(shared, sharable, options)
             with self._timed("encode"):
-                encoded = encode(table, shared, sharable, program, options.numbers)
+                encoded = pipeline.encode(table)
             with self._timed("plan"):
-                run = self._ready(shared, program, encoded, options)
+                ready = pipeline.ready(encoded)
             with self._timed("run"):
-                emission = run()
+                emission, counters = ready.run(False)
+            self.counts.update({name: getattr(counters, name) for name in COUNTED})
             with self._timed("finish"):
-                is_integer = {a: a in encoded.integers for a in encoded.digits}
-                groups = groups_of(encoded)
-                answers += finish(
-                    shared,
-                    program,
-                    emission,
-                    digits=encoded.digits,
-                    is_integer=is_integer,
-                    groups=groups,
-                )
+                answers += pipeline.closed(encoded, emission).answers(shared)
         with self._timed("finish"):
             self.results = Results([planned.query for planned in plan.queries], answers)
-
-    def _ready(
-        self, plan: WorkloadPlan, program: Program, encoded: EncodedSet, options: Options
-    ) -> Callable[[], Emission]:
-        is_float = options.numbers == "float"
-        if options.system != "hamlet":
-            other = prepared(options.system, plan, program, encoded)
-            return lambda: other(is_float)
-        compiled = compile_encoded(plan, program, encoded, options)
-
-        def run() -> Emission:
-            emission, counters = run_batch(compiled, encoded.batch, is_float)
-            self.counters.add(counters)
-            return emission
-
-        return run
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

@@ -13,14 +13,14 @@ import json
 import math
 import sys
 import time
-from dataclasses import asdict
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hamlet.bench.paper_points import SEED
-from hamlet.bench.paper_stages import Counters, Stages
+from hamlet.bench.paper_stages import Stages
 from hamlet.bench.timing import one_core
 from hamlet.data import generate_table
 from hamlet.data.workloads import first, second
@@ -57,13 +57,13 @@ def measured(point: dict[str, Any]) -> Any:
     _warm_up(options)
     yield {"ready": True}
     answers = []
-    done = Counters()
+    done = Counter[str]()
     for table in tables:
         stages = Stages(workload, table, options)
         answers.append(stages.results)
-        done.add(stages.counters)
+        done.update(stages.counts)
     _write_answers([each.table for each in answers], point["answers"])
-    counts = asdict(done)
+    counts = dict(done)
     if point["are_policies"]:
         given: Any = {"sharing": point["name"], "numbers": "float", "order": order}
         traced = [workload.run(each, trace=True, **given) for each in tables]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.bench import streams
 from hamlet.bench.timing import Spread, circumstances, one_core, seconds
-from hamlet.errors import InternalError, PlanError, listed
+from hamlet.errors import InternalError, UnknownName, listed
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def measure(
     known = cases(quick)
     for name in only:
         if name not in [case.name for case in known]:
-            raise PlanError("case", name, f"There are {listed(case.name for case in known)}.")
+            raise UnknownName("case", name, f"There are {listed(case.name for case in known)}.")
     points = []
     with one_core():
         for case in known:

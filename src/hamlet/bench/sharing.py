@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hamlet.bench import sharing_streams as streams
 from hamlet.bench.sharing_kernels import POLICIES, Kernel, check_equal, kernel
 from hamlet.bench.timing import Spread, circumstances, one_core, seconds
-from hamlet.errors import PlanError, listed
+from hamlet.errors import UnknownName, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -175,7 +175,7 @@ def measure(
     """Measure all sweeps, or some, and report everything as plain data."""
     for name in only:
         if name not in NAMES:
-            raise PlanError("measurement", name, f"There are {listed(NAMES)}.")
+            raise UnknownName("measurement", name, f"There are {listed(NAMES)}.")
     points: list[dict[str, Any]] = []
     decisions: list[Wanted] = []
     with one_core():

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.engine import Options, compile_encoded
+from hamlet.engine import Options
+from hamlet.engine.pipeline import pipelines
 from hamlet.errors import InternalError
 from hamlet.events import EventTable
-from hamlet.kernel.encode import encode
-from hamlet.kernel.shared import Counters, run_batch
-from hamlet.plan.program import compile_set
-from hamlet.plan.workload import plan_alone
+from hamlet.kernel.run import Counters
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from hamlet.engine.pipeline import SetPipeline
     from hamlet.kernel.base import EventBatch, Numbers
     from hamlet.kernel.code import Compiled
-    from hamlet.plan.program import Program
 
 POLICIES = ("never", "always", "static", "dynamic")
 
@@ -31,13 +29,12 @@ POLICIES = ("never", "always", "static", "dynamic")
 class Kernel:
     """The sets of a workload, ready to run."""
 
-    pieces: tuple[tuple[Program, Compiled, EventBatch], ...]
-    is_float: bool
+    pieces: tuple[tuple[SetPipeline, Compiled, EventBatch], ...]
 
     def __call__(self) -> None:
         """Run over all events."""
-        for _, compiled, batch in self.pieces:
-            run_batch(compiled, batch, self.is_float)
+        for one, compiled, batch in self.pieces:
+            one.run(compiled, batch)
 
     def with_patience(self, patience: int) -> Kernel:
         """The same, where each bundle has this patience."""
@@ -47,11 +44,12 @@ class Kernel:
         """What all queries answer, and how often bundles were shared, split and merged."""
         parts: list[Answers] = []
         done = Counters()
-        for program, compiled, batch in self.pieces:
-            emission, counters = run_batch(compiled, batch, self.is_float)
+        for one, compiled, batch in self.pieces:
+            emission, counters = one.run(compiled, batch)
             done.shared += counters.shared
             done.split += counters.split
             done.merged += counters.merged
+            program = one.program
             query = np.array(program.queries)[program.template_query[emission.unit]]
             count: NDArray[Any] = emission.components[:, 0]
             some = count != 0
@@ -75,18 +73,14 @@ class Answers(NamedTuple):
 def kernel(text: str, table: pa.Table, numbers: Numbers, policy: str) -> Kernel:
     """A workload over a table of events, under a policy."""
     plan = Workload.parse(text).plan
-    if policy == "never":
-        plan = plan_alone(plan)
     sharing: Any = policy
     options = Options(numbers=numbers, sharing=sharing)
     events = EventTable.of(table, plan)
     pieces = []
-    for sharable in plan.sets:
-        program = compile_set(plan, sharable)
-        encoded = encode(events, plan, sharable, program, numbers)
-        compiled = compile_encoded(plan, program, encoded, options)
-        pieces.append((program, compiled, encoded.batch))
-    return Kernel(tuple(pieces), numbers == "float")
+    for one in pipelines(plan, options):
+        encoded = one.encode(events)
+        pieces.append((one, one.compile(encoded), encoded.batch))
+    return Kernel(tuple(pieces))
 
 
 def _patient(compiled: Compiled, patience: int) -> Compiled:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import gzip
 import json
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import csv, parquet
 
-from hamlet.data.places import check_place, ending_of, is_folder, put_whole
+from hamlet.data.places import check_place, ending_of
+from hamlet.io.targets import is_folder
+from hamlet.io.whole import put_whole
+from hamlet.reading.formats import GZIP, WRITTEN, function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -53,10 +57,10 @@ def write_events(
 
     Args:
         batches: Arrow record batches.
-        path: A .parquet, .csv or .jsonl file, the latter two also with .gz, or a folder.
+        path: A .parquet, .csv, .tsv or .jsonl file, those of text also with .gz, or a folder.
         schema: The Arrow schema of the batches.
         overwrite: Whether to replace what is there.
-        format: Of the parts of a folder: "parquet", "csv" or "jsonl".
+        format: Of the parts of a folder: "parquet", "csv", "tsv" or "jsonl".
         wrote: Called now and then with the number of rows so far.
 
     Returns:
@@ -85,14 +89,18 @@ def write_events(
 
 def open_sink(path: Path, schema: Any, ending: str) -> Sink:
     """A file of the format that an ending stands for, whatever its own name."""
-    if ending == ".parquet":
+    format_ = WRITTEN[ending.removesuffix(GZIP)]
+    if format_.write_lines is None:
         return _ParquetFile(path, schema)
     stream: Any = path.open("wb")
-    if ending.endswith(".gz"):
+    if ending.endswith(GZIP):
         # No name and no time of its own: the same events are the same bytes.
         stream = _Gzip(stream)
-    lines = csv_lines if ".csv" in ending else json_lines
-    return _TextFile(stream, lines, csv_header(schema) if ".csv" in ending else b"")
+    lines = function(format_.write_lines)
+    if format_.separator is None:
+        return _TextFile(stream, lines, b"")
+    separated = partial(lines, separator=format_.separator)
+    return _TextFile(stream, separated, csv_header(schema, format_.separator))
 
 
 class _ParquetFile:
@@ -208,23 +216,23 @@ def _split(batch: Any, before: int, size: int) -> Iterator[Any]:
 # Text
 
 
-def csv_header(schema: Any) -> bytes:
+def csv_header(schema: Any, separator: str = ",") -> bytes:
     """The first line of a CSV file; no name of ours needs quotes."""
-    return (",".join(schema.names) + "\n").encode()
+    return (separator.join(schema.names) + "\n").encode()
 
 
-def csv_lines(batch: Any) -> Iterator[Any]:
+def csv_lines(batch: Any, separator: str = ",") -> Iterator[Any]:
     """Lines of CSV, nothing for null, times in ISO 8601."""
     plain = pa.record_batch(list(map(_plain, batch.columns)), names=batch.schema.names)
     try:
-        yield _csv(plain, "none")
+        yield _csv(plain, "none", separator)
     except pa.ArrowInvalid:  # something needs quotes
-        yield _csv(plain, "needed")
+        yield _csv(plain, "needed", separator)
 
 
-def _csv(batch: Any, quoting: str) -> Any:
+def _csv(batch: Any, quoting: str, separator: str) -> Any:
     sink = pa.BufferOutputStream()
-    options = csv.WriteOptions(include_header=False, quoting_style=quoting)
+    options = csv.WriteOptions(include_header=False, quoting_style=quoting, delimiter=separator)
     csv.write_csv(batch, sink, options)
     return sink.getvalue()
 

@@ -10,8 +10,10 @@ import time
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from hamlet.data.files import json_lines, open_sink, part_name
-from hamlet.data.places import check_place, is_folder, put_whole
+from hamlet.data.places import check_place
 from hamlet.errors import SchemaError, WriteError, reason_of
+from hamlet.io.targets import is_folder
+from hamlet.io.whole import put_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

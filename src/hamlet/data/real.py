@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hamlet.data.settings import HOME_TYPES, LEVELS
-from hamlet.errors import PlanError, ReadError, did_you_mean, listed
+from hamlet.errors import ReadError, UnknownName, did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,13 +54,13 @@ def read_real(name: str, data: str | Path | None = None) -> Any:
         data: The folder that has it; without one, that of the variable HAMLET_DATA.
 
     Raises:
-        PlanError: There is no such data.
+        UnknownName: There is no such data.
         ReadError: The file is not there, or is not what it should be.
     """
     files = real_files()
     if name not in files:
         known = f"Real data are {listed(files)}.{did_you_mean(name, files)}"
-        raise PlanError("real data", name, known)
+        raise UnknownName("real data", name, known)
     return _events(files[name], _found(name, data))
 
 
@@ -125,10 +125,10 @@ def _times(column: Any, unit: str | None) -> Any:
     import pyarrow as pa
     from pyarrow import compute as pc
 
-    from hamlet.times import iso_timestamps
+    from hamlet.reading.texts import moments_of_texts
 
     if unit is None:
-        return iso_timestamps(column.combine_chunks())
+        return moments_of_texts(column.combine_chunks())
     return pc.multiply(column, _US[unit]).cast(pa.timestamp("us", "UTC"))
 
 

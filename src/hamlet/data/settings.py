@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hamlet.errors import PlanError, SchemaError, did_you_mean, listed
+from hamlet.errors import PlanError, SchemaError, UnknownName, did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ class StreamSettings:
         for name in self.bursts:
             if name not in self.types:
                 known = f"{self.name} has {listed(self.types, 20)}.{did_you_mean(name, self.types)}"
-                raise PlanError("event type", name, known)
+                raise UnknownName("event type", name, known)
         if self.start.tzinfo is None:
             object.__setattr__(self, "start", self.start.replace(tzinfo=UTC))
 
@@ -247,13 +247,14 @@ def settings_of(data_set: str | StreamSettings, **given: Any) -> StreamSettings:
     """
     if isinstance(data_set, StreamSettings):
         if given:
-            raise PlanError("setting", min(given), "Settings that are made already take no others.")
+            reason = f"settings that are made already take no {min(given)}"
+            raise PlanError(reason, "Make them with it.")
         return data_set
     kind = known(data_set)
     names = [each.name for each in fields(kind)]
     for name in given:
         if name not in names:
-            raise PlanError("setting", name, f"{data_set} has {listed(names)}.")
+            raise UnknownName("setting", name, f"{data_set} has {listed(names)}.")
     chosen = {name: value for name, value in given.items() if value is not None}
     rate = chosen.get("rate")
     if isinstance(rate, str):
@@ -266,7 +267,7 @@ def known(data_set: str) -> type[StreamSettings]:
     """The settings of a data set by its name."""
     if data_set not in DATA_SETS:
         remedy = f"Data sets are {listed(DATA_SETS)}.{did_you_mean(data_set, DATA_SETS)}"
-        raise PlanError("data set", data_set, remedy)
+        raise UnknownName("data set", data_set, remedy)
     return DATA_SETS[data_set]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hamlet.data.draws import Draws
-from hamlet.errors import PlanError, QueryError, SchemaError, did_you_mean, listed
+from hamlet.errors import QueryError, SchemaError, UnknownName, did_you_mean, listed
 from hamlet.lang.parser import parse_tree
 from hamlet.lang.printer import print_workload
 from hamlet.workload import Workload
@@ -82,7 +82,7 @@ def first(
         slide: How far apart they begin.
 
     Raises:
-        PlanError: There is no such data set.
+        UnknownName: There is no such data set.
         SchemaError: The number of queries is out of range, there are not so many patterns, or
             within and slide do not make a window.
     """
@@ -113,7 +113,7 @@ def second(data_set: str, queries: int, seed: int = 0) -> str:
         seed: The same seed gives the same workload.
 
     Raises:
-        PlanError: There is no such data set.
+        UnknownName: There is no such data set.
         SchemaError: The number of queries is out of range.
     """
     words, draws = _words(data_set, queries, seed), Draws(seed)
@@ -128,7 +128,7 @@ def _words(data_set: str, queries: int, seed: int) -> Vocabulary:
     known = vocabularies()
     if data_set not in known:
         remedy = f"There are workloads for {listed(known)}.{did_you_mean(data_set, known)}"
-        raise PlanError("data set", data_set, remedy)
+        raise UnknownName("data set", data_set, remedy)
     if not 1 <= queries <= MOST_QUERIES:
         reason = f"queries must be between 1 and {MOST_QUERIES:,}, not {queries}"
         raise SchemaError(data_set, reason)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import counted
 from hamlet.explain.describe import summary
-from hamlet.explain.loops import loop_sharing
+from hamlet.explain.sharers import known_sharing
 from hamlet.explain.text import sharing_lines, shown_queries, table_lines
+from hamlet.plan.program import compile_set
 from hamlet.share.cost import FOREVER
 from hamlet.share.policy import UNTIL_SPLIT
 from hamlet.share.trace import summarise
@@ -44,7 +45,7 @@ def analysis(plan: WorkloadPlan, name: str, policy: Policy, results: Results) ->
             {"name": f"s{number}", "queries": [plan.queries[n].query.name for n in one.queries]}
             for number, one in enumerate(plan.sets, 1)
         ],
-        "sharing": loop_sharing(plan, policy),
+        "sharing": known_sharing(plan, [compile_set(plan, one) for one in plan.sets], policy),
         "bundles": [
             {
                 "set": f"s{one.sharable_set}",
@@ -75,7 +76,7 @@ def _summarised(one: Summary) -> Analysis:
 
 
 def analysis_text(found: Analysis) -> str:
-    """The same as text."""
+    """What a run decided, as text."""
     blocks = [
         f"{found['workload']}: {found['summary']}",
         _block("sharing, known before the run", sharing_lines(found)),
@@ -101,7 +102,7 @@ def _bundles(found: Analysis) -> Iterator[str]:
                 one["set"],
                 f"{one['type']}+",
                 shown_queries(one["queries"], sets[one["set"]]),
-                f"{one['windows']} windows at once",
+                f"{counted(one['windows'], 'window')} at once",
                 _patience(one["patience"], one["is_ever_merged"]),
             ]
             for one in found["bundles"]

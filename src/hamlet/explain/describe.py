@@ -10,18 +10,24 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import counted, listed
-from hamlet.explain.loops import loop_sharing
+from hamlet.explain.sharers import known_sharing
+from hamlet.plan.execution import Grain, Surroundings, grain_of
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
 from hamlet.plan.predicates import EdgePredicate, show, show_edge
-from hamlet.plan.program import Grain, Program, compile_set, grain_of
+from hamlet.plan.program import Program, compile_set
 from hamlet.plan.query import Query, show_duration, show_pattern
 from hamlet.plan.template import END, START, Alternative, Condition, PlannedQuery, State, Template
+from hamlet.plan.workload import merged_names, state_names
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from hamlet.plan.query import Aggregate
-    from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.plan.workload import Member, MergedEdge, SharableSet, WorkloadPlan
+
+    # What is asked somewhere, as text, and by whom
+    _Asked = dict[str, dict[str, None]]
+    _Named = Callable[[EdgePredicate], str]
 
 GRAINS = {
     Grain.TYPE: "type-grained",
@@ -36,19 +42,24 @@ COSTS = {
 
 
 def summary(plan: WorkloadPlan) -> str:
-    """How many queries there are and what they share; cheap, however many there are."""
+    """How many queries there are, and which types several repeat; cheap, however many there are.
+
+    Whose work on these is done once is another question: see `sharers.py`.
+    """
     queries = counted(len(plan.queries), "query", "queries")
     sharing = [one for one in plan.sets if one.shared]
     if not sharing:
         return f"{queries}, nothing to share"
     number = sum(len(one.queries) for one in sharing)
     types = listed(dict.fromkeys(f"{name}+" for one in sharing for name, _ in one.shared), 6)
-    return f"{queries}, {number} of them share {types} in {counted(len(sharing), 'set')}"
+    return f"{queries}, {number:,} of them repeat {types} in {counted(len(sharing), 'set')}"
 
 
 def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
     """The whole plan as data that can be written as JSON."""
     describer = _Describer(plan)
+    programs = [compile_set(plan, sharable) for sharable in plan.sets]
+    sharing = known_sharing(plan, programs)
     queries = [describer.query(number) for number in range(len(plan.queries))]
     return {
         "workload": name,
@@ -57,12 +68,15 @@ def describe(plan: WorkloadPlan, name: str = "workload") -> dict[str, Any]:
         "atoms": describer.atoms(),
         "predicates": describer.predicates(),
         "templates": describer.templates,
-        "sets": [describer.sharable_set(number) for number in range(len(plan.sets))],
+        "sets": [describer.sharable_set(number, sharing) for number in range(len(plan.sets))],
         "apart": describer.apart(),
         "letters": describer.letters(),
         "edges": describer.edges(),
-        "sharing": loop_sharing(plan),
-        "programs": [describer.program(number) for number in range(len(plan.sets))],
+        "sharing": sharing,
+        "programs": [
+            {"set": f"s{number}", **_program(plan, program)}
+            for number, program in enumerate(programs, 1)
+        ],
     }
 
 
@@ -152,7 +166,6 @@ class _Describer:
                 "from": named[edge.source],
                 "to": named[edge.target],
                 **self._condition(planned.query, edge.condition),
-                "grain": grain_of(edge.condition, planned.query.edge_predicates).name.lower(),
             }
             for edge in template.edges
         ]
@@ -170,21 +183,16 @@ class _Describer:
             described["condition"] = " and ".join(self._clauses(query, condition))
         return described
 
-    def _clauses(self, query: Query, condition: Condition) -> Iterator[str]:
-        yield from sorted(self._ways(query, need) for need in condition.needs)
+    def _clauses(
+        self, query: Query, condition: Condition, named: _Named | None = None
+    ) -> Iterator[str]:
+        """What an edge asks; predicates by their names, or as another function shows them."""
+        named = named or self._predicate
+        yield from sorted(_ways(query, need, named) for need in condition.needs)
         if condition.forbids:
-            yield f"not ({self._ways(query, condition.forbids)})"
+            yield f"not ({_ways(query, condition.forbids, named)})"
         yield from sorted(show(each) for each in condition.holds)
         yield from sorted(f"unless {show(each)}" for each in condition.fails)
-
-    def _ways(self, query: Query, ways: frozenset[Alternative]) -> str:
-        texts = sorted(self._way(query, way) for way in ways)
-        return texts[0] if len(texts) == 1 else " or ".join(f"({text})" for text in texts)
-
-    def _way(self, query: Query, way: Alternative) -> str:
-        guards = _show_guards(query, way.guards)
-        names = [self._predicate(query.edge_predicates[n]) for n in sorted(way.predicates)]
-        return ", ".join([*guards, *names])
 
     # Shared parts
 
@@ -231,47 +239,109 @@ class _Describer:
     def _names(self, queries: tuple[int, ...]) -> list[str]:
         return [self.plan.queries[number].query.name for number in queries]
 
-    def sharable_set(self, index: int) -> dict[str, Any]:
-        """One set with its merged template."""
+    def sharable_set(self, index: int, sharing: list[dict[str, Any]]) -> dict[str, Any]:
+        """One set with its merged template; loops know whose work on their events is one."""
         sharable = self.plan.sets[index]
         windows = dict.fromkeys(str(self.plan.queries[n].query.window) for n in sharable.queries)
-        shared = {name for name, _ in sharable.shared}
-        guards = self._guards_by_edge(sharable)
+        members = [m for n in sharable.queries for m in self._members(n)]
+        shared_by: dict[str, list[list[str]]] = {}
+        for each in sharing:
+            if each["set"] == f"s{index + 1}" and each["shared"]:
+                shared_by.setdefault(each["type"], []).append(each["queries"])
         return {
             "name": f"s{index + 1}",
             "queries": self._names(sharable.queries),
+            "members": [self._member_name(m) for m in members],
             "partition": list(sharable.partition),
             "shared": {name: self._names(queries) for name, queries in sharable.shared},
             "windows": list(windows),
             "pane": show_duration(sharable.pane_us),
             "types": list(sharable.merged.types),
+            **self._merged(sharable, members, shared_by),
+        }
+
+    def _members(self, number: int) -> list[Member]:
+        return [(number, side) for side in range(len(self.plan.queries[number].query.branches))]
+
+    def _member_name(self, member: Member) -> str:
+        """A query, or one side of its AND."""
+        query = self.plan.queries[member[0]].query
+        return f"{query.name} (side {member[1] + 1})" if query.is_conjunction else query.name
+
+    def _merged(
+        self,
+        sharable: SharableSet,
+        members: list[Member],
+        shared_by: dict[str, list[list[str]]],
+    ) -> dict[str, Any]:
+        """States and edges of the merged template, with whatever somebody asks of them."""
+        names = merged_names(self.plan.queries[number] for number in sharable.queries)
+        types = {state.name: state.type for state in sharable.merged.states}
+        asked: dict[str, _Asked] = {state.name: {} for state in sharable.merged.states}
+        guards: dict[tuple[str, str], _Asked] = {}
+        where: dict[tuple[str, str], _Asked] = {}
+        for member in members:
+            planned, who = self.plan.queries[member[0]], self._member_name(member)
+            template = planned.templates.branches[member[1]]
+            named = state_names(template, names)
+            for number, state in enumerate(template.states):
+                if state.atom is not None:
+                    _ask(asked[named[number]], show(state.atom), who)
+            for between, parallel in _by_ends(template, named).items():
+                bars, texts = self._drawn(planned.query, parallel)
+                for guard in bars:
+                    _ask(guards.setdefault(between, {}), guard, who)
+                for text in texts:
+                    _ask(where.setdefault(between, {}), text, who)
+        return {
+            "states": [
+                {
+                    "name": state.name,
+                    "type": state.type,
+                    "conditions": _listed(asked[state.name]),
+                }
+                for state in sharable.merged.states
+            ],
             "edges": [
                 {
                     "from": edge.source,
                     "to": edge.target,
-                    "queries": self._names(edge.queries),
-                    "shared": edge.source == edge.target and edge.source in shared,
-                    "guards": [
-                        [guard, list(names)]
-                        for guard, names in guards.get((edge.source, edge.target), {}).items()
-                    ],
+                    "queries": [self._member_name(each) for each in edge.members],
+                    "shared_by": self._sharers(edge, types, shared_by),
+                    "guards": _listed(guards.get((edge.source, edge.target), {})),
+                    "conditions": _listed(where.get((edge.source, edge.target), {})),
                 }
                 for edge in sharable.merged.edges
             ],
         }
 
-    def _guards_by_edge(
-        self, sharable: SharableSet
-    ) -> dict[tuple[str, str], dict[str, dict[str, None]]]:
-        """The guards on each edge of the merged template, each with its queries."""
-        found: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
-        for number in sharable.queries:
-            planned = self.plan.queries[number]
-            for source, target, condition in _typed_conditions(planned):
-                for guard in _show_guards(planned.query, condition.guards):
-                    guards = found.setdefault((source, target), {})
-                    guards.setdefault(guard, {})[planned.query.name] = None
-        return found
+    def _sharers(
+        self, edge: MergedEdge, types: dict[str, str], shared_by: dict[str, list[list[str]]]
+    ) -> list[list[str]]:
+        """Of the members that have a loop, those whose work on its events is done once."""
+        if edge.source != edge.target:
+            return []
+        name = {each: self.plan.queries[each[0]].query.name for each in edge.members}
+        groups = (
+            [self._member_name(each) for each in edge.members if name[each] in sharing]
+            for sharing in shared_by.get(types[edge.source], [])
+        )
+        return [group for group in groups if len(group) > 1]
+
+    def _drawn(self, query: Query, parallel: list[Condition]) -> tuple[list[str], list[str]]:
+        """What a query asks between two states: guards, and everything else, all to be met.
+
+        Where there are several edges, one of which is to be taken, or where an edge asks for more
+        than guards and predicates, that is one text.
+        """
+        if any(condition.is_free for condition in parallel):
+            return [], []
+        if len(parallel) == 1 and parallel[0].is_simple:
+            (one,) = parallel
+            predicates = (query.edge_predicates[n] for n in sorted(one.predicates))
+            return _show_guards(query, one.guards), [show_edge(each) for each in predicates]
+        ways = [" and ".join(self._clauses(query, each, show_edge)) for each in parallel]
+        return [], [ways[0] if len(ways) == 1 else " or ".join(f"({way})" for way in ways)]
 
     def apart(self) -> dict[str, Any]:
         """Why sets are apart, in a form that is linear in their number and covers every pair."""
@@ -297,9 +367,9 @@ class _Describer:
         """Granularity of each edge between types, with the queries that have it so."""
         found: dict[tuple[str, str, str, Grain, tuple[str, ...]], dict[str, None]] = {}
         for number, planned in enumerate(self.plan.queries):
-            query = planned.query
+            query, around = planned.query, Surroundings.of(planned)
             for source, target, condition in _typed_conditions(planned):
-                grain = grain_of(condition, query.edge_predicates)
+                grain = grain_of(condition, around)
                 names = tuple(
                     self._predicate(query.edge_predicates[n]) for n in sorted(condition.predicates)
                 )
@@ -318,19 +388,46 @@ class _Describer:
             for (name, source, target, grain, predicates), queries in found.items()
         ]
 
-    def program(self, index: int) -> dict[str, Any]:
-        """How large the arrays of a set are."""
-        program: Program = compile_set(self.plan, self.plan.sets[index])
-        columns = sum(self.plan.queries[number].query.window.overlap for number in program.queries)
-        return {
-            "set": f"s{index + 1}",
-            "templates": len(program.template_query),
-            "states": len(program.state_atom),
-            "edges": len(program.edge_source),
-            "conditions": len(program.conditions),
-            "columns": columns,
-            "bytes": sum(array.nbytes for array in program.arrays.values()),
-        }
+
+def _program(plan: WorkloadPlan, program: Program) -> dict[str, Any]:
+    """How large the arrays of a set are."""
+    columns = sum(plan.queries[number].query.window.overlap for number in program.queries)
+    return {
+        "templates": len(program.template_query),
+        "states": len(program.state_atom),
+        "edges": len(program.edge_source),
+        "conditions": len(program.conditions),
+        "columns": columns,
+        "bytes": sum(array.nbytes for array in program.arrays.values()),
+    }
+
+
+def _ways(query: Query, ways: frozenset[Alternative], named: _Named) -> str:
+    texts = sorted(_way(query, way, named) for way in ways)
+    return texts[0] if len(texts) == 1 else " or ".join(f"({text})" for text in texts)
+
+
+def _way(query: Query, way: Alternative, named: _Named) -> str:
+    guards = _show_guards(query, way.guards)
+    names = [named(query.edge_predicates[n]) for n in sorted(way.predicates)]
+    return ", ".join([*guards, *names])
+
+
+def _by_ends(template: Template, named: dict[int, str]) -> dict[tuple[str, str], list[Condition]]:
+    """The conditions of all edges between each two states of a merged template."""
+    found: dict[tuple[str, str], list[Condition]] = {}
+    for edge in template.edges:
+        found.setdefault((named[edge.source], named[edge.target]), []).append(edge.condition)
+    return found
+
+
+def _ask(asked: _Asked, text: str, who: str) -> None:
+    asked.setdefault(text, {})[who] = None
+
+
+def _listed(asked: _Asked) -> list[list[Any]]:
+    """Each text with those who ask it."""
+    return [[text, list(names)] for text, names in asked.items()]
 
 
 def _typed_conditions(planned: PlannedQuery) -> Iterator[tuple[str, str, Condition]]:
@@ -406,8 +503,8 @@ def _show_guard(query: Query, guard: int) -> str:
 
 def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
     """An aggregate as it is shown: what it computes, and its name where that is another."""
-    if aggregate.function == "COUNT" and not aggregate.places:
-        text = "COUNT(*)"
+    if aggregate.counts_trends:
+        text = f"{aggregate.function}(*)"
     else:
         place = query.places[aggregate.places[0]]
         variable = place.alias if len(aggregate.places) == 1 and place.alias else place.type

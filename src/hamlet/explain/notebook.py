@@ -40,11 +40,11 @@ def image(svg: str, says: str) -> str:
 
 
 def workload_html(description: dict[str, Any], summary: str) -> str:
-    """The merged templates as a picture, and the sets below it; of very many, the first."""
-    sharing = [one for one in description["sets"] if one["shared"]] or description["sets"]
-    drawn = pictures({**description, "sets": sharing[:_MOST_SETS]}, ["merged"])
-    heading, _, sets = explain_text(description, ["sets"]).partition("\n")
-    lines = sets.strip("\n").split("\n")
+    """The templates as a picture, and the sets below it; of very many, first those in common."""
+    sets = sorted(description["sets"], key=lambda one: not one["shared"])
+    drawn = pictures({**description, "sets": sets[:_MOST_SETS]}, ["merged"])
+    heading, _, told = explain_text(description, ["sets"]).partition("\n")
+    lines = told.strip("\n").split("\n")
     if len(lines) > _MOST_LINES:
         left_out = len(lines) - _MOST_LINES
         lines = [*lines[:_MOST_LINES], f"... and {left_out:,} more lines; see explain('sets')"]

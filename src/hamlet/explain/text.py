@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hamlet.errors import PlanError, counted, did_you_mean, listed
+from hamlet.errors import UnknownName, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -121,11 +121,11 @@ def _sets(description: Description) -> Iterator[str]:
     for one in description["sets"]:
         queries = shown_queries(one["queries"], one["queries"], most=8)
         shared = ", ".join(
-            f"{name}+ shared by {shown_queries(names, one['queries'], most=8)}"
+            f"{name}+ repeated by {shown_queries(names, one['queries'], most=8)}"
             for name, names in one["shared"].items()
         )
         yield f"{one['name']} := {queries}"
-        yield f"      {shared or 'nothing shared'}"
+        yield f"      {shared or 'nothing in common'}"
         by = f"partition [{', '.join(one['partition'])}]"
         yield f"      {by if one['partition'] else 'one partition'}"
         yield f"      panes of {one['pane']} for windows {listed(one['windows'], 6)}"
@@ -133,29 +133,43 @@ def _sets(description: Description) -> Iterator[str]:
 
 def _merged(description: Description) -> Iterator[str]:
     for one in description["sets"]:
-        yield f"{one['name']} := each type once, each edge with its queries"
+        is_once = len(one["states"]) == len(one["types"])
+        often = "each type once" if is_once else "a type for each place that one pattern has it at"
+        yield f"{one['name']} := {often}, each edge with its queries"
+        for state in one["states"]:
+            for condition, names in state["conditions"]:
+                yield f"      {state['name']} where {condition}{_for(names, one)}"
         rows = [
             [
                 edge["from"],
                 f"-> {edge['to']}",
-                shown_queries(edge["queries"], one["queries"]) + _guards_text(edge, one),
-                "shared" if edge["shared"] else "",
+                shown_queries(edge["queries"], one["members"]) + _asked_text(edge, one),
+                _shared_text(edge, one),
             ]
             for edge in one["edges"]
         ]
         yield from table_lines(rows, indent="      ")
 
 
-def _guards_text(edge: Description, one: Description) -> str:
-    guards = [
-        guard if len(names) == len(edge["queries"]) else f"{guard} for {_short(names, one)}"
-        for guard, names in edge["guards"]
+def _asked_text(edge: Description, one: Description) -> str:
+    asked = [
+        text if len(names) == len(edge["queries"]) else text + _for(names, one)
+        for text, names in (*edge["guards"], *edge["conditions"])
     ]
-    return f" ({'; '.join(guards)})" if guards else ""
+    return f" ({'; '.join(asked)})" if asked else ""
 
 
-def _short(names: list[str], one: Description) -> str:
-    return shown_queries(names, one["queries"], most=3)
+def _for(names: list[str], one: Description) -> str:
+    return f" for {shown_queries(names, one['members'], most=3)}"
+
+
+def _shared_text(edge: Description, one: Description) -> str:
+    """Whose work on the events of a loop is done once."""
+    groups = edge["shared_by"]
+    if [len(group) for group in groups] == [len(edge["queries"])]:
+        return "shared"
+    shown = (shown_queries(group, one["members"], most=3) for group in groups)
+    return f"shared by {'; by '.join(shown)}" if groups else ""
 
 
 def _apart(description: Description) -> Iterator[str]:
@@ -215,14 +229,14 @@ def _edges(description: Description) -> Iterator[str]:
 
 
 def sharing_lines(description: Description) -> Iterator[str]:
-    """What is known at plan time of each E+ that queries could share."""
+    """What is known at plan time of each E+ that queries of a set have in common."""
     sets = {one["name"]: one["queries"] for one in description["sets"]}
     yield from table_lines(
         [
             [
                 each["set"],
                 f"{each['type']}+",
-                "shared always" if each["shared"] else "per query",
+                "shared" if each["shared"] else "per query",
                 shown_queries(each["queries"], sets[each["set"]]),
                 each["why"],
             ]
@@ -257,4 +271,4 @@ def stage_named(name: str) -> str:
     if name in STAGES:
         return name
     remedy = f"Stages are {listed(STAGES)}." + did_you_mean(name, STAGES)
-    raise PlanError("stage", name, remedy)
+    raise UnknownName("stage", name, remedy)

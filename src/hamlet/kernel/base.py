@@ -13,17 +13,54 @@ its own component, so that exact sums stay exact (value = sum of digit * 2**expo
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Iterable, Mapping
+
     from numpy.typing import NDArray
 
+    from hamlet.plan.aggregates import WeightKind
+    from hamlet.plan.query import Aggregate
+
+    Doubles = NDArray[np.float64]
+
 Numbers = Literal["exact", "float"]
-# Instead of an infinite value among extremes: the greatest double.
-FINITE = sys.float_info.max
+
+# In a kernel an infinite extreme stands for none, so an infinite value must be a finite one there:
+# all doubles from this one on move one place towards zero. They come back where they were, but for
+# the one just before this, which is taken for this. Some two neighbours have to be one, since there
+# are no codes to spare; these have digits that nobody writes, unlike the greatest double.
+_MOVED = np.float64(1.4172389050741863e308).view(np.int64)
+
+
+def finite_codes(values: Doubles) -> Doubles:
+    """Values of MIN and MAX in their order, infinite ones finite; NaN stays.
+
+    >>> from sys import float_info
+    >>> values = np.array([-np.inf, -float_info.max, 1.0, float_info.max, np.inf, np.nan])
+    >>> codes = finite_codes(values)
+    >>> bool(np.isfinite(codes[:5]).all()), bool((np.diff(codes[:5]) > 0).all())
+    (True, True)
+    >>> np.array_equal(values_of_codes(codes), values, equal_nan=True)
+    True
+    """
+    size = np.abs(values).view(np.int64)
+    return np.where(size >= _MOVED, _with_size(values, size - 1), values)
+
+
+def values_of_codes(codes: Doubles) -> Doubles:
+    """What `finite_codes` was given; NaN, for none, where a code is infinite."""
+    size = np.abs(codes).view(np.int64)
+    found = np.where(size >= _MOVED - 1, _with_size(codes, size + 1), codes)
+    return np.where(np.isinf(codes), np.nan, found)
+
+
+def _with_size(values: Doubles, size: NDArray[np.int64]) -> Doubles:
+    return np.copysign(size.view(np.float64), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +71,7 @@ class Weight:
     attribute itself ("value"), which counts 2**exponent times.
     """
 
-    kind: Literal["one", "present", "value"]
+    kind: WeightKind
     attribute: str | None = None
     digit: int = 0
     exponent: int = 0
@@ -55,7 +92,8 @@ class EventBatch:
         weight_specs: What the rows of `weights` are.
         weights: [weights, n], int64 in exact mode and float64 in float mode; 0 where null.
         extreme_attributes: What the rows of `extremes` are.
-        extremes: [attributes of MIN and MAX, n], NaN where null, FINITE for infinite values.
+        extremes: [attributes of MIN and MAX, n], NaN where null, infinite values as
+            `finite_codes` has them.
         previous: [edge predicates, n]: f of an ordered predicate f(previous) op g(next), NaN where
             null; zeros for general ones.
         next: The same for g; the two are comparable as they are.
@@ -113,24 +151,20 @@ class Component:
 
 
 def components_of(
-    functions: list[tuple[str, str | None]], digits: dict[str, tuple[int, ...]]
+    aggregates: Iterable[Aggregate], digits: Mapping[str, tuple[int, ...]]
 ) -> tuple[Component, ...]:
     """The components of a query after its number of trends, in the order kernels use.
 
-    COUNT(E) and SUM and AVG of an attribute; AVG also counts occurrences that are not null, and so
-    does SUM, to tell null from zero. COUNT(*), MIN and MAX have none.
-
     Args:
-        functions: Function and attribute of each aggregate of the query.
+        aggregates: Those of the query.
         digits: For each attribute the exponents of its digits; one exponent, 0, in float mode and
             for integers.
     """
-    found: list[Component] = []
-    for number, (function, attribute) in enumerate(functions):
-        if function == "COUNT_OF":
-            found.append(Component(number, Weight("one")))
-        elif function in ("SUM", "AVG") and attribute is not None:
-            found.append(Component(number, Weight("present", attribute)))
-            for digit, exponent in enumerate(digits[attribute]):
-                found.append(Component(number, Weight("value", attribute, digit, exponent)))
-    return tuple(found)
+    components: list[Component] = []
+    for number, aggregate in enumerate(aggregates):
+        attribute = aggregate.attribute
+        for kind in aggregate.weights:
+            places = digits[str(attribute)] if kind == "value" else (0,)
+            for digit, exponent in enumerate(places):
+                components.append(Component(number, Weight(kind, attribute, digit, exponent)))
+    return tuple(components)

@@ -44,21 +44,21 @@ class _Shape:
 
 def find_bundles(code: Code) -> tuple[Bundle, ...]:
     """All bundles of two or more units."""
-    found: dict[tuple[Any, ...], list[tuple[int, _Shape]]] = {}
+    by_shape: dict[tuple[Any, ...], list[tuple[int, _Shape]]] = {}
     ops_of: dict[int, list[int]] = {}
     for op, unit in enumerate(code.o_unit.tolist()):
         ops_of.setdefault(unit, []).append(op)
     for unit in _candidates(code, ops_of):
         shape = _shape(code, unit, ops_of[unit])
         if shape is not None:
-            found.setdefault(shape.key, []).append((unit, shape))
+            by_shape.setdefault(shape.key, []).append((unit, shape))
     return tuple(
         Bundle(
             tuple(unit for unit, _ in members),
             tuple(shape.rows for _, shape in members),
             tuple(shape.ops for _, shape in members),
         )
-        for members in found.values()
+        for members in by_shape.values()
         if len(members) > 1
     )
 
@@ -136,8 +136,8 @@ def _shape(code: Code, unit: int, ops: list[int]) -> _Shape | None:
 
 
 def _part(pointers: Ints, flat: Ints, i: int) -> list[int]:
-    found: list[int] = flat[pointers[i] : pointers[i + 1]].tolist()
-    return found
+    members: list[int] = flat[pointers[i] : pointers[i + 1]].tolist()
+    return members
 
 
 def _ranks(colors: list[Any]) -> list[int]:

@@ -142,7 +142,7 @@ class Code(NamedTuple):
     p_code_p: Ints
     p_code: Ints
     p_arg: NDArray[np.float64]
-    # Short cuts: see quick.py
+    # Short cuts: see fast_paths.py
     u_quick: Ints
     o_quick: Ints
 
@@ -166,27 +166,3 @@ class Compiled:
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
     sharing: str = "dynamic"  # the policy for groups of rows
     repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none
-
-
-def stored_units(compiled: Compiled) -> frozenset[int]:
-    """The templates of the units that keep events one by one, in trees or logs."""
-    code = compiled.code
-    in_rows = frozenset(u.template for each in compiled.row_groups for u in each.group.units)
-    units = {*code.t_unit, *code.log_unit}
-    units |= {code.o_unit[op] for op in range(len(code.o_unit)) if _looks_at_start(code, op)}
-    units |= {
-        code.g_unit[g]
-        for g in range(len(code.g_unit))
-        if (code.gs_log[code.g_sbase[g] : code.g_sbase[g] + code.g_n[g]] >= 0).any()
-    }
-    return in_rows | frozenset(int(code.u_template[unit]) for unit in units)
-
-
-def all_units(compiled: Compiled) -> frozenset[int]:
-    """The templates of all units."""
-    in_rows = frozenset(u.template for each in compiled.row_groups for u in each.group.units)
-    return in_rows | frozenset(int(template) for template in compiled.code.u_template)
-
-
-def _looks_at_start(code: Code, op: int) -> bool:
-    return bool(code.o_first_p[op] < code.o_first_p[op + 1])

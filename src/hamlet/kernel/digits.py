@@ -144,13 +144,13 @@ def _doubles_within(data: NDArray[np.float64], grid: tuple[int, ...]) -> Digits:
 def _candidates(grid: tuple[int, ...], low: int, high: int) -> list[int]:
     """A grid without gaps from the lowest bit to the highest, which has that of a grid in it."""
     below = -(-max(grid[0] - low, 0) // _BITS)
-    found = [grid[0] - _BITS * i for i in range(below, 0, -1)]
+    exponents = [grid[0] - _BITS * i for i in range(below, 0, -1)]
     for number, exponent in enumerate(grid):
         end = grid[number + 1] if number + 1 < len(grid) else max(high, exponent)
-        found.append(exponent)
-        while found[-1] + _MOST_BITS < end:
-            found.append(found[-1] + _BITS)
-    return found
+        exponents.append(exponent)
+        while exponents[-1] + _MOST_BITS < end:
+            exponents.append(exponents[-1] + _BITS)
+    return exponents
 
 
 def _of_doubles(data: NDArray[np.float64]) -> Digits:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.columns import Values, ranks_of
-from hamlet.kernel.base import FINITE, EventBatch, Numbers, Weight, components_of
+from hamlet.kernel.base import EventBatch, Numbers, Weight, components_of, finite_codes
 from hamlet.kernel.digits import digits_of, digits_within, doubles_or, present
-from hamlet.kernel.general import GeneralColumns
 from hamlet.kernel.lettering import letters_of
 from hamlet.kernel.partitions import Grouping, Partitions, partitions_of, present_rows
 from hamlet.kernel.ranks import sides_of
+from hamlet.kernel.residual_predicates import GeneralColumns
 from hamlet.kernel.sorting import (
     gathered,
     is_sorted,
@@ -31,7 +31,7 @@ from hamlet.kernel.sorting import (
 from hamlet.plan.predicates import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hamlet.events import EventTable
     from hamlet.plan.predicates import Column, Expression
     from hamlet.plan.program import Program
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Aggregate, Query
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
     Rows = NDArray[np.int32]
@@ -101,7 +101,7 @@ def encode(
     gathered = _Gathered(table, placed.rows)
     queries = [plan.queries[number].query for number in sharable.queries]
     digits, zeros, specs, weights = _weights(queries, gathered, numbers, grids)
-    extremes, length = _aggregated(queries, ("MIN", "MAX")), len(placed.part)
+    extremes, length = _attributes(queries, lambda a: a.sign != 0), len(placed.part)
     edges = _edges(program, gathered, table.name) if has_edges else _no_edges(program, gathered)
     batch = EventBatch(
         part=placed.part,
@@ -112,13 +112,13 @@ def encode(
         weight_specs=specs,
         weights=weights,
         extreme_attributes=extremes,
-        extremes=_matrix([_finite(doubles_or(gathered[a], np.nan)) for a in extremes], length),
+        extremes=_matrix([finite_codes(doubles_or(gathered[a], np.nan)) for a in extremes], length),
         previous=edges.previous,
         next=edges.next,
         column_names=tuple(edges.general.columns),
         columns=edges.general.matrix,
     )
-    aggregated = _aggregated(queries, ("SUM", "AVG", "MIN", "MAX"))
+    aggregated = _attributes(queries, lambda a: True)
     return EncodedSet(
         batch=batch,
         rows=placed.rows,
@@ -137,11 +137,6 @@ def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> N
     for number, row in enumerate(rows):
         matrix[number] = row
     return matrix
-
-
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values with the greatest doubles for infinite ones, which in a kernel stand for none."""
-    return np.clip(values, -FINITE, FINITE)
 
 
 # Rows
@@ -223,12 +218,12 @@ class _Gathered:
     def __init__(self, table: EventTable, rows: Rows) -> None:
         self.table = table
         self.rows = rows
-        self.found: dict[str, Values] = {}
+        self.gathered_columns: dict[str, Values] = {}
 
     def __getitem__(self, attribute: str) -> Values:
-        if attribute not in self.found:
-            self.found[attribute] = gathered(self.table.column(attribute), self.rows)
-        return self.found[attribute]
+        if attribute not in self.gathered_columns:
+            self.gathered_columns[attribute] = gathered(self.table.column(attribute), self.rows)
+        return self.gathered_columns[attribute]
 
     def lookup(self, column: Column) -> Values:
         """An attribute, whichever of two events it is of."""
@@ -236,24 +231,24 @@ class _Gathered:
 
 
 def _groupings(queries: list[Query], partitions: Partitions) -> tuple[Grouping, ...]:
-    found: dict[tuple[str, ...], Grouping] = {}
+    groupings: dict[tuple[str, ...], Grouping] = {}
     for query in queries:
-        if query.group_by not in found:
-            found[query.group_by] = partitions.grouped(query.group_by)
-    return tuple(found[query.group_by] for query in queries)
+        if query.group_by not in groupings:
+            groupings[query.group_by] = partitions.grouped(query.group_by)
+    return tuple(groupings[query.group_by] for query in queries)
 
 
 # Aggregates
 
 
-def _aggregated(queries: list[Query], functions: tuple[str, ...]) -> tuple[str, ...]:
-    """The attributes that some functions are taken of, each once."""
+def _attributes(queries: list[Query], is_one: Callable[[Aggregate], bool]) -> tuple[str, ...]:
+    """The attributes that some aggregates are applied to, each once."""
     return tuple(
         dict.fromkeys(
             aggregate.attribute
             for query in queries
             for aggregate in query.aggregates
-            if aggregate.function in functions and aggregate.attribute is not None
+            if is_one(aggregate) and aggregate.attribute is not None
         )
     )
 
@@ -268,7 +263,7 @@ def _weights(
     digits: dict[str, tuple[int, ...]] = {}
     zeros: set[str] = set()
     values: dict[tuple[str, int], NDArray[Any]] = {}
-    for attribute in _aggregated(queries, ("SUM", "AVG")):
+    for attribute in _attributes(queries, lambda a: a.is_summed):
         column = gathered[attribute]
         if numbers == "exact" and grids is not None:
             digits[attribute], rows = digits_within(column, grids[attribute])
@@ -281,11 +276,8 @@ def _weights(
         values.update({(attribute, place): row for place, row in enumerate(rows)})
     specs: dict[Weight, None] = {}
     for query in queries:
-        functions = [
-            ("COUNT_OF" if a.function == "COUNT" and a.places else a.function, a.attribute)
-            for a in query.aggregates
-        ]
-        specs.update((component.weight, None) for component in components_of(functions, digits))
+        components = components_of(query.aggregates, digits)
+        specs.update((component.weight, None) for component in components)
     length = len(gathered.rows)
     matrix = np.empty((len(specs), length), np.int64 if numbers == "exact" else np.float64)
     for number, weight in enumerate(specs):

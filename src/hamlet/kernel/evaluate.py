@@ -83,8 +83,8 @@ def _evaluate(expression: Expression, lookup: Lookup, length: int) -> Values:
         return _not(operands[0])
     if symbol in ("in", "not in"):
         equal = [_compare("=", operands[0], other, expression) for other in operands[1:]]
-        found = _logic(True, equal)
-        return found if symbol == "in" else _not(found)
+        is_one = _logic(True, equal)
+        return is_one if symbol == "in" else _not(is_one)
     known = operands[0].valid
     is_null = np.zeros(length, np.bool_) if known is None else ~known
     return Values("boolean", is_null if symbol == "is null" else ~is_null)

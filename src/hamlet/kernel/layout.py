@@ -1,318 +1,120 @@
 """Where things stand in the two flat integer arrays of the machine.
 
 The machine is given its code as one array P: scalars first, then for each array of code its offset
-in P, then the arrays. So `P[P[U_W] + u]` is entry u of the array u_w. What changes while it runs
-and is an integer is one array S, whose parts also have their offsets in P: `S[P[S_LO] + u]`. Two
+in P, then the arrays. So `P[P[at.U_W] + u]` is entry u of the array u_w. What changes while it runs
+and is an integer is one array S, whose parts also have their offsets in P: `S[P[at.S_LO] + u]`. Two
 arrays instead of a hundred keep calls between compiled functions, and their compilation, cheap.
+
+Each name is written once, where the thing is declared: scalars, arrays of a batch and state here,
+arrays of code in code.py. From these declarations come the numbers, as constants of this module
+with names in capitals, and image.py fills the arrays in the same order. Modules of the machine have
+`from hamlet.kernel import layout as at`; for Numba an attribute of a module is a constant.
 """
 
 from __future__ import annotations
 
-SCALARS = (
-    "N_UNITS",
-    "N_Z",
-    "N_SUMS",
-    "T_BASE",
-    "HAS_ALWAYS",
-    "ALIKE",
-    "N_B",
-    "N_OPS",
-)
-CODE_ARRAYS = (
-    "U_TEMPLATE",
-    "U_W",
-    "U_SLIDE",
-    "U_WITHIN",
-    "U_NC",
-    "U_NX",
-    "U_NROWS",
-    "U_VBASE",
-    "U_XBASE",
-    "U_RBASE",
-    "U_ALWAYS",
-    "U_LAZY",
-    "U_LOP",
-    "U_SBASE",
-    "X_SIGN",
-    "U_XSBASE",
-    "END_P",
-    "END_ROW",
-    "ESCAN_P",
-    "ESCAN_LOG",
-    "ESCAN_COND",
-    "R_START",
-    "O_UNIT",
-    "O_SRC_P",
-    "O_SRC_ROW",
-    "O_SRC_COND",
-    "O_DST_P",
-    "O_DST_ROW",
-    "O_SCAN_P",
-    "O_SCAN_LOG",
-    "O_SCAN_COND",
-    "O_FIRST_P",
-    "O_FIRST_COND",
-    "O_LOG",
-    "O_W_P",
-    "O_W",
-    "O_X_P",
-    "O_X",
-    "O_ZW",
-    "O_ZX",
-    "Z_ATOM",
-    "ZS_P",
-    "ZS_WEIGHT",
-    "ZX_P",
-    "ZX_ATTRIBUTE",
-    "G_UNIT",
-    "G_N",
-    "G_SBASE",
-    "G_RESET_P",
-    "G_RESET_ROW",
-    "G_MAIN_P",
-    "G_MAIN_ROW",
-    "G_COPY_P",
-    "G_COPY_ROW",
-    "GS_END",
-    "GS_LOG",
-    "GS_IN_P",
-    "GS_IN_SOURCE",
-    "GS_IN_COND",
-    "GS_IN_SCAN",
-    "GOP_GUARD",
-    "GOP_STATE",
-    "U_G_P",
-    "LOG_UNIT",
-    "U_LOG_P",
-    "U_LOG",
-    "U_GLOG_P",
-    "NEED_P",
-    "NEED_ALT_P",
-    "FORBID_P",
-    "ALT_GUARD_P",
-    "ALT_GUARD",
-    "ALT_PRED_P",
-    "ALT_PRED",
-    "FORBID_ALT",
-    "NEED_ALT",
-    "HOLDS_P",
-    "HOLDS",
-    "FAILS_P",
-    "FAILS",
-    "P_KIND",
-    "P_CODE_P",
-    "P_CODE",
-    "LOG_VBASE",
-    "LOG_XBASE",
-    "O_TREE_P",
-    "O_TREE",
-    "O_LEAF_P",
-    "O_LEAF",
-    "G_TREE_P",
-    "G_TREE",
-    "T_UNIT",
-    "T_CLASS",
-    "T_OP",
-    "U_TREE_P",
-    "T_VBASE",
-    "T_XBASE",
-    "T_BITS",
-    "U_QUICK",
-    "O_QUICK",
-    "U_BUNDLE",
-    "B_P",
-    "B_UNIT",
-    "B_PATIENCE",
-    "U_ROWS_P",
-    "U_ROWS",
-)
-STATE_ARRAYS = (
-    "S_LO",
-    "S_HI",
-    "S_DUE",
-    "S_TOUCHED",
-    "S_G_L",
-    "S_G_DONE",
-    "S_LOG_HEAD",
-    "S_LOG_LEN",
-    "S_GLOG_LEN",
-    "S_WHERE",
-    "S_ACTIVE",
-    "S_STAMP_N",
-    "S_Z_N",
-    "S_STAMP_EVENTS",
-    "S_Z_EVENTS",
-    "S_STACK_LEN",
-    "S_G_DONE_T",
-    "S_G_LT",
-    "S_SEEN",
-    "S_BLOCK",
-    "S_FLIP",
-    "S_T_BITS",
-    "S_SLOT",
-    "S_LATE",
-    "S_B_MODE",
-    "S_B_LIVE",
-    "S_B_RUN",
-    "S_B_PARTIAL",
-)
-HEADER = len(SCALARS) + len(CODE_ARRAYS) + len(STATE_ARRAYS)
+from typing import TYPE_CHECKING, NamedTuple
 
-(
-    N_UNITS,
-    N_Z,
-    N_SUMS,
-    T_BASE,
-    HAS_ALWAYS,
-    ALIKE,
-    N_B,
-    N_OPS,
-    U_TEMPLATE,
-    U_W,
-    U_SLIDE,
-    U_WITHIN,
-    U_NC,
-    U_NX,
-    U_NROWS,
-    U_VBASE,
-    U_XBASE,
-    U_RBASE,
-    U_ALWAYS,
-    U_LAZY,
-    U_LOP,
-    U_SBASE,
-    X_SIGN,
-    U_XSBASE,
-    END_P,
-    END_ROW,
-    ESCAN_P,
-    ESCAN_LOG,
-    ESCAN_COND,
-    R_START,
-    O_UNIT,
-    O_SRC_P,
-    O_SRC_ROW,
-    O_SRC_COND,
-    O_DST_P,
-    O_DST_ROW,
-    O_SCAN_P,
-    O_SCAN_LOG,
-    O_SCAN_COND,
-    O_FIRST_P,
-    O_FIRST_COND,
-    O_LOG,
-    O_W_P,
-    O_W,
-    O_X_P,
-    O_X,
-    O_ZW,
-    O_ZX,
-    Z_ATOM,
-    ZS_P,
-    ZS_WEIGHT,
-    ZX_P,
-    ZX_ATTRIBUTE,
-    G_UNIT,
-    G_N,
-    G_SBASE,
-    G_RESET_P,
-    G_RESET_ROW,
-    G_MAIN_P,
-    G_MAIN_ROW,
-    G_COPY_P,
-    G_COPY_ROW,
-    GS_END,
-    GS_LOG,
-    GS_IN_P,
-    GS_IN_SOURCE,
-    GS_IN_COND,
-    GS_IN_SCAN,
-    GOP_GUARD,
-    GOP_STATE,
-    U_G_P,
-    LOG_UNIT,
-    U_LOG_P,
-    U_LOG,
-    U_GLOG_P,
-    NEED_P,
-    NEED_ALT_P,
-    FORBID_P,
-    ALT_GUARD_P,
-    ALT_GUARD,
-    ALT_PRED_P,
-    ALT_PRED,
-    FORBID_ALT,
-    NEED_ALT,
-    HOLDS_P,
-    HOLDS,
-    FAILS_P,
-    FAILS,
-    P_KIND,
-    P_CODE_P,
-    P_CODE,
-    LOG_VBASE,
-    LOG_XBASE,
-    O_TREE_P,
-    O_TREE,
-    O_LEAF_P,
-    O_LEAF,
-    G_TREE_P,
-    G_TREE,
-    T_UNIT,
-    T_CLASS,
-    T_OP,
-    U_TREE_P,
-    T_VBASE,
-    T_XBASE,
-    T_BITS,
-    U_QUICK,
-    O_QUICK,
-    U_BUNDLE,
-    B_P,
-    B_UNIT,
-    B_PATIENCE,
-    U_ROWS_P,
-    U_ROWS,
-    S_LO,
-    S_HI,
-    S_DUE,
-    S_TOUCHED,
-    S_G_L,
-    S_G_DONE,
-    S_LOG_HEAD,
-    S_LOG_LEN,
-    S_GLOG_LEN,
-    S_WHERE,
-    S_ACTIVE,
-    S_STAMP_N,
-    S_Z_N,
-    S_STAMP_EVENTS,
-    S_Z_EVENTS,
-    S_STACK_LEN,
-    S_G_DONE_T,
-    S_G_LT,
-    S_SEEN,
-    S_BLOCK,
-    S_FLIP,
-    S_T_BITS,
-    S_SLOT,
-    S_LATE,
-    S_B_MODE,
-    S_B_LIVE,
-    S_B_RUN,
-    S_B_PARTIAL,
-) = range(HEADER)
+from hamlet.kernel.code import Code
 
-# What is needed most often of units and ops of the commonest kinds, side by side. Rows are given by
-# where they begin in the numbers; -1: there is none, or the unit or op is not of such a kind.
-# Of a unit, by U_QUICK + 8 * unit: its most windows; the row of a loop that reads no more than its
-# own row and another, and the other; for units that only count and whose windows open and close
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+    # The numbers made below, as type checkers see them; a test looks for names that do not exist.
+    def __getattr__(name: str) -> int: ...
+
+
+class Scalars(NamedTuple):
+    """Single numbers of code."""
+
+    n_units: int
+    n_z: int  # accumulators
+    n_sums: int
+    t_base: int  # where room for one row begins among the numbers
+    has_always: int  # whether any unit may hold trends before any op touches it
+    alike: int  # see fast_paths.are_alike
+    n_b: int  # bundles
+    n_ops: int
+
+
+class BatchArrays(NamedTuple):
+    """Arrays that stand with those of code, but are made for each batch.
+
+    Logs and trees begin in numbers and extremes at their vbase and xbase.
+    """
+
+    log_vbase: Ints  # for one event in each log
+    log_xbase: Ints
+    t_vbase: Ints
+    t_xbase: Ints
+    t_bits: Ints  # height of a tree
+    # Bundles
+    u_bundle: Ints  # -1: none
+    b_p: Ints
+    b_unit: Ints
+    b_patience: Ints
+    u_rows_p: Ints  # rows of a unit in the order that its bundle has in common
+    u_rows: Ints
+
+
+# Arrays of state, and what each has an entry for
+STATE = {
+    # Units: their windows, whether they are active, and up to where they are up to date
+    "s_lo": "unit",  # first open window
+    "s_hi": "unit",  # last open window
+    "s_due": "unit",  # when a window opens or closes
+    "s_touched": "unit",  # last window that was open when an op touched it
+    "s_where": "unit",  # place in s_active, -1 if it is not active
+    "s_active": "unit",
+    "s_seen": "unit",  # the last step that touched it
+    "s_slot": "unit",  # where the first open window stands in rows
+    "s_late": "unit",  # 1 if numbers are up to date but extremes are not
+    "s_stamp_n": "unit",  # what s_z_n and s_z_events were when it was up to date
+    "s_stamp_events": "unit",
+    "s_block": "unit",  # the block of time at which its trees stand
+    "s_flip": "unit",  # which half of a tree has that block
+    # Accumulators
+    "s_z_n": "accumulator",  # steps
+    "s_z_events": "accumulator",
+    "s_stack_len": "stack",
+    # Guards: the latest start of a match, as step and as time
+    "s_g_l": "guard state",
+    "s_g_lt": "guard state",
+    "s_g_done": "guard",
+    "s_g_done_t": "guard",
+    # Stored events
+    "s_log_head": "log",  # the first event that an open window has
+    "s_log_len": "log",
+    "s_glog_len": "guard log",
+    "s_t_bits": "half tree",  # height, EMPTY if there are no leaves
+    # Bundles: see machine/bundles.py
+    "s_b_mode": "bundle",
+    "s_b_live": "bundle",  # active units
+    "s_b_run": "bundle",  # events for all in a row, below 0: for some
+    "s_b_partial": "bundle",  # time of the last event for some
+}
+
+# Arrays of code that go into P; the arguments of predicates are doubles and stay by themselves.
+CODE_ARRAYS = tuple(name for name in Code._fields if name != "p_arg")
+_NAMES = (*Scalars._fields, *CODE_ARRAYS, *BatchArrays._fields, *STATE)
+HEADER = len(_NAMES)
+globals().update({name.upper(): number for number, name in enumerate(_NAMES)})
+
+# What is needed most often of units and ops of the commonest kinds, side by side, QUICK entries for
+# each. Rows are given by where they begin in the numbers; -1: there is none, or the unit or op is
+# not of such a kind.
+QUICK = 8
+# Of a unit, by U_QUICK + QUICK * unit: its most windows; the row of a loop that reads no more than
+# its own row and another, and the other; for units that only count and whose windows open and close
 # with no more than these, the only row of START, and the only one at which trends end; where its
 # rows begin, and how many there are; its accumulator.
-Q_W, Q_OWN, Q_OTHER, Q_START, Q_END, Q_BASE, Q_ROWS, Q_LAZY = range(8)
-# Of an op, by O_QUICK + 8 * op: its unit; the one row that it reads and the one that it adds to,
-# for ops that add to the number of trends alone; the most windows and the components of the unit;
-# its bundle; and how its unit is brought up to date.
+Q_W, Q_OWN, Q_OTHER, Q_START, Q_END, Q_BASE, Q_ROWS, Q_LAZY = range(QUICK)
+# Of an op, by O_QUICK + QUICK * op: its unit; the one row that it reads and the one that it adds
+# to, for ops that add to the number of trends alone; the most windows and the components of the
+# unit; its bundle; and how its unit is brought up to date.
 QO_UNIT, QO_FROM, QO_TO, QO_W, QO_NC, QO_BUNDLE, QO_SYNC = range(7)
 # In whole; a unit that only counts (Q_END); extremes later, because the op does not touch those of
 # the loop nor of the other row that it reads
@@ -354,3 +156,18 @@ L_REST_P, L_REST, L_FULL_P, L_FULL, L_FULL_AT, L_FULL_OPS = range(8, 14)
     C_TRACE_ROOM,
     COUNTS,
 ) = range(27)
+
+# What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
+# that is kept for the next batch. See machine/capacity.py.
+(
+    ROOM_OUT,
+    ROOM_SCRATCH,
+    ROOM_SCRATCH_X,
+    ROOM_PENDING,
+    ROOM_KEPT,
+    ROOM_LOGS,
+    ROOM_GUARD_LOGS,
+    ROOM_TRACE,
+    ROOM_STACKS,
+    ROOM_STATE,
+) = range(1, 11)

@@ -62,8 +62,8 @@ def letters_of(table: EventTable, alphabet: Alphabet) -> tuple[NDArray[np.int32]
         letters.extend(_spread(bits[bits.any(axis=1)], columns, len(places)))
         conditional.append((rows, numbers.astype(np.int32)[combination]))
     letter = take(by_code, codes) if len(codes) else np.empty(0, np.int32)
-    for rows, found in conditional:
-        letter[rows] = found
+    for rows, letters_of_rows in conditional:
+        letter[rows] = letters_of_rows
     return letter, np.array(letters, np.uint8).reshape(len(letters), len(places))
 
 
@@ -117,7 +117,7 @@ def _packed(
     names = {column.attribute for condition in conditions for column in columns_of(condition)}
     words = [table.column(name).words for name in names]
     # Each stretch compares all words of a text once, so it should not have fewer rows than words.
-    length = max(_STRETCH, *(len(each) for each in words if each is not None), 0)
+    length = max(_STRETCH, *(len(column) for column in words if column is not None), 0)
     for start in range(0, len(rows), length):
         stretch = slice(start, start + length)
         here = packed[stretch]

@@ -20,7 +20,7 @@ from hamlet.columns import kind_of, numpy_of
 from hamlet.kernel.sorting import dense_codes, take
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -76,6 +76,32 @@ def present_rows(table: EventTable, attributes: Sequence[str]) -> NDArray[np.boo
             here = ~numpy_of(missing)
             present = here if present is None else present & here
     return None if present is None or present.all() else present
+
+
+def rows_without(
+    table: EventTable,
+    keys: Mapping[str, frozenset[str]],
+    wanted: NDArray[np.bool_] | None = None,
+) -> dict[str, int]:
+    """How many rows lack a value for an attribute without which they take no part, by attribute.
+
+    Args:
+        table: The events.
+        keys: The types of events that have to have each attribute; see `needs.types_by_key`.
+        wanted: Which rows to look at; all where left out.
+    """
+    words = [] if table.types.words is None else table.types.words.to_pylist()
+    found: dict[str, int] = {}
+    for attribute, types_asked in keys.items():
+        present = present_rows(table, [attribute])
+        if present is None:
+            continue
+        is_asked = np.array([*(word in types_asked for word in words), False], np.bool_)
+        missing = is_asked[table.types.data] & ~present
+        count = int(np.count_nonzero(missing if wanted is None else missing & wanted))
+        if count:
+            found[attribute] = count
+    return found
 
 
 def _may_be_nan(column: pa.DataType) -> bool:

@@ -218,16 +218,16 @@ class _Finder:
         # In the order of where the answer is expected, so that looking it up reads memory in order.
         self.order = np.argsort(guess)
         self.guess = guess[self.order]
-        self.columns = {name: each.take(first[self.order]) for name, each in columns.items()}
+        self.columns = {name: values.take(first[self.order]) for name, values in columns.items()}
 
     def leading(self, operator: str, is_true: bool) -> NDArray[np.int64]:
         """How many of the least values make the comparison true (or not true)."""
         everything = np.arange(len(self.guess))
-        found = np.searchsorted(doubles(self.distinct), self.guess).astype(np.int64)
-        low = np.zeros(len(found), np.int64)
-        high = np.full(len(found), len(self.distinct), np.int64)
+        guessed = np.searchsorted(doubles(self.distinct), self.guess).astype(np.int64)
+        low = np.zeros(len(guessed), np.int64)
+        high = np.full(len(guessed), len(self.distinct), np.int64)
         # The answer is mostly where real numbers would have it, or next to it.
-        for place in (found - 1, found, found + 1):
+        for place in (guessed - 1, guessed, guessed + 1):
             inside = everything[(place >= low) & (place < high)]
             self._narrow(operator, is_true, inside, place[inside], low, high)
         while True:
@@ -258,10 +258,10 @@ class _Finder:
         low[which[satisfied]] = place[satisfied] + 1
         high[which[~satisfied]] = place[~satisfied]
 
-    def spread(self, found: NDArray[np.int64]) -> Doubles:
+    def spread(self, places: NDArray[np.int64]) -> Doubles:
         """What was found for distinct next events, for all events; NaN where null."""
-        by_code = np.empty(len(found))
-        by_code[self.order] = found
+        by_code = np.empty(len(places))
+        by_code[self.order] = places
         spread = np.full(self.length, np.nan)
         spread[self.rows] = by_code[self.codes]
         return spread

@@ -125,7 +125,7 @@ def _order(row: Mapping[str, Any], order_column: str | None) -> tuple[Any, ...]:
 # What remains to be matched; and which aggregates count an event, for each event of a trend.
 Rest = tuple[Pattern | Absence, ...]
 Marks = tuple[tuple[int, ...], ...]
-Found = dict[Trend, Marks]
+MarkedTrends = dict[Trend, Marks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +190,12 @@ class Partition:
     events: tuple[Event, ...]
     violations: tuple[frozenset[tuple[Event, Event]], ...] = ()
 
-    def trends(self, pattern: Pattern) -> Found:
+    def trends(self, pattern: Pattern) -> MarkedTrends:
         """Every trend of a pattern, with the mark of each of its events.
 
         All ways of matching one trend are followed side by side, so it is found once.
         """
-        found: Found = {}
+        found: MarkedTrends = {}
 
         def extend(trend: Trend, ways: set[Way]) -> None:
             complete = {way.marks for way in ways if self._is_complete(trend, way)}
@@ -330,7 +330,7 @@ def _weighted_trends(query: Query, members: list[Event]) -> list[Weighted]:
     return [Weighted(t, marks, weights[t]) for t, marks in together.items() if weights[t]]
 
 
-def _partners(trend: Trend, one: Found, other: Found, together: Found) -> int:
+def _partners(trend: Trend, one: MarkedTrends, other: MarkedTrends, together: MarkedTrends) -> int:
     """With how many different trends it makes a pair, one from each side."""
     if trend in one and trend in other:
         return len(together) - 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.stack_code import (
     ADD,
     AND,

@@ -84,7 +84,7 @@ def _place(
     places[sources[order], 0] = np.arange(len(order)) - starts[group_of[order]]
     places[sources, 1] = bits[group_of]
     for age in range(2) if len(askers) else ():
-        group = _found(groups, events.part[askers], block[askers] - age)
+        group = _numbers_of(groups, events.part[askers], block[askers] - age)
         known = group >= 0
         wanted = group[known] * width + ranks[len(sources) :][known]
         base = starts[group[known]]
@@ -102,7 +102,7 @@ def _numbered(part: NDArray[np.int32], block: Ints) -> tuple[tuple[Ints, Ints], 
     return (part[firsts].astype(np.int64), block[firsts]), np.cumsum(changes) - 1
 
 
-def _found(groups: tuple[Ints, Ints], part: NDArray[np.int32], block: Ints) -> Ints:
+def _numbers_of(groups: tuple[Ints, Ints], part: NDArray[np.int32], block: Ints) -> Ints:
     """The numbers of some pairs of partition and block, -1 for those that do not occur."""
     lowest = min(int(groups[1].min()), int(block.min()))
     span = max(int(groups[1].max()), int(block.max())) - lowest + 1

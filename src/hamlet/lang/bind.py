@@ -17,6 +17,7 @@ from hamlet.lang.bind_pattern import PatternBinder
 from hamlet.lang.build import UNITS
 from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.printer import aggregate_text, print_duration
+from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
 from hamlet.plan.query import Aggregate, Query, Window
 from hamlet.plan.template import PlannedQuery, templates_of
@@ -24,7 +25,6 @@ from hamlet.plan.template import PlannedQuery, templates_of
 if TYPE_CHECKING:
     from hamlet.schema import Schema
 
-FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 _MICROSECONDS = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
 
 # Windows longer than this (about 29,000 years) cannot be placed in 64-bit microseconds with room
@@ -220,7 +220,7 @@ class _Binder:
             )
             return None
         if isinstance(argument, tree.Star):
-            if function == "COUNT":
+            if not FUNCTIONS[function].takes_attribute:
                 return Aggregate(name, function)
             self._refuse(
                 "missing-attribute",
@@ -243,16 +243,17 @@ class _Binder:
     def _argument_fits(
         self, function: str, variable: tree.Name, attribute: tree.Name | None, at: Span
     ) -> bool:
-        if function == "COUNT" and attribute is not None:
+        takes_attribute = FUNCTIONS[function].takes_attribute
+        if not takes_attribute and attribute is not None:
             self._refuse(
                 "unexpected-attribute",
-                "COUNT takes * or a variable, not an attribute",
-                f"Write COUNT({variable.text}); a condition {variable.text}.{attribute.text} "
+                f"{function} takes * or a variable, not an attribute",
+                f"Write {function}({variable.text}); a condition {variable.text}.{attribute.text} "
                 "IS NOT NULL leaves out events without the attribute.",
                 at,
             )
             return False
-        if function != "COUNT" and attribute is None:
+        if takes_attribute and attribute is None:
             self._refuse(
                 "missing-attribute",
                 f"{function} needs an attribute",

@@ -186,20 +186,24 @@ class ConditionBinder:
         return any((p, q) in each.follow for each in self.positions)
 
     def _may_meet(self, part: tree.Expression, first: tree.Name, second: tree.Name) -> bool:
-        """Whether both variables are outside NOT, or are one and the same inside it."""
-        if first.text == second.text:
+        """Whether some place of each variable is outside NOT, or both are inside the same one."""
+        one, other = self._negations(first), self._negations(second)
+        if one & other:
             return True
-        for variable, other in ((first, second), (second, first)):
-            places = self.pattern.places_of(variable)
-            if all(self.pattern.places[place].negation is not None for place in places):
-                self._refuse(
-                    "negated-with-another",
-                    f"{variable.text} is negated and cannot be compared with {other.text}",
-                    f"A condition on {variable.text} mentions {variable.text} alone.",
-                    part.span,
-                )
-                return False
-        return True
+        inside, outside = (second, first) if None in one else (first, second)
+        self._refuse(
+            "negated-with-another",
+            f"{inside.text} is negated and cannot be compared with {outside.text}, "
+            "which stands outside that NOT",
+            f"A condition on {inside.text} mentions variables of the same NOT only.",
+            part.span,
+        )
+        return False
+
+    def _negations(self, variable: tree.Name) -> set[int | None]:
+        """The negations that the places of a variable stand in; None for outside all of them."""
+        places = self.pattern.places
+        return {places[place].negation for place in self.pattern.places_of(variable)}
 
     # Refusals
 

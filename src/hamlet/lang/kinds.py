@@ -6,12 +6,14 @@ refused.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from hamlet.errors import Problem
 from hamlet.lang import tree
 from hamlet.lang.printer import print_condition
+from hamlet.reading.rules import NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,8 +99,8 @@ class KindChecker:
                 "wrong-kind",
                 f"{print_condition(node.left)} is {_called(left)} and "
                 f"{print_condition(node.right)} is {_called(right)}: they cannot be compared",
-                "Compare values of one kind.",
-                node,
+                _unquoted(node.left, node.right) or "Compare values of one kind.",
+                _literal(node.left, node.right) or node,
             )
         elif node.operator not in ("=", "!=") and "boolean" in (left, right):
             self._refuse(
@@ -120,12 +122,28 @@ class KindChecker:
                     "wrong-kind",
                     f"{print_condition(node.operand)} is {_called(kind)}, "
                     f"{print_condition(item)} is {_called(self.kind(item))}",
-                    "List values of one kind.",
+                    _unquoted(item) or "List values of one kind.",
                     item,
                 )
 
     def _refuse(self, code: str, message: str, remedy: str, node: tree.Expression) -> None:
         self.problems.append(Problem(code, message, remedy, node.span))
+
+
+def _literal(*sides: tree.Expression) -> tree.Literal | None:
+    """The side of a comparison that was written out, which is the one to change."""
+    found = [side for side in sides if isinstance(side, tree.Literal)]
+    return found[0] if len(found) == 1 else None
+
+
+def _unquoted(*sides: tree.Expression) -> str:
+    """What to write where one side is a number in quotes."""
+    for side in sides:
+        if isinstance(side, tree.Literal) and isinstance(side.value, str):
+            number = side.value.strip()
+            if re.fullmatch(NUMBER, number):
+                return f"Write {number}, without quotes."
+    return ""
 
 
 def _is_null(node: tree.Expression) -> bool:

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hamlet.engine.closed import ClosedSet
 from hamlet.kernel.finish.partial_columns import conformed
+from hamlet.kernel.finish.totals import picks_of
 from hamlet.panes.answers import answers_of_set, constant
 from hamlet.panes.maps import Cell, applied
 from hamlet.panes.records import Records
 from hamlet.plan.program import compile_set
-from hamlet.state.closed import ClosedSet, Found, groups_of
+from hamlet.plan.windows import end_of_window, first_window, last_window
+from hamlet.state.closed import KeyedEmission, groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet
 
     Longs = NDArray[np.int64]
-
-_PICKS = {"MIN": np.fmin, "MAX": np.fmax}
 
 
 def compose(panes: Panes, table: pa.Table) -> Iterator[ClosedSet]:
@@ -66,7 +67,7 @@ def _closed(
             if found is not None:
                 records.add(part, unit, *found)
     queries = [panes.plan.queries[number].query for number in sharable.queries]
-    (emission,), groups = groups_of([Found(records.emission(), answers.keys)], queries)
+    (emission,), groups = groups_of([KeyedEmission(records.emission(), answers.keys)], queries)
     return ClosedSet(program, emission, answers.digits, answers.is_integer, groups)
 
 
@@ -79,7 +80,7 @@ def _windows(
     panes = np.unique(np.concatenate(present)) if present else np.zeros(0, np.int64)
     if not len(panes):
         return None
-    picks = [_PICKS[a.function] for a in query.aggregates if a.function in _PICKS]
+    picks = picks_of(query)
     empty = _empty(query, answers)
     maps = _maps(form, answers, part, panes, empty, picks)
     window, low, high = _ranges(query.window, pane_us, panes)
@@ -100,14 +101,14 @@ def _windows(
 def _ranges(window: Window, pane_us: int, panes: Longs) -> tuple[Longs, Longs, Longs]:
     """Windows with any of some panes, in order: their numbers, first panes, and panes after."""
     slide, within = window.slide_us // pane_us, window.within_us // pane_us
-    first, last = (panes - within) // slide + 1, panes // slide
+    first, last = first_window(panes, within, slide), last_window(panes, slide)
     # Each pane adds the windows that none before it was in.
     first[1:] = np.maximum(first[1:], last[:-1] + 1)
     counts = np.maximum(last - first + 1, 0)
     begins = np.cumsum(counts) - counts
     number = np.repeat(first - begins, counts) + np.arange(counts.sum())
     low = np.searchsorted(panes, number * slide)
-    return number, low, np.searchsorted(panes, number * slide + within)
+    return number, low, np.searchsorted(panes, end_of_window(number, within, slide))
 
 
 # Maps

@@ -6,7 +6,7 @@ takes a row for itself while small ones stand side by side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hamlet.picture.geometry import Box
@@ -33,6 +33,8 @@ HEADER_GAP = 16.0
 _MOST_COLUMNS = 6
 _HEADER_WIDTH = 300.0
 _WIDEST_HEADER = 640.0
+_NOTES_WIDTH = 560.0
+_MOST_LINES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class CardContent:
     layout: Layout
     title: tuple[str, ...]
     subtitle: tuple[str, ...]
+    notes: tuple[str, ...]
     width: float
     height: float
 
@@ -51,6 +54,11 @@ class CardContent:
         """Height of title and subtitle, with the space under them."""
         lines = TITLE_LINE * len(self.title) + SUBTITLE_LINE * len(self.subtitle)
         return lines + HEADER_GAP if lines else 0.0
+
+    @property
+    def notes_height(self) -> float:
+        """Height of the notes, with the space above them."""
+        return SUBTITLE_LINE * len(self.notes) + HEADER_GAP if self.notes else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +75,20 @@ def make_card(graph: Graph, layout: Layout) -> CardContent:
     wanted = max(
         text_width(title, TITLE_SIZE, bold=True),
         min(text_width(subtitle, SUBTITLE_SIZE), _HEADER_WIDTH),
+        *(min(text_width(clean(note), SUBTITLE_SIZE), _NOTES_WIDTH) for note in graph.notes),
     )
     inner = even(max(layout.width, min(wanted, _WIDEST_HEADER)))
     titles = tuple(wrap(title, TITLE_SIZE, inner, 2, bold=True))
     subtitles = tuple(wrap(subtitle, SUBTITLE_SIZE, inner, 3))
-    card = CardContent(graph, layout, titles, subtitles, inner + 2 * PADDING, 0.0)
-    height = card.header_height + layout.height + 2 * PADDING
-    return CardContent(graph, layout, titles, subtitles, card.width, height)
+    # Room for long ones: a note may be the only place where a condition stands.
+    notes = tuple(
+        line
+        for note in graph.notes
+        for line in wrap(clean(note), SUBTITLE_SIZE, inner, _MOST_LINES)
+    )
+    card = CardContent(graph, layout, titles, subtitles, notes, inner + 2 * PADDING, 0.0)
+    height = card.header_height + layout.height + card.notes_height + 2 * PADDING
+    return replace(card, height=height)
 
 
 def arrange(

@@ -58,7 +58,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One picture with its title.
+    """One picture with its title, and notes that are written below it.
 
     Raises:
         ValueError: Two nodes share a key, or an edge refers to a key no node has.
@@ -68,6 +68,7 @@ class Graph:
     subtitle: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         keys: set[str] = set()

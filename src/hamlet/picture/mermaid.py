@@ -26,6 +26,7 @@ _CLASSES = (
     "  classDef place fill:#f3f6fa,stroke:#8996a9,color:#1b2434",
     "  classDef shared fill:#dfeaff,stroke:#1a56c4,stroke-width:3px,color:#0f2f75",
     "  classDef accepting stroke-width:5px",
+    "  classDef notes fill:#ffffff,stroke:#dbe1ea,color:#556173,text-align:left",
 )
 # "end" is a Mermaid keyword and must not name a class.
 _CLASS_OF_KIND = {"start": "start", "end": "finish", "place": "place", "shared": "shared"}
@@ -34,7 +35,7 @@ _CLASS_OF_KIND = {"start": "start", "end": "finish", "place": "place", "shared":
 def render(graphs: Sequence[Graph]) -> str:
     """Write graphs as one left-to-right flowchart, a subgraph for each.
 
-    Guarded edges are dotted and say their guards; shared edges are thick.
+    Guarded edges are dotted and say their guards; shared edges are thick; notes are a box.
     """
     lines = ["flowchart LR"]
     links: list[Edge] = []
@@ -44,6 +45,8 @@ def render(graphs: Sequence[Graph]) -> str:
         lines += [f'  subgraph g{index}["{title}"]', "    direction LR"]
         ids = {node.key: f"n{node_count + offset}" for offset, node in enumerate(graph.nodes)}
         node_count += len(ids)
+        if graph.notes:
+            lines.append(f'    notes{index}["{_label(graph.notes)}"]:::notes')
         lines += [f"    {ids[node.key]}{_shape(node)}" for node in graph.nodes]
         lines += [
             f"    {ids[edge.source]} {_arrow(edge)} {ids[edge.target]}" for edge in graph.edges

@@ -127,6 +127,11 @@ def _draw_card(svg: Element, card: PlacedCard) -> None:
     spare = box.height - content.height
     corner = Point(PADDING, PADDING + content.header_height + spare // 2)
     _draw_layout(group, content.layout, corner)
+    y = box.height - PADDING - SUBTITLE_LINE * len(content.notes)
+    for line in content.notes:
+        at = Point(PADDING, y + SUBTITLE_SIZE)
+        draw_text(group, at, line, SUBTITLE_SIZE, MUTED, anchor="start")
+        y += SUBTITLE_LINE
 
 
 def _draw_layout(parent: Element, layout: Layout, corner: Point) -> None:

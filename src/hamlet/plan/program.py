@@ -5,9 +5,7 @@ through the whole set and laid out by atom, so that the same place of all querie
 side and one event touches one contiguous stretch. Edges are sorted by target: what an event needs
 to know is where its predecessors are.
 
-A condition is a row: its granularity, its guards, and its edge predicates. Conditions that are
-more than "all of these guards clear and all of these predicates true" keep their tree in
-`conditions`.
+How edges are executed is not part of it: see execution.py.
 """
 
 from __future__ import annotations
@@ -30,17 +28,6 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
     Ints = NDArray[np.int32]
-    LongInts = NDArray[np.int64]
-
-FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
-
-
-class Grain(IntEnum):
-    """How the predecessors along an edge are summed up."""
-
-    TYPE = 0  # one running total for each place: constant time, nothing stored for each event
-    ORDERED = 1  # an index ordered by f(previous): logarithmic time
-    SCAN = 2  # every stored predecessor is looked at: linear time
 
 
 class Role(IntEnum):
@@ -56,52 +43,34 @@ class Role(IntEnum):
 class Program:
     """The arrays of one sharable set; `n_` and `_of` say what an array is indexed by.
 
-    Templates: `template_query`, `template_role`. States: `state_template`, `state_atom`,
-    `state_is_kleene`. Edges, by target: `edge_source`, `edge_target` (START is -1, END is -2),
-    `edge_condition`. Conditions: `condition_grain` and the condition itself, with guards as
-    template numbers and predicates as indices of `predicates`; condition 0 is the free one.
-    Columns: `window` has WITHIN and SLIDE of each query in panes, which alone may pass 32 bits: a
-    year beside a millisecond. Aggregates: `aggregate_query`,
-    `aggregate_function`, `aggregate_attribute` (-1 for none), and `aggregate_state_start` /
-    `aggregate_states` (state numbers, row by row).
+    Templates: `template_query`, `template_role`. States: `state_template`, `state_atom`. Edges, by
+    target: `edge_source`, `edge_target` (START is -1, END is -2), `edge_condition`. Conditions have
+    guards as template numbers and predicates as indices of `predicates`; condition 0 is the free
+    one. Aggregates: `aggregate_query`, and `aggregate_state_start` / `aggregate_states` (state
+    numbers, row by row).
     """
 
     queries: tuple[int, ...]
     pane_us: int
     alphabet: Alphabet
     predicates: tuple[EdgePredicate, ...]
-    attributes: tuple[str, ...]
     conditions: tuple[Condition, ...]
     template_query: Ints
     template_role: Ints
     state_template: Ints
     state_atom: Ints
-    state_is_kleene: Ints
     edge_source: Ints
     edge_target: Ints
     edge_condition: Ints
-    condition_grain: Ints
-    window: LongInts
     aggregate_query: Ints
-    aggregate_function: Ints
-    aggregate_attribute: Ints
     aggregate_state_start: Ints
     aggregate_states: Ints
 
     @property
-    def arrays(self) -> dict[str, Ints | LongInts]:
+    def arrays(self) -> dict[str, Ints]:
         """The arrays by name."""
         values = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-
-
-def grain_of(condition: Condition, predicates: tuple[EdgePredicate, ...]) -> Grain:
-    """How an edge with a condition is executed; `predicates` are those its numbers refer to."""
-    if not condition.predicates:
-        # Guards are resets of a running total, but only where each of them must be clear.
-        return Grain.TYPE if condition.is_simple or not condition.guards else Grain.SCAN
-    ordered = [predicates[number].is_ordered for number in condition.predicates]
-    return Grain.ORDERED if condition.is_simple and all(ordered) else Grain.SCAN
 
 
 def compile_set(plan: WorkloadPlan, sharable: SharableSet) -> Program:
@@ -165,44 +134,30 @@ class _Compiler:
         order = sorted(range(len(self.states)), key=lambda s: (self.states[s][1:], s))
         moved = {START: START, END: END} | {old: new for new, old in enumerate(order)}
         edges = sorted((moved[t], moved[s], c) for s, t, c in self.edges)
-        predicates = tuple(self.predicate_number)
-        conditions = tuple(self.condition_number)
-        attributes: dict[str, int] = {}
-        aggregates: list[tuple[int, int, int]] = []
-        starts, states = [0], list[int]()
+        aggregates, starts, states = list[int](), [0], list[int]()
         for query, planned in enumerate(members):
             for aggregate in planned.query.aggregates:
-                name = aggregate.attribute
-                attribute = -1 if name is None else attributes.setdefault(name, len(attributes))
-                aggregates.append((query, FUNCTIONS.index(aggregate.function), attribute))
+                aggregates.append(query)
                 states += sorted(
                     moved[number]
                     for number, places in self.positive[query]
                     if not places.isdisjoint(aggregate.places)
                 )
                 starts.append(len(states))
-        pane = sharable.pane_us
-        windows = [planned.query.window for planned in members]
         return Program(
             queries=sharable.queries,
-            pane_us=pane,
+            pane_us=sharable.pane_us,
             alphabet=self.alphabet,
-            predicates=predicates,
-            attributes=tuple(attributes),
-            conditions=conditions,
+            predicates=tuple(self.predicate_number),
+            conditions=tuple(self.condition_number),
             template_query=_ints([query for query, _ in self.templates]),
             template_role=_ints([role for _, role in self.templates]),
             state_template=_ints([self.states[old][0] for old in order]),
             state_atom=_ints([self.states[old][1] for old in order]),
-            state_is_kleene=_ints([self.states[old][2] for old in order]),
             edge_source=_ints([source for _, source, _ in edges]),
             edge_target=_ints([target for target, _, _ in edges]),
             edge_condition=_ints([condition for _, _, condition in edges]),
-            condition_grain=_ints([grain_of(c, predicates) for c in conditions]),
-            window=np.array([(w.within_us // pane, w.slide_us // pane) for w in windows], np.int64),
-            aggregate_query=_ints([query for query, _, _ in aggregates]),
-            aggregate_function=_ints([function for _, function, _ in aggregates]),
-            aggregate_attribute=_ints([attribute for _, _, attribute in aggregates]),
+            aggregate_query=_ints(aggregates),
             aggregate_state_start=_ints(starts),
             aggregate_states=_ints(states),
         )

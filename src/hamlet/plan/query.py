@@ -10,7 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.windows import overlap
+
 if TYPE_CHECKING:
+    from hamlet.plan.aggregates import Finisher, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
 
 _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
@@ -79,7 +83,7 @@ class Window:
     @property
     def overlap(self) -> int:
         """The most windows that one moment can be in."""
-        return -(-self.within_us // self.slide_us)
+        return overlap(self.within_us, self.slide_us)
 
     def __str__(self) -> str:
         return f"{show_duration(self.within_us)} / {show_duration(self.slide_us)}"
@@ -94,10 +98,40 @@ class Aggregate:
     places: tuple[int, ...] = ()
     attribute: str | None = None
 
+    @property
+    def counts_trends(self) -> bool:
+        """Whether it is COUNT(*)."""
+        return self.attribute is None and not self.places
 
-@dataclass(frozen=True, slots=True)
+    @property
+    def finisher(self) -> Finisher:
+        """How its result is made."""
+        return FUNCTIONS[self.function].finisher
+
+    @property
+    def weights(self) -> tuple[WeightKind, ...]:
+        """What is added up for it beside the number of trends."""
+        return () if self.counts_trends else FUNCTIONS[self.function].weights
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether values of its attribute are added up."""
+        return "value" in self.weights
+
+    @property
+    def sign(self) -> int:
+        """1 for the least value and -1 for the greatest; 0 where it is no extreme."""
+        return FUNCTIONS[self.function].sign
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Query:
     """One query with all names resolved.
+
+    >>> from hamlet import Workload
+    >>> Workload.parse("RETURN COUNT(*), MAX(B.x) PATTERN SEQ(A, B+) WHERE A.x > 1 AND [k] "
+    ...                "GROUPBY g WITHIN 10 min SLIDE 5 min").queries[0]
+    <Query q1: COUNT(*), MAX(B.x) of SEQ(A, B+), 1 condition, [k], by g, within 10 min / 5 min>
 
     `branches` has one pattern, or the two that AND joins; `negations` the patterns under NOT.
     `local` has for each place the condition its events satisfy. `adjacent` lists, for pairs of
@@ -122,9 +156,28 @@ class Query:
         return self.group_by + tuple(a for a in self.equivalence if a not in self.group_by)
 
     @property
+    def extremes(self) -> tuple[Aggregate, ...]:
+        """The aggregates that are a least or a greatest value."""
+        return tuple(aggregate for aggregate in self.aggregates if aggregate.sign)
+
+    @property
     def is_conjunction(self) -> bool:
         """Whether the pattern is P AND Q."""
         return len(self.branches) == 2
+
+    def __repr__(self) -> str:
+        """What is asked, in a line; conditions are counted."""
+        aggregates = ", ".join(aggregate.name for aggregate in self.aggregates)
+        pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
+        conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
+        parts = [f"{aggregates} of {pattern}" if aggregates else pattern]
+        if conditions:
+            parts.append(f"{conditions} condition" + ("s" if conditions > 1 else ""))
+        if self.equivalence:
+            parts.append(f"[{', '.join(self.equivalence)}]")
+        if self.group_by:
+            parts.append(f"by {', '.join(self.group_by)}")
+        return f"<Query {self.name}: {', '.join(parts)}, within {self.window}>"
 
     def mark(self, place: int) -> tuple[int, ...]:
         """Which aggregates count the events at a place: places of one mark are alike to them."""

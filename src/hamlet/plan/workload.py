@@ -11,6 +11,7 @@ Sharing is not transitive, sets are: a set is what chains of sharable pairs conn
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
@@ -18,26 +19,55 @@ from typing import TYPE_CHECKING
 from hamlet.plan.template import END, START, PlannedQuery, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Mapping
 
     from hamlet.plan.query import Window
+    from hamlet.plan.template import State
+
+    # A query by its number, and which of its branches: 0, or 0 and 1 for the two sides of AND
+    Member = tuple[int, int]
+    # A type, and which of the states of that type in one template
+    Occurrence = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedState:
+    """A type in a merged template, under a name that tells it from others of the same type."""
+
+    name: str
+    type: str
 
 
 @dataclass(frozen=True, slots=True)
 class MergedEdge:
-    """An edge between two types (or START, END) and the queries that have it, by their numbers."""
+    """An edge between two states (or START, END), by their names, and those that have it."""
 
     source: str
     target: str
-    queries: tuple[int, ...]
+    members: tuple[Member, ...]
+
+    @property
+    def queries(self) -> tuple[int, ...]:
+        """The queries that have the edge, by their numbers."""
+        return tuple(dict.fromkeys(number for number, _ in self.members))
 
 
 @dataclass(frozen=True, slots=True)
 class MergedTemplate:
-    """Each type once, each edge labelled with its queries; START and END under those names."""
+    """The templates of several queries in one, each edge labelled with its queries.
 
-    types: tuple[str, ...]
+    Each type is there once, as in the paper, unless one pattern has it at several places: then it
+    is there as often. So whatever a query's own edges lead through is a run of its template, and
+    nothing else is. START and END stand under those names.
+    """
+
+    states: tuple[MergedState, ...]
     edges: tuple[MergedEdge, ...]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """All types, each once."""
+        return tuple(dict.fromkeys(state.type for state in self.states))
 
     def queries_of(self, source: str, target: str) -> tuple[int, ...]:
         """The queries that have an edge."""
@@ -165,22 +195,77 @@ def _sharable_set(queries: tuple[PlannedQuery, ...], members: list[int]) -> Shar
 
 
 def merge_templates(members: Iterable[tuple[int, PlannedQuery]]) -> MergedTemplate:
-    """One template for several queries: each type once, each edge labelled with its queries."""
-    types: dict[str, None] = {}
-    labels: dict[tuple[str, str], dict[int, None]] = {}
-    for number, planned in members:
-        for template in planned.templates.branches:
-            types.update(dict.fromkeys(state.type for state in template.states))
-            for source, target in _typed_edges(template):
-                labels.setdefault((source, target), {})[number] = None
-    order = {name: position for position, name in enumerate(("START", *types, "END"))}
-    edges = [MergedEdge(s, t, tuple(queries)) for (s, t), queries in labels.items()]
+    """One template for several queries: see `MergedTemplate`."""
+    queries = list(members)
+    names = merged_names(planned for _, planned in queries)
+    labels: dict[tuple[str, str], dict[Member, None]] = {}
+    for number, planned in queries:
+        for side, template in enumerate(planned.templates.branches):
+            named = state_names(template, names)
+            for edge in template.edges:
+                between = named[edge.source], named[edge.target]
+                labels.setdefault(between, {})[number, side] = None
+    states = tuple(MergedState(name, of) for (of, _), name in names.items())
+    order = {name: i for i, name in enumerate(("START", *(s.name for s in states), "END"))}
+    edges = [MergedEdge(s, t, tuple(having)) for (s, t), having in labels.items()]
     edges.sort(key=lambda edge: (order[edge.source], order[edge.target]))
-    return MergedTemplate(tuple(types), tuple(edges))
+    return MergedTemplate(states, tuple(edges))
 
 
-def _typed_edges(template: Template) -> Iterator[tuple[str, str]]:
-    for edge in template.edges:
-        source = "START" if edge.source == START else template.states[edge.source].type
-        target = "END" if edge.target == END else template.states[edge.target].type
-        yield source, target
+def state_names(template: Template, names: Mapping[Occurrence, str]) -> dict[int, str]:
+    """For START, END and each state of a template its name in a merged template."""
+    named = {START: "START", END: "END"}
+    return named | {i: names[each] for i, each in enumerate(_occurrences(template))}
+
+
+def merged_names(members: Iterable[PlannedQuery]) -> dict[Occurrence, str]:
+    """The states of a merged template with their names: the type alone where that is enough.
+
+    States of one type are told apart by their aliases, where all queries have the same, or else by
+    numbers.
+    """
+    aliases: dict[Occurrence, set[str]] = {}
+    for planned in members:
+        for template in planned.templates.branches:
+            for each, state in zip(_occurrences(template), template.states, strict=True):
+                aliases.setdefault(each, set()).add(_alias(planned, state))
+    names: dict[Occurrence, str] = {}
+    for of, count in Counter(name for name, _ in aliases).items():
+        those = [aliases[of, place] for place in range(count)]
+        if count == 1:
+            shown = [of if of not in ("START", "END") else f"{of} #1"]
+        elif all(len(found) == 1 and "" not in found for found in those):
+            shown = [f"{of} {next(iter(found))}" for found in those]
+        else:
+            shown = []
+        if len(set(shown)) < count:
+            shown = [f"{of} #{place + 1}" for place in range(count)]
+        names |= {(of, place): name for place, name in enumerate(shown)}
+    taken: set[str] = set()
+    for each in aliases:
+        # A type may be called as another with its alias.
+        while names[each] in taken:
+            names[each] += "'"
+        taken.add(names[each])
+    return {each: names[each] for each in aliases}
+
+
+def _alias(planned: PlannedQuery, state: State) -> str:
+    found = dict.fromkeys(planned.query.places[place].alias or "" for place in state.places)
+    return "|".join(name for name in found if name)
+
+
+def _occurrences(template: Template) -> list[Occurrence]:
+    """For each state its type, and which of the states of that type it is.
+
+    Those that repeat come first: they are what queries may have in common.
+    """
+    loops = {edge.source for edge in template.edges if edge.source == edge.target}
+    order = sorted(range(len(template.states)), key=lambda number: number not in loops)
+    counts: Counter[str] = Counter()
+    found: dict[int, Occurrence] = {}
+    for number in order:
+        of = template.states[number].type
+        found[number] = (of, counts[of])
+        counts[of] += 1
+    return [found[number] for number in range(len(order))]

@@ -1,4 +1,4 @@
-"""Files of events as Arrow tables: Parquet, CSV, JSON lines; a file, a folder or a glob; gzip.
+"""Files of events as Arrow tables: all of `formats.py`; a file, a folder or a glob; gzip.
 
 Arrow reads whole files fast but gives up at the first row that it cannot read. So each text format
 has two ways: Arrow's, where the result shows that every line of the file became a row or was
@@ -18,23 +18,23 @@ from pyarrow import parquet
 
 from hamlet.columns import is_text, kind_of
 from hamlet.errors import ReadError, SchemaError, listed, near_path
-from hamlet.reading.csv_file import read_csv
+from hamlet.reading.csv_file import read_texts
+from hamlet.reading.formats import ENDINGS, GZIP, ending_of, format_of, function
 from hamlet.reading.found import Found, Wanted
 from hamlet.reading.json_file import read_json
+from hamlet.reading.typing import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-FORMATS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet")
+    from hamlet.reading.csv_file import Texts
 
 
 def read_files(source: str | Path, wanted: Wanted) -> Found:
     """The events of a file, of all files in a folder, or of all files that a glob matches."""
     paths = paths_of(source)
-    by_format: dict[str, list[Path]] = {}
+    by_reader: dict[str, list[Path]] = {}
     for path in paths:
-        by_format.setdefault(format_of(path), []).append(path)
-    parts = [_READERS[name](some, wanted) for name, some in by_format.items()]
+        by_reader.setdefault(format_of(path).read, []).append(path)
+    parts: list[Found] = [function(name)(some, wanted) for name, some in by_reader.items()]
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     table = joined([part.table for part in parts], _short(source))
     malformed = sum((part.malformed for part in parts), Counter[str]())
@@ -70,34 +70,18 @@ def _in_folder(folder: Path) -> list[Path]:
         path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
-        and _suffix(path) in FORMATS
+        and ending_of(path) in ENDINGS
         and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
     ]
     if not files:
-        raise ReadError(str(folder), f"there are no events in this folder ({listed(FORMATS)})")
+        raise ReadError(str(folder), f"there are no events in this folder ({listed(ENDINGS)})")
     return files
-
-
-def _suffix(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
-
-
-def format_of(path: Path) -> str:
-    """What a file is by its ending: csv, json or parquet."""
-    suffix = _suffix(path)
-    if suffix not in FORMATS:
-        what = f"{suffix} is not a format of events" if suffix else "its name has no ending"
-        raise ReadError(str(path), f"{what}; use {listed(FORMATS)}, with or without .gz")
-    return "json" if suffix in (".jsonl", ".ndjson", ".json") else suffix[1:]
 
 
 def contents(path: Path) -> pa.Buffer:
     """All bytes of a file, unpacked; a plain file is mapped and not copied."""
     try:
-        if path.suffix.lower() == ".gz":
+        if path.suffix.lower() == GZIP:
             with pa.input_stream(str(path), compression="gzip") as stream:
                 return stream.read_buffer()
         if path.stat().st_size == 0:
@@ -112,7 +96,8 @@ def contents(path: Path) -> pa.Buffer:
 # Parquet
 
 
-def _read_parquets(paths: list[Path], wanted: Wanted) -> Found:
+def read_parquets(paths: list[Path], wanted: Wanted) -> Found:
+    """Parquet files, which have types of their own."""
     tables, names = [], dict[str, None]()
     for path in paths:
         try:
@@ -132,20 +117,29 @@ def _read_parquets(paths: list[Path], wanted: Wanted) -> Found:
 # Text
 
 
-def _read_csvs(paths: list[Path], wanted: Wanted) -> Found:
+def read_csvs(paths: list[Path], wanted: Wanted) -> Found:
     """CSV files; a column that is text in one and something else in another is text in all."""
-    as_text: frozenset[str] = frozenset()
-    while True:
-        parts = [read_csv(path, contents(path), wanted, as_text) for path in paths]
-        tables = [part.table for part in parts]
-        clashing = _clashing(tables) - as_text
-        if not clashing:
-            break
-        as_text |= clashing
-    return _together(paths, parts)
+    texts = [
+        read_texts(
+            path, contents(path), _separator(path, wanted.separator), wanted.among, wanted.type
+        )
+        for path in paths
+    ]
+    return _together(paths, typed(texts, wanted))
 
 
-def _read_jsons(paths: list[Path], wanted: Wanted) -> Found:
+def _separator(path: Path, given: str | None) -> str:
+    return given or format_of(path).separator or ","
+
+
+def texts_in(path: Path, content: pa.Buffer, separator: str | None) -> Texts:
+    """All columns of what is in a CSV file as texts."""
+    between = _separator(path, separator)
+    return read_texts(path, content, between, lambda names: list(dict.fromkeys(names)))
+
+
+def read_jsons(paths: list[Path], wanted: Wanted) -> Found:
+    """Files of JSON lines."""
     return _together(paths, [read_json(path, contents(path), wanted) for path in paths])
 
 
@@ -153,13 +147,6 @@ def _together(paths: list[Path], parts: list[Found]) -> Found:
     table = joined([part.table for part in parts], paths[0].name)
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     return Found(paths[0].name, table, columns, sum((p.malformed for p in parts), Counter[str]()))
-
-
-_READERS: dict[str, Callable[[list[Path], Wanted], Found]] = {
-    "parquet": _read_parquets,
-    "csv": _read_csvs,
-    "json": _read_jsons,
-}
 
 
 # Several tables

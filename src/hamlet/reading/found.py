@@ -9,22 +9,44 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from hamlet.reading.formats import separator_of
+from hamlet.required_columns import needs_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.needs import Needs
+    from hamlet.engine import Options
+    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.required_columns import Needs
+    from hamlet.schema import Kind
 
 NOT_A_TIME = "not a time"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The columns to read: type, time, perhaps order, and the attributes that queries need."""
+    """The columns to read: type, time, perhaps order, and the attributes that queries need.
+
+    separator: What stands between columns of text; None for what the ending of a file says.
+    """
 
     type: str
     time: str
     order: str | None
     needs: Needs
+    separator: str | None = None
+
+    @staticmethod
+    def of(plan: WorkloadPlan, options: Options) -> Wanted:
+        """What a workload, run in some way, wants to be read."""
+        separator = separator_of(options.separator)
+        return Wanted(options.type, options.time, options.order, needs_of(plan), separator)
+
+    def use_of(self, name: str) -> Kind | None:
+        """What the use of a column says that it is, "any" where it contradicts itself, or None."""
+        if name == self.type:
+            return "text"
+        return "any" if name in self.needs.contested else self.needs.kinds.get(name)
 
     @property
     def columns(self) -> tuple[str, ...]:

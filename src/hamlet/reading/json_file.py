@@ -18,7 +18,8 @@ from pyarrow import json as arrow_json
 from hamlet.columns import EXACT, kind_of
 from hamlet.errors import ReadError
 from hamlet.reading.found import NOT_A_TIME, Found, Sieve, Wanted, one_piece
-from hamlet.reading.untyped import column_of_values, kind_of_value, times_of_texts, times_of_values
+from hamlet.reading.texts import times_of_texts
+from hamlet.reading.untyped import column_of_values, kind_of_value, times_of_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 NOT_JSON, NOT_AN_OBJECT = "not JSON", "not a JSON object"
 _BLOCK = 1 << 23
 _PIECE = 1 << 18
+_FIRST_LINE = 1 << 16
 
 
 def read_json(path: Path, content: pa.Buffer, wanted: Wanted) -> Found:
@@ -54,6 +56,8 @@ def _by_arrow(content: pa.Buffer, wanted: Wanted) -> pa.Table | None:
     """The table, or None where Arrow cannot read it or might have changed a value."""
     texts = {name for name in wanted.columns if wanted.needs.kinds.get(name) == "text"}
     texts.add(wanted.type)
+    if _begins_with_text(content, wanted.time):
+        texts.add(wanted.time)
     while True:
         try:
             table = arrow_json.read_json(
@@ -66,8 +70,9 @@ def _by_arrow(content: pa.Buffer, wanted: Wanted) -> pa.Table | None:
             table.select(wanted.among(table.schema.names)).validate(full=True)
         except pa.ArrowInvalid:
             return None
-        # Text that looks like a time is still text, but for the time itself.
-        dates = {f.name for f in table.schema if pa.types.is_timestamp(f.type)} - {wanted.time}
+        # Text that looks like a time is still text; and of the time itself Arrow does not say
+        # whether it has a zone.
+        dates = {f.name for f in table.schema if pa.types.is_timestamp(f.type)}
         if not dates:
             break
         texts |= dates
@@ -79,6 +84,16 @@ def _by_arrow(content: pa.Buffer, wanted: Wanted) -> pa.Table | None:
         if (largest or 0) >= EXACT:
             return None
     return table
+
+
+def _begins_with_text(content: pa.Buffer, name: str) -> bool:
+    """Whether a value is text on the first line: then it is, most likely, on all others."""
+    line = bytes(content[:_FIRST_LINE]).removeprefix(b"\xef\xbb\xbf").split(b"\n")[0]
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and isinstance(row.get(name), str)
 
 
 def _timed(table: pa.Table, wanted: Wanted, sieve: Sieve) -> pa.Table:

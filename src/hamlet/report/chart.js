@@ -141,6 +141,23 @@ function powerOfTen(exponent) {
 
 // Axes
 
+// The width that a letter of an axis takes at most.
+const LETTER = 7.5;
+
+// Times below a chart. A text that would run into the one before it is left out.
+function timeAxis(plot, from, to, x, foot, width, isClock) {
+  let free = 0;
+  for (const tick of timeTicks(from, to, Math.max(2, Math.floor(width / 110)), isClock)) {
+    const at = x(tick.at), anchor = at > width - 45 ? "end" : "middle";
+    const long = LETTER * Math.max(tick.text.length, tick.below.length);
+    plot.append(svg("line", { class: "axis", x1: at, x2: at, y1: foot, y2: foot + 5 }));
+    if (at - (anchor === "end" ? long : long / 2) < free) continue;
+    free = at + (anchor === "end" ? 0 : long / 2) + LETTER;
+    plot.append(svg("text", { class: "time", x: at, y: foot + 18, "text-anchor": anchor }, tick.text));
+    if (tick.below) plot.append(svg("text", { class: "time", x: at, y: foot + 33, "text-anchor": anchor }, tick.below));
+  }
+}
+
 function frame(host, from, to, scale, isClock, label) {
   const width = Math.max(260, host.clientWidth), { height, left, right, top, bottom } = PLOT;
   const plot = svg("svg", {
@@ -152,12 +169,7 @@ function frame(host, from, to, scale, isClock, label) {
     plot.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(tick.part), y2: y(tick.part) }));
     plot.append(svg("text", { x: left - 8, y: y(tick.part) + 4, "text-anchor": "end" }, tick.text));
   }
-  for (const tick of timeTicks(from, to, Math.max(2, Math.floor(width / 110)), isClock)) {
-    const at = x(tick.at), anchor = at > width - 45 ? "end" : "middle";
-    plot.append(svg("line", { class: "axis", x1: at, x2: at, y1: height - bottom, y2: height - bottom + 5 }));
-    plot.append(svg("text", { x: at, y: height - bottom + 18, "text-anchor": anchor }, tick.text));
-    if (tick.below) plot.append(svg("text", { x: at, y: height - bottom + 33, "text-anchor": anchor }, tick.below));
-  }
+  timeAxis(plot, from, to, x, height - bottom, width, isClock);
   plot.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
   const time = (px) => from + (px - left) / (width - left - right) * (to - from);
   return { plot, x, y, width, time, from, to, room: width - left - right };
@@ -179,36 +191,33 @@ function seen(series, step, from, to) {
   return [begin, firstAtLeast(series.windows, Math.ceil(to / step))];
 }
 
-function stepPath(series, step, area, scale) {
-  const [begin, end] = seen(series, step, area.from, area.to);
-  const isDense = end - begin > 2 * area.room;
-  const points = [];
-  let before = null, column = null;
-  for (let i = begin; i < end; i++) {
-    const value = series.values[i], window = series.windows[i];
-    if (value === null) { before = null; continue; }
-    const left = Math.max(PLOT.left, area.x(window * step)), height = area.y(scale.part(value));
-    const isNext = before !== null && window === before + 1;
-    before = window;
-    if (isDense) {
-      // One column of pixels has many windows: all that can be seen of them is from where to where.
-      const at = Math.round(left);
-      if (column && column.at === at) {
-        column.low = Math.min(column.low, height); column.high = Math.max(column.high, height);
-        column.last = height;
-        continue;
-      }
-      if (column) points.push(`V${column.low.toFixed(1)}V${column.high.toFixed(1)}V${column.last.toFixed(1)}`);
-      points.push(`${isNext ? "L" : "M"}${at} ${height.toFixed(1)}`);
-      column = { at, low: height, high: height, last: height };
-    } else {
-      const right = Math.min(area.width - PLOT.right, area.x((window + 1) * step));
-      const start = isNext ? `V${height.toFixed(1)}` : `M${left.toFixed(1)} ${height.toFixed(1)}`;
-      points.push(`${start}H${right.toFixed(1)}`);
-    }
+// Steps through points {number, low, high, mean}, lifted where windows have no result; step is that of a point.
+function stepPath(points, step, area, scale) {
+  const pieces = [];
+  let before = null;
+  for (const point of points) {
+    const [left, right] = ends(point, step, area), height = area.y(scale.part(point.mean)).toFixed(1);
+    pieces.push(before === point.number - 1 ? `V${height}H${right}` : `M${left} ${height}H${right}`);
+    before = point.number;
   }
-  if (column) points.push(`V${column.low.toFixed(1)}V${column.high.toFixed(1)}V${column.last.toFixed(1)}`);
-  return points.join("");
+  return pieces.join("");
+}
+
+// From the least to the greatest of each point, as one area for points in a row.
+function bandPath(points, step, area, scale) {
+  const pieces = [];
+  for (const point of points) {
+    const [left, right] = ends(point, step, area);
+    const [top, foot] = [point.high, point.low].map((value) => area.y(scale.part(value)).toFixed(1));
+    pieces.push(`M${left} ${top}H${right}V${foot}H${left}Z`);
+  }
+  return pieces.join("");
+}
+
+function ends(point, step, area) {
+  const left = Math.max(PLOT.left, area.x(point.number * step));
+  const right = Math.min(area.width - PLOT.right, area.x((point.number + 1) * step));
+  return [left.toFixed(1), right.toFixed(1)];
 }
 
 function swatch(colour, dash) {
@@ -217,38 +226,47 @@ function swatch(colour, dash) {
   return made;
 }
 
-/* spec: series [{name, windows, values}], step, within, from, to, isLog, isClock, label, onRange(from, to) */
+/* spec: series [{name, windows, values}], step, within, from, to, isLog, isClock, label, onRange(from, to).
+   Returns how many windows a point of the chart stands for. */
 function drawLines(host, spec) {
-  const visible = [];
-  for (const each of spec.series) {
-    const [begin, end] = seen(each, spec.step, spec.from, spec.to);
-    for (let i = begin; i < end; i++) if (each.values[i] !== null) visible.push(each.values[i]);
-  }
   host.replaceChildren();
+  const room = Math.max(260, host.clientWidth) - PLOT.left - PLOT.right;
+  const size = windowsOfPoint(spec.from, spec.to, spec.step, room, POINT);
+  const lines = spec.series.map((each) => inPoints(each, size, ...seen(each, spec.step, spec.from, spec.to)));
+  const visible = lines.flatMap((points) => points.flatMap((point) => [point.low, point.high]));
   if (!visible.length) {
     host.append(make("p", { class: "nothing" }, "There is no result here."));
-    return;
+    return size;
   }
   const scale = spec.isLog ? logScale(visible) : linearScale(visible);
   const area = frame(host, spec.from, spec.to, scale, spec.isClock, spec.label);
-  spec.series.forEach((each, i) => {
+  const step = spec.step * size;
+  lines.forEach((points, i) => {
+    if (size > 1) area.plot.append(svg("path", { class: "band", d: bandPath(points, step, area, scale), fill: `var(--s${i})` }));
     area.plot.append(svg("path", {
-      class: "line", d: stepPath(each, spec.step, area, scale), stroke: `var(--s${i})`, "stroke-dasharray": DASHES[i],
+      class: "line", d: stepPath(points, step, area, scale), stroke: `var(--s${i})`, "stroke-dasharray": DASHES[i],
     }));
   });
   host.append(area.plot);
   pointAt(host, area, {
-    step: spec.step,
-    tell(window) {
+    step,
+    tell(number) {
       const rows = spec.series.map((each, i) => {
-        const at = firstAtLeast(each.windows, window);
-        const value = each.windows[at] === window ? showNumber(each.values[at]) : "no result";
-        return [swatch(`var(--s${i})`, DASHES[i]), each.name, value];
+        const point = lines[i].find((one) => one.number === number);
+        return [swatch(`var(--s${i})`, DASHES[i]), each.name, tellPoint(point, size)];
       });
-      return [showWindow(window * spec.step, window * spec.step + spec.within, spec.isClock), rows];
+      const end = number * step + (size - 1) * spec.step + spec.within;
+      return [showWindow(number * step, end, spec.isClock), rows];
     },
     onRange: spec.onRange,
   });
+  return size;
+}
+
+function tellPoint(point, size) {
+  if (!point) return "no result";
+  if (size === 1) return showNumber(point.mean);
+  return `${showNumber(point.low)} to ${showNumber(point.high)}, mean ${showNumber(point.mean)}`;
 }
 
 /* Bars on top of each other. spec: parts [{name, values, colour}], start, step, isClock, label, show(number) */

@@ -1,27 +1,36 @@
-"""What is worth saying first: what was found, most of it where, and what sharing saved.
+"""What is worth saying first: what was run over what, and what each query found that is unusual.
 
 Nothing is guessed: every sentence is made of counts of this run, or of times that were measured.
+Counts of different patterns say little beside each other, so what a query found is compared with
+its own other results.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.errors import counted
 from hamlet.report.columns import parts_of
+from hamlet.report.shared import sharing_told
+from hamlet.report.words import group_name, grouped
 from hamlet.screen import long_sheet
-from hamlet.share.trace import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from hamlet.plan.query import Query
     from hamlet.report.columns import Part
     from hamlet.report.saved import Run
 
 _ENGINES = {"local": "with the local engine", "spark": "on Spark"}
+# Of more queries, those with the most unusual results are told of first.
+MOST_TOLD = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,9 @@ class Found:
         groups: Groups with a result in any window.
         aggregate: The aggregate that `most` is about.
         most: The greatest result as texts: query, window, group, aggregate, value; None for none.
-        rank: By what the greatest results of two queries are compared.
+        median: The result that half of all are at most, as text; of an even number the lower.
+        ratio: The logarithm, to base 10, of how many times the median the greatest is; 0 where
+            that says nothing, as for negative numbers.
         group: The group of the greatest result, as a number of the part.
     """
 
@@ -44,9 +55,39 @@ class Found:
     windows: int
     groups: int
     aggregate: int
-    most: Sequence[str] | None
-    rank: tuple[float, float]
-    group: int
+    most: Sequence[str] | None = None
+    median: str = ""
+    ratio: float = 0.0
+    group: int = 0
+
+    @property
+    def told(self) -> str:
+        """The most notable of it, in a sentence without the name of the query."""
+        if not self.rows:
+            return "found nothing."
+        if self.most is None:
+            return f"has {counted(self.rows, 'result')}, none of which is a number."
+        _, window, group, aggregate, value = self.most
+        where = "" if group == "{}" else f" of {group_name(group)}"
+        peak = f"{aggregate} is greatest in {window}{where}: {grouped(value)}"
+        if self.rows == 1:
+            return f"{peak}. It is the only result."
+        if self.ratio < math.log10(2):
+            return f"{peak}. The median of its {self.rows:,} results is {self.median}."
+        times = f"{_times(self.ratio)} times the median of its {self.rows:,} results"
+        return f"{peak}, {times} ({self.median})."
+
+
+def _times(log10: float) -> str:
+    """How many times, with as many digits as it is worth.
+
+    >>> _times(0.5), _times(2.0), _times(400.25)
+    ('3.2', '100', '1.8e+400')
+    """
+    if log10 > 6:
+        return f"{10.0 ** (log10 % 1):.1f}e+{log10 // 1:.0f}"
+    times = 10.0**log10
+    return f"{times:.1f}" if times < 10 else f"{times:,.0f}"
 
 
 def found_by(part: Part) -> Found:
@@ -55,41 +96,43 @@ def found_by(part: Part) -> Found:
     rows, windows = len(part.start_us), len(np.unique(part.start_us))
     found = (part.query.name, rows, windows, len(part.groups), aggregate)
     if not rows or not part.width:
-        return Found(*found, None, (-np.inf, -np.inf), 0)
-    value, log10 = (_doubles(part.column(kind, aggregate)) for kind in ("value", "log10"))
-    # The first of equal ones.
-    at = int(np.lexsort((-np.arange(rows), log10, value))[-1])
-    row = part.rows.slice(at * part.width + aggregate, 1)
-    if np.isneginf(value[at]):
-        return Found(*found, None, (-np.inf, -np.inf), 0)
-    shown = long_sheet(row, 1).rows[0]
-    rank = (float(value[at]), float(log10[at]))
-    return Found(*found, shown, rank, int(part.group[at]))
+        return Found(*found)
+    value, size = (_doubles(part.column(kind, aggregate)) for kind in ("value", "log10"))
+    is_number = ~np.isnan(value)
+    at = np.flatnonzero(is_number)
+    if not len(at):
+        return Found(*found)
+    # By value, what no double holds by its magnitude; of equal ones the first is the greatest.
+    magnitude = np.where(value < 0, -size, size)[at]
+    ranked = at[np.lexsort((-at, magnitude, value[at]))]
+    greatest, median = int(ranked[-1]), int(ranked[(len(ranked) - 1) // 2])
+    shown = [
+        long_sheet(part.rows.slice(one * part.width + aggregate, 1), 1).rows[0]
+        for one in (greatest, median)
+    ]
+    ratio = _ratio((value[greatest], size[greatest]), (value[median], size[median]))
+    return Found(*found, shown[0], grouped(shown[1][4]), ratio, int(part.group[greatest]))
+
+
+def _ratio(greatest: tuple[float, float], median: tuple[float, float]) -> float:
+    if greatest[0] <= 0 or median[0] <= 0:
+        return 0.0
+    if math.isfinite(greatest[0]):
+        return math.log10(greatest[0]) - math.log10(median[0])
+    below = median[1] if not math.isfinite(median[0]) else math.log10(median[0])
+    return float(greatest[1] - below)
 
 
 def leading(query: Query) -> int:
     """The aggregate a query is judged by: its COUNT(*), or the first one."""
-    stars = [i for i, one in enumerate(query.aggregates) if _counts_trends(one)]
+    stars = [i for i, one in enumerate(query.aggregates) if one.counts_trends]
     return stars[0] if stars else 0
 
 
-def _counts_trends(aggregate: Any) -> bool:
-    return aggregate.function == "COUNT" and not aggregate.places
-
-
-def _doubles(column: Any) -> Any:
-    """A column as doubles, nothing below everything else."""
-    return column.fill_null(-np.inf).to_numpy()
-
-
-def most_of(found: Sequence[Found], queries: Sequence[Query]) -> Found | None:
-    """The query that found most trends in one window of one group."""
-    counting = [
-        one
-        for one, query in zip(found, queries, strict=True)
-        if one.most is not None and _counts_trends(query.aggregates[one.aggregate])
-    ]
-    return max(counting, key=lambda one: one.rank) if counting else None
+def _doubles(column: Any) -> NDArray[np.float64]:
+    """A column as doubles, NaN where there is nothing."""
+    found: NDArray[np.float64] = column.fill_null(np.nan).to_numpy()
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +143,6 @@ class Findings:
         run: The run.
         parts: Its results, query by query.
         found: What each query found.
-        most: The query that found most trends; None if none counts any.
         others: Other runs of the same workload and events.
         description: The plan as plain data.
     """
@@ -108,21 +150,17 @@ class Findings:
     run: Run
     parts: Sequence[Part]
     found: Sequence[Found]
-    most: Found | None
     others: Sequence[Compared]
     description: dict[str, Any]
 
     @staticmethod
     def of(run: Run, beside: Sequence[Run] = ()) -> Findings:
         """What there is to say of a run."""
-        queries = run.workload.queries
-        parts = parts_of(run.table, queries)
-        found = [found_by(part) for part in parts]
+        parts = parts_of(run.table, run.workload.queries)
         return Findings(
             run,
             parts,
-            found,
-            most_of(found, queries),
+            [found_by(part) for part in parts],
             compared(run, beside),
             run.workload.describe(),
         )
@@ -133,46 +171,53 @@ class Findings:
         return sum(one.rows for one in self.found)
 
     @property
+    def is_grouped(self) -> bool:
+        """Whether any query has groups."""
+        return any(part.query.group_by for part in self.parts)
+
+    @property
     def windows(self) -> int:
-        """Windows with a result, of all queries."""
+        """Windows with a result, counted for each query, as a run counts them."""
         return sum(one.windows for one in self.found)
+
+    @property
+    def groups(self) -> int:
+        """Groups with a result, counted for each query, as a run counts them."""
+        return sum(one.groups for one in self.found)
 
     @property
     def first(self) -> str:
         """The run in one sentence."""
         done = self.run.statistics
+        of = f" of {self.run.events}" if self.run.events else ""
+        groups = f" and {counted(self.groups, 'group')}" if self.is_grouped else ""
+        asked = counted(len(self.found), "query", "queries")
+        seconds = f"{sum(done.seconds.values()):,.1f} s"
         return (
-            f"{many(len(self.found), 'query', 'queries')} over {many(done.events_in, 'event')} "
-            f"gave {many(self.rows, 'result')} in {many(self.windows, 'window')}, in "
-            f"{sum(done.seconds.values()):,.1f} s {_ENGINES.get(self.run.engine, '')}."
+            f"{asked} over {counted(done.events_in, 'event')}{of} gave "
+            f"{counted(self.rows, 'result')} in {counted(self.windows, 'window')}{groups} with "
+            f"results, in {seconds} {_ENGINES.get(self.run.engine, '')}."
         )
 
     @property
-    def saved(self) -> list[str]:
-        """What sharing saved, in sentences: as measured, as decided in the run, in the plan."""
-        runs = [self.run, *(one.run for one in self.others)]
-        told = [*_measured(runs), *_decided(runs)]
-        plan = plan_saves(self.description)
-        own, merged = plan["loops"]
-        if merged < own:
-            told.append(
-                f"The merged plan has {many(merged, 'loop')} over repeated events where the "
-                f"queries apart have {own}, and {plan['steps'][1]} steps from one event to the "
-                f"next instead of {plan['steps'][0]}."
-            )
-        return told or ["No two queries repeat a type in common, so there was nothing to share."]
+    def unusual(self) -> list[int]:
+        """Queries by how far their greatest result is from their others, the farthest first."""
+        order = range(len(self.found))
+        return sorted(order, key=lambda i: (-self.found[i].ratio, -self.found[i].rows))
+
+    @property
+    def told_of(self) -> list[Found]:
+        """The queries that are told of first: all of few, or the most unusual, in their order."""
+        with_results = [i for i in self.unusual if self.found[i].rows]
+        return [self.found[i] for i in sorted(with_results[:MOST_TOLD])]
+
+    @property
+    def sharing(self) -> list[str]:
+        """What sharing did, in sentences: as measured, as counted in the plan, as decided."""
+        return sharing_told(self.run, [one.run for one in self.others])
 
 
-def many(number: int, one: str, several: str = "") -> str:
-    """A number, digits in groups of three, and what it counts.
-
-    >>> many(1, "query", "queries"), many(1200, "event")
-    ('1 query', '1,200 events')
-    """
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
-
-
-# What sharing saved
+# Runs beside each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,57 +250,3 @@ def _differing(one: Any, other: Any) -> int:
         pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
         differs |= np.array([a != b for a, b in pairs], np.bool_)
     return int(differs.sum())
-
-
-def plan_saves(description: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """Loops and steps in the templates of all queries apart, and in the merged plan."""
-    templates = {one["name"]: one for one in description["templates"]}
-    own = [templates[name] for query in description["queries"] for name in query["templates"]]
-    edges = [edge for template in own for edge in template["edges"]]
-    merged = [edge for one in description["sets"] for edge in one["edges"]]
-    return {
-        "loops": (_loops(edges), _loops(merged)),
-        "steps": (len(edges), len(merged)),
-    }
-
-
-def _loops(edges: Sequence[dict[str, Any]]) -> int:
-    return sum(edge["from"] == edge["to"] for edge in edges)
-
-
-def _measured(runs: Sequence[Run]) -> list[str]:
-    """Runs with and without sharing on the same engine, if there are any."""
-    for never in (run for run in runs if run.options.get("sharing") == "never"):
-        for other in runs:
-            if other.engine == never.engine and other.options.get("sharing") != "never":
-                return [_with_and_without(other, never)]
-    return []
-
-
-def _with_and_without(shared: Run, never: Run) -> str:
-    bursts = shared.statistics.bursts, never.statistics.bursts
-    seconds = [run.statistics.seconds.get("run", 0.0) for run in (shared, never)]
-    gain = seconds[1] / seconds[0] if seconds[0] else 1.0
-    fewer = f", {bursts[1] / bursts[0]:.1f} times fewer" if 0 < bursts[0] < bursts[1] else ""
-    # A single measurement is not a benchmark: what is within a tenth is not told as a difference.
-    speed = f"{gain:.1f} times as fast" if abs(gain - 1) > 0.1 else "no difference to speak of"
-    return (
-        f"The {shared.engine} engine executed {bursts[0]:,} stretches of events with sharing "
-        f"{shared.options.get('sharing')} and {bursts[1]:,} with each query alone{fewer}. Its "
-        f"kernels took {seconds[0]:.2f} s and {seconds[1]:.2f} s, measured once each: {speed}."
-    )
-
-
-def _decided(runs: Sequence[Run]) -> list[str]:
-    """What merged bundles saved in the first run that kept a trace."""
-    traced = [run for run in runs if run.trace is not None and run.trace.num_rows]
-    if not traced:
-        return []
-    parts = summarise(traced[0].trace)
-    as_one, for_all = (sum(getattr(one, name) for one in parts) for name in ("as_one", "for_all"))
-    cost, alone = (sum(getattr(one, name) for one in parts) for name in ("cost", "cost_alone"))
-    return [
-        f"Queries that differ only in the events that enter them were one for {as_one:,} of "
-        f"{for_all:,} events that concern all of them: by the cost model "
-        f"{(alone - cost) / 1e6:.2f} ms less work of {alone / 1e6:.2f} ms."
-    ]

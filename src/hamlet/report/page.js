@@ -103,15 +103,13 @@ function chooseQuery(number) {
 }
 
 function tellAbout(query, found) {
-  const about = [
-    make("h3", {}, query.name),
-    make("p", {}, make("code", {}, query.pattern)),
-    make("p", {}, `Windows of ${query.within} every ${query.slide}` +
-      (query.by.length ? `, for each ${query.by.join(", ")}` : "") + "."),
-  ];
+  const about = [make("h3", {}, query.name), make("pre", { class: "asked", tabindex: 0 }, query.text)];
   if (!query.rows) about.push(make("p", {}, "It found nothing."));
-  else about.push(make("p", {}, `${plural(query.rows, "result")} in ${plural(query.windows, "window")} and ` +
-    `${plural(query.groups, "group")}.`));
+  else {
+    const groups = query.by.length ? ` and ${plural(query.groups, "group")}` : "";
+    about.push(make("p", {}, `${plural(query.rows, "result")} in ${plural(query.windows, "window")}${groups} with results.`));
+    about.push(make("p", {}, query.told));
+  }
   const [groups, rows] = found.leftOut;
   if (groups || rows) {
     const left = [groups ? plural(groups, "group") : "", rows ? plural(rows, "row") : ""].filter(Boolean);
@@ -146,15 +144,36 @@ function draw() {
   byId("legend").replaceChildren(...series.map((each, i) =>
     make("li", {}, swatch(`var(--s${i})`, DASHES[i]), each.name)));
   const isLog = byId("scale").value === "log";
-  drawLines(byId("chart"), {
+  const size = drawLines(byId("chart"), {
     series, step: query.slide_us, within: query.within_us, from: state.from, to: state.to, isLog, isClock,
     label: `${query.name}: ${name} over time. Arrow keys go from window to window.`,
     onRange: setRange,
   });
   const axis = isClock ? "UTC" : "seconds";
-  byId("chart-note").textContent = `${name}, ${isLog ? "logarithmic" : "from zero"}. Each step is a window of ` +
-    `${query.within}, drawn from its start until the next one starts (${axis}). Drag over a stretch to look closer.`;
+  const what = size === 1
+    ? `Each step is a window of ${query.within}, drawn from its start until the next one starts (${axis}).`
+    : `Each point is ${showNumber(size)} windows: least, mean and greatest (${axis}); look closer to see each.`;
+  byId("chart-note").textContent = `${name}, ${isLog ? "logarithmic" : "from zero"}. ${what} Drag over a stretch to look closer.`;
+  drawMap(isLog, name);
   drawRows();
+}
+
+// Of a query with more groups than lines, all of them at once, or those with the greatest results.
+function drawMap(isLog, name) {
+  const query = told.queries[state.query], found = columns(state.query);
+  byId("map").hidden = found.groups.length <= MOST_LINES;
+  if (byId("map").hidden) return;
+  const shown = greatestGroups(found, found.values[state.aggregate], HEAT.most);
+  const size = drawHeat(byId("heat"), {
+    rows: shown.map((group) => ({ ...seriesOf(group), group })), step: query.slide_us, within: query.within_us,
+    from: state.from, to: state.to, isLog, isClock, label: `${query.name}: ${name} of ${plural(shown.length, "group")} over time`,
+    onChoose: (group) => { state.groups = [group]; fillGroups(); draw(); },
+  });
+  const which = shown.length < found.groups.length
+    ? `The ${shown.length} groups with the greatest results, of ${showNumber(found.groups.length)}.` : `All ${shown.length} groups.`;
+  const cell = size === 1 ? "Each cell is a window" : `Each cell is ${showNumber(size)} windows, coloured by the greatest of them`;
+  byId("heat-note").textContent = `${which} ${cell}: the darker, the greater (${isLog ? "logarithmic" : "from zero"}); ` +
+    "no colour, no result. Choose a row to see it as a line.";
 }
 
 function drawRows() {
@@ -247,8 +266,8 @@ function paged(host, heads, size, texts, row, shown) {
 }
 
 function listQueries() {
-  const heads = ["query", "pattern", "greatest result", "window", "group", "results"];
-  paged(byId("queries"), heads, told.queries.length, 5, (i) => {
+  const heads = ["query", "asks", "greatest result", "median", "results"];
+  paged(byId("queries"), heads, told.queries.length, 2, (i) => {
     const query = told.queries[i];
     const link = make("button", { type: "button", class: "link" }, query.name);
     link.onclick = () => {
@@ -256,10 +275,14 @@ function listQueries() {
       chooseQuery(i);
       byId("results").scrollIntoView();
     };
+    const asks = make("div", {}, make("code", {}, query.pattern));
+    if (query.where) asks.append(make("br", {}), make("code", {}, `WHERE ${query.where}`));
+    asks.append(make("div", { class: "hint" }, `windows of ${query.within} every ${query.slide}` +
+      (query.by.length ? `, for each ${query.by.join(", ")}` : "")));
     const most = query.most;
-    const value = most ? `${most[3]}: ${/^\d+$/.test(most[4]) ? inThrees(most[4]) : most[4]}` : "none";
-    return [link, make("code", {}, query.pattern), value, most ? most[1] : "", most ? groupName(most[2]) : "",
-      showNumber(query.rows)];
+    const value = make("div", {}, most ? `${most[3]}: ${/^\d+$/.test(most[4]) ? inThrees(most[4]) : most[4]}` : "none");
+    if (most) value.append(make("div", { class: "hint" }, `${most[1]}${most[2] === "{}" ? "" : ` ${groupName(most[2])}`}`));
+    return [link, asks, value, query.median || "", showNumber(query.rows)];
   });
 }
 

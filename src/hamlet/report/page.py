@@ -24,6 +24,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hamlet.explain import pictures, summary
+from hamlet.io.whole import write_text
+from hamlet.lang.parser import parse_tree
+from hamlet.lang.printer import print_condition, print_query
 from hamlet.picture import render_svg
 from hamlet.plan.query import show_duration
 from hamlet.report.columns import MOST_VALUES, packed
@@ -36,17 +39,19 @@ from hamlet.report.sections import (
     reproduce_html,
     runs_html,
     seconds_html,
+    sharing_html,
     tiles_html,
 )
-from hamlet.results import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hamlet.lang.tree import QueryTree
     from hamlet.report.columns import Part
     from hamlet.report.findings import Found
     from hamlet.report.saved import Run
 
+_SCRIPTS = ("chart.js", "series.js", "heat.js", "page.js")
 _NO_TRACE = "A run on Spark keeps no trace of its decisions."
 
 
@@ -67,12 +72,8 @@ def write_report(
     path = Path(path)
     check_page_target(path, overwrite=overwrite)
     text = render_report(run, beside=beside)
-    write_whole(path, lambda partial: _write(partial, text))
+    write_text(path, text)
     return path
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MOST_VALUES) -> str:
@@ -86,15 +87,16 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
             rows are left out, and the page says so.
     """
     findings = Findings.of(run, beside)
-    parts, found, most = findings.parts, findings.found, findings.most
+    parts, found = findings.parts, findings.found
     pieces = [packed(part, budget) for part, budget in _budgets(parts, most_values)]
     description = findings.description
-    script = _resource("chart.js") + _resource("page.js")
-    asked = zip(description["queries"], parts, found, pieces, strict=True)
+    script = "".join(map(_resource, _SCRIPTS))
+    trees = parse_tree(run.workload.text).queries
+    asked = zip(description["queries"], trees, parts, found, pieces, strict=True)
     is_number = pa.types.is_floating(run.table.schema.field("window_start").type)
     told = {
         "times": "seconds" if is_number else "utc",
-        "chosen": found.index(most) if most else 0,
+        "chosen": findings.unusual[0] if found else 0,
         "queries": [_query(*each) for each in asked],
         "sharing": _sharing(run, beside),
     }
@@ -107,6 +109,7 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
         summary=escape(summary(run.workload.plan)),
         conclusion=conclusion_html(findings),
         tiles=tiles_html(findings),
+        sharing=sharing_html(findings),
         runs=runs_html(findings),
         merged=_pictures_html(description, "merged"),
         templates=_pictures_html(description, "templates"),
@@ -128,13 +131,21 @@ def _budgets(parts: Sequence[Part], most_values: int) -> list[tuple[Part, int]]:
 
 
 def _query(
-    described: dict[str, Any], part: Part, found: Found, piece: dict[str, Any]
+    described: dict[str, Any],
+    asked: QueryTree,
+    part: Part,
+    found: Found,
+    piece: dict[str, Any],
 ) -> dict[str, Any]:
     """What the page says of a query before it is chosen."""
     query = part.query
     return {
         "name": query.name,
+        "text": print_query(asked),
         "pattern": described["pattern"],
+        "where": "" if asked.where is None else print_condition(asked.where),
+        "told": found.told[:1].upper() + found.told[1:],
+        "median": found.median,
         "returns": [aggregate.name for aggregate in query.aggregates],
         "by": described["group_by"],
         "within": described["within"],

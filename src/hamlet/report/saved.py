@@ -21,8 +21,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hamlet.errors import PlanError, QueryError, ReadError, WriteError, listed, reason_of
+from hamlet.io.targets import check_file, check_folder, is_folder
+from hamlet.io.whole import put_whole
 from hamlet.report.record import circumstances_of
-from hamlet.results import COLUMNS, is_folder, write_parquet, write_whole
+from hamlet.results import COLUMNS, write_parquet
 from hamlet.share.cost import FOREVER
 from hamlet.statistics import RunStatistics
 from hamlet.workload import Workload, read_text
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 RESULTS, TRACE, STATISTICS = "results.parquet", "trace.parquet", "statistics.json"
 WORKLOAD, HOW = "workload.hql", "run.json"
 FILES = (RESULTS, TRACE, STATISTICS, WORKLOAD, HOW)
-_TAKEN = "it is there already; pass overwrite=True, or --overwrite on the command line"
 _VERSION = 1
 
 
@@ -82,7 +83,7 @@ class Run:
         asked = workload or (record.workload if record else None)
         if asked is None:
             remedy = "Pass workload=, or take the results of Workload.run, which know it."
-            raise PlanError("workload", "of these results", remedy)
+            raise PlanError("these results do not know their workload", remedy)
         run = Run(
             asked,
             results.table,
@@ -119,7 +120,8 @@ class Run:
         """
         folder = Path(folder)
         check_run_target(folder, overwrite=overwrite)
-        write_whole(folder, self._write)
+        with put_whole(folder) as partial:
+            self._write(partial)
         return folder
 
     def _write(self, folder: Path) -> None:
@@ -197,14 +199,9 @@ def check_run_target(folder: Path, *, overwrite: bool) -> None:
     """
     if not is_folder(folder):
         raise WriteError(str(folder), "a run is a folder: choose a name without an ending")
-    there = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
-    others = [name for name in there if name not in FILES]
-    if others:
-        reason = f"the folder holds more than a run ({listed(others, 3)}); choose another"
-        raise WriteError(str(folder), reason)
-    if there and not overwrite:
-        raise WriteError(str(folder), _TAKEN)
-    _check_parent(folder)
+    check_folder(
+        folder, overwrite=overwrite, holds="a run", is_ours=lambda each: each.name in FILES
+    )
 
 
 def check_page_target(path: Path, *, overwrite: bool) -> None:
@@ -215,16 +212,7 @@ def check_page_target(path: Path, *, overwrite: bool) -> None:
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise WriteError(str(path), "a report is one file that ends with .html")
-    if path.is_dir():
-        raise WriteError(str(path), "is a directory")
-    if path.exists() and not overwrite:
-        raise WriteError(str(path), _TAKEN)
-    _check_parent(path)
-
-
-def _check_parent(path: Path) -> None:
-    if not path.absolute().parent.is_dir():
-        raise WriteError(str(path), "no such file or directory")
+    check_file(path, overwrite=overwrite)
 
 
 def _write_json(path: Path, value: Any) -> None:

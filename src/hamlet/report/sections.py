@@ -5,17 +5,17 @@ Whatever is the user's own goes through `escape` here.
 
 from __future__ import annotations
 
-import re
 from html import escape
 from typing import TYPE_CHECKING
 
+from hamlet.errors import counted
 from hamlet.explain import summary
-from hamlet.report.findings import many
+from hamlet.report.shared import work_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hamlet.report.findings import Findings, Found
+    from hamlet.report.findings import Findings
     from hamlet.report.saved import Run
 
 _STAGES = {
@@ -31,66 +31,54 @@ _STAGES = {
 
 
 def conclusion_html(findings: Findings) -> str:
-    """What came out, what was found most, and what sharing saved."""
+    """What was run over what, and what each query found."""
+    return f'<p class="lead">{escape(findings.first)}</p>\n{_found_html(findings)}'
+
+
+def _found_html(findings: Findings) -> str:
+    if not findings.rows:
+        return "<p>No trend was found.</p>"
+    told = findings.told_of
+    items = "".join(f"<li><b>{escape(one.name)}</b> {escape(one.told)}</li>" for one in told)
+    with_results = sum(one.rows > 0 for one in findings.found)
+    lines = [f'<ul class="found">{items}</ul>']
+    if with_results > len(told):
+        lines.insert(0, f"<p>Of {with_results:,} queries, the ones with most unusual results:</p>")
     empty = [one.name for one in findings.found if not one.rows]
-    lines = [
-        f'<p class="lead">{escape(findings.first)}</p>',
-        f"<p>{_most_html(findings.most, findings.rows)}</p>",
-    ]
-    if empty and findings.rows:
+    if empty:
         names = ", ".join(f"<b>{escape(name)}</b>" for name in empty[:5])
-        more = f" and {len(empty) - 5} more" if len(empty) > 5 else ""
+        more = f" and {len(empty) - 5:,} more" if len(empty) > 5 else ""
         lines.append(f"<p>Nothing was found by {names}{more}.</p>")
-    items = "".join(f"<li>{escape(each)}</li>" for each in findings.saved)
-    lines.append(f'<h3>What sharing saved</h3>\n<ul class="saved">{items}</ul>')
     return "\n".join(lines)
 
 
-def _most_html(most: Found | None, rows: int) -> str:
-    if not rows:
-        return "No trend was found."
-    if most is None or most.most is None:
-        return "No query counts its trends."
-    _, window, group, _, value = most.most
-    where = "" if group == "{}" else f" of <b>{escape(group_name(group))}</b>"
-    return (
-        f"<b>{escape(most.name)}</b> found most: {escape(grouped(value))} trends in the window "
-        f"<b>{escape(window)}</b>{where}."
-    )
-
-
-def group_name(group: str) -> str:
-    """A group as a person reads it; values stay as they are.
-
-    >>> group_name('{"district": 3, "kind": "Pool"}')
-    'district 3, kind "Pool"'
-    """
-    return re.sub(r'(^|, )"((?:[^"\\]|\\.)*)": ', r"\1\2 ", group[1:-1])
-
-
-def grouped(number: str) -> str:
-    """Digits in groups of three; what is not all digits stays as it is.
-
-    >>> grouped("1234567"), grouped("1.5e+30")
-    ('1,234,567', '1.5e+30')
-    """
-    return f"{int(number):,}" if number.isdigit() else number
+def sharing_html(findings: Findings) -> str:
+    """What sharing did, what it took, and the work that was counted."""
+    items = "".join(f"<li>{escape(each)}</li>" for each in findings.sharing)
+    statistics = findings.run.statistics
+    rows = [
+        ("bursts: stretches of events run at once", f"{statistics.bursts:,}"),
+        ("snapshots: values kept apart for a query", f"{statistics.snapshots:,}"),
+    ]
+    work = _table(("work of this run", "how often"), rows, numeric=1)
+    return f'<ul class="saved">{items}</ul>\n<div class="work">{work}</div>'
 
 
 def tiles_html(findings: Findings) -> str:
     """The counts of a run at a glance."""
     statistics, found = findings.run.statistics, findings.found
     tiles = [
-        (f"{len(found):,}", "queries", ""),
-        (f"{statistics.events_in:,}", "events", f"{statistics.events_used:,} took part"),
-        (f"{findings.windows:,}", "windows", "with a result, of all queries"),
-        (f"{max((one.groups for one in found), default=0):,}", "groups", "most of one query"),
-        (f"{statistics.bursts:,}", "bursts", "stretches of events run at once"),
-        (f"{statistics.snapshots:,}", "snapshots", "values kept apart for a query"),
+        (len(found), "query", "queries", f"{sum(one.rows > 0 for one in found):,} with results"),
+        (statistics.events_in, "event", "events", f"{statistics.events_used:,} took part"),
+        (findings.rows, "result", "results", "one for each window and group"),
+        (findings.windows, "window", "windows", "with results, of all queries"),
     ]
+    if findings.is_grouped:
+        tiles.append((findings.groups, "group", "groups", "with results, of all queries"))
     return "\n".join(
-        f'<div class="tile"><dt>{name}</dt><dd><b>{number}</b> <span>{note}</span></dd></div>'
-        for number, name, note in tiles
+        f'<div class="tile"><dt>{one if number == 1 else several}</dt>'
+        f"<dd><b>{number:,}</b> <span>{note}</span></dd></div>"
+        for number, one, several, note in tiles
     )
 
 
@@ -100,9 +88,9 @@ def runs_html(findings: Findings) -> str:
         return ""
     rows = [_run_row(findings.run, "this report")]
     for one in findings.others:
-        same = f"other in {many(one.differing, 'row')}" if one.differing else "the same"
+        same = f"other in {counted(one.differing, 'row')}" if one.differing else "the same"
         rows.append(_run_row(one.run, same))
-    heads = ("engine", "sharing", "results", "seconds", "to run the queries", "bursts", "snapshots")
+    heads = ("engine", "sharing", "results", "seconds", "of it work", "bursts", "snapshots")
     return (
         "<h3>Runs side by side</h3>\n"
         + _table(heads, rows, numeric=4)
@@ -118,7 +106,7 @@ def _run_row(run: Run, results: str) -> tuple[str, ...]:
         run.options.get("sharing") or "dynamic",
         results,
         f"{sum(statistics.seconds.values()):.2f}",
-        f"{statistics.seconds.get('run', 0.0):.2f}",
+        f"{work_s(run):.2f}",
         f"{statistics.bursts:,}",
         f"{statistics.snapshots:,}",
     )
@@ -156,6 +144,7 @@ def faults_html(run: Run) -> str:
     unused = statistics.events_in - statistics.events_used - statistics.events_malformed
     rows = [
         *((reason, f"{count:,}") for reason, count in statistics.malformed.items()),
+        *((f"without a value for {a}", f"{n:,}") for a, n in statistics.without_key.items()),
         ("came after their windows had closed", f"{statistics.late:,}"),
         ("read, and no query asks for them", f"{max(0, unused - statistics.late):,}"),
         ("took part in a query", f"{statistics.events_used:,}"),
@@ -164,7 +153,7 @@ def faults_html(run: Run) -> str:
     first = (
         "Every row could be read."
         if not malformed
-        else f"{many(malformed, 'row')} could not be read, and were left out."
+        else f"{counted(malformed, 'row')} could not be read, and were left out."
     )
     return f"<p>{first}</p>" + _table(("rows", "how many"), rows, numeric=1)
 

@@ -6,8 +6,8 @@ import json
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from hamlet.report.findings import many
-from hamlet.report.sections import group_name, grouped
+from hamlet.errors import counted
+from hamlet.report.words import group_name, grouped
 from hamlet.screen import Sheet, printable
 
 if TYPE_CHECKING:
@@ -18,14 +18,15 @@ _WIDTH = 100
 
 
 def report_text(findings: Findings) -> str:
-    """What came out, what each query found most, and what sharing saved."""
-    blocks = [findings.first, "\n".join(_sheet(findings).lines())]
-    if findings.most is None:
-        blocks.insert(1, "No trend was found." if not findings.rows else "No query counts trends.")
-    saved = (
-        fill(each, _WIDTH, initial_indent="  ", subsequent_indent="  ") for each in _told(findings)
+    """What was run over what, what each query found, and what sharing did."""
+    blocks = [printable(findings.first), "\n".join(_sheet(findings).lines())]
+    if not findings.rows:
+        blocks.insert(1, "No trend was found.")
+    told = (
+        fill(printable(each), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        for each in _told(findings)
     )
-    blocks.append("\n".join(["what sharing saved", *saved]))
+    blocks.append("\n".join(["sharing", *told]))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -43,31 +44,36 @@ def report_data(findings: Findings) -> dict[str, Any]:
                 "value": value,
             }
         counts = {"results": one.rows, "windows": one.windows, "groups": one.groups}
-        queries.append({"name": one.name, **counts, "greatest": greatest})
+        found = {"greatest": greatest, "median": one.median or None, "told": one.told}
+        queries.append({"name": one.name, **counts, **found})
     return {
         "conclusion": findings.first,
+        "windows": findings.windows,
+        "groups": findings.groups,
         "queries": queries,
-        "sharing_saved": _told(findings),
+        "sharing": _told(findings),
         "differing_rows": [one.differing for one in findings.others],
     }
 
 
 def _told(findings: Findings) -> list[str]:
     differing = [one.differing for one in findings.others]
-    told = findings.saved
+    told = findings.sharing
     if differing and not any(differing):
         told.append(f"The results of all {len(differing) + 1} runs are the same.")
     elif differing:
-        told.append(f"In {many(max(differing), 'row')} the results of the runs differ.")
+        told.append(f"In {counted(max(differing), 'row')} the results of the runs differ.")
     return told
 
 
 def _sheet(findings: Findings) -> Sheet:
-    """A row for each query: how many results it has, and the greatest of them."""
+    """A row for each query: how many results it has, their median, and the greatest."""
     rows = []
     for one in findings.found[:_MOST_QUERIES]:
         _, window, group, aggregate, value = one.most or ("", "", "", "", "nothing")
-        row = (one.name, window, group_name(group), aggregate, f"{one.rows:,}", grouped(value))
+        number = (f"{one.rows:,}", one.median, grouped(value))
+        row = (one.name, window, group_name(group), aggregate, *number)
         rows.append([printable(each) for each in row])
-    heads = ("query", "window of the greatest result", "group", "aggregate", "results", "greatest")
-    return Sheet(heads, rows, 2, max(0, len(findings.found) - _MOST_QUERIES))
+    where = ("query", "window of the greatest result", "group", "aggregate")
+    heads = (*where, "results", "median", "greatest")
+    return Sheet(heads, rows, 3, max(0, len(findings.found) - _MOST_QUERIES))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.kernel.quick import bundle_letters
+from hamlet.kernel.fast_paths import bundle_letters
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
 from hamlet.share.cost import FOREVER, BundleSize
 from hamlet.share.policy import Policy, Rates, patience_of
@@ -21,7 +21,6 @@ from hamlet.share.trace import (
     DECISION,
     PARTITION,
     TIME,
-    Times,
     Traced,
     trace_schema,
     trace_table,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.code import Code, Compiled
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.times import Times
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
@@ -105,6 +105,18 @@ def with_static_patience(
     pairs = zip(sizes, bundle_rates(compiled, batch), strict=True)
     found = (patience_of("static", size, coefficients, rates) for size, rates in pairs)
     return replace(compiled, patience=tuple(FOREVER if p is None else p for p in found))
+
+
+def after_static(compiled: Compiled, batch: EventBatch) -> Compiled:
+    """The same code for what comes after some events, as the static policy has it.
+
+    A bundle that was split by one of them stays split.
+    """
+    if not compiled.bundles:
+        return compiled
+    pairs = zip(compiled.patience, bundle_rates(compiled, batch), strict=True)
+    patience = tuple(FOREVER if rates.for_some else before for before, rates in pairs)
+    return replace(compiled, patience=patience)
 
 
 def bundle_rates(compiled: Compiled, batch: EventBatch) -> list[Rates]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from click import get_app_dir
 
 from hamlet.errors import ReadError, SchemaError, WriteError, did_you_mean, listed, reason_of
+from hamlet.io.whole import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -170,15 +170,11 @@ def save_coefficients(table: CoefficientTable, path: str | Path | None = None) -
     """
     target = Path(path) if path is not None else user_path()
     text = json.dumps(asdict(table), indent=2) + "\n"
-    beside = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(target)
     except OSError as error:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
         raise WriteError(str(target), reason_of(error)) from error
+    write_text(target, text)
     return target
 
 

@@ -9,8 +9,10 @@ static     for each bundle decided once, before the run, from the rates of event
            baseline: nothing is decided while events come.
 
 Results are the same under all of them. What edges allow is known at plan time: a burst without edge
-predicates is one map for all queries and chains f(previous) op g(next) are worked out once for all,
-which always pays; edges that are no chains have state for each query, so there is nothing to share.
+predicates is one map for all queries that ask the same of its events, and chains f(previous) op
+g(next) are worked out once for all with the same events, predicate and windows; edges that are no
+chains have state for each query, so there is nothing to share. None of this says that sharing is
+faster: queries that share a set but none of this pay for each other's events.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.errors import UnknownName, did_you_mean, listed
+from hamlet.plan.execution import Grain
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
-from hamlet.share.cost import FOREVER, FORMS, BurstStatistics, Form, patience
+from hamlet.share.cost import FOREVER, patience
 
 if TYPE_CHECKING:
     from hamlet.share.cost import BundleSize
@@ -28,8 +31,6 @@ if TYPE_CHECKING:
 Policy = Literal["dynamic", "always", "never", "static"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
-Decided = Literal["share", "split", "merge"]
-EdgeKind = Literal["plain", "own", "chain", "tree", "log"]
 
 # The patience of a bundle that is merged from the start and, once split, never again.
 UNTIL_SPLIT = FOREVER - 1
@@ -94,7 +95,7 @@ def patience_of(
         rates: What the static policy decides from; without any, nothing speaks against merging.
 
     Raises:
-        PlanError: There is no such policy.
+        UnknownName: There is no such policy.
     """
     _check(policy)
     if policy in ("always", "never"):
@@ -110,78 +111,46 @@ def _pays(size: BundleSize, coefficients: CoefficientTable, rates: Rates) -> boo
     return rates.mean_run * (size.queries - 1) * size.touch_ns(c) > size.split_ns(c)
 
 
-# The paper's own
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was decided, what either way was thought to cost, and why, in a short sentence.
-
-    "merge" is to share again after having been split off. Costs are accesses for one burst.
-    """
-
-    decided: Decided
-    cost_shared: float
-    cost_alone: float
-    why: str
-
-
-def decide_as_published(
-    statistics: BurstStatistics, form: Form = "plain", was_shared: bool = True
-) -> Decision:
-    """Whether all k queries share a burst, by the benefit of the paper's definition.
-
-    >>> decide_as_published(BurstStatistics(b=4, n=11, g=8, k=2, s_c=1, s_p=2, types=2))
-    Decision(decided='split', cost_shared=120, cost_alone=88, why='sharing costs 32 more')
-    """
-    shared, alone = FORMS[form].shared(statistics), FORMS[form].alone(statistics)
-    saved = alone - shared
-    why = f"sharing saves {saved:g}" if saved > 0 else f"sharing costs {-saved:g} more"
-    return Decision(_named(saved > 0, was_shared), shared, alone, why)
-
-
-def _named(shares: bool, was_shared: bool) -> Decided:
-    if not shares:
-        return "split"
-    return "share" if was_shared else "merge"
-
-
 # Known before the run
 
 
 @dataclass(frozen=True, slots=True)
 class PlanTimeChoice:
-    """Whether the work along an edge is shared, and why: known at plan time."""
+    """Whether the work of a loop is shared, and why: known at plan time."""
 
     shared: bool
     why: str
 
 
-_OF_EDGES: dict[EdgeKind, PlanTimeChoice] = {
-    "plain": PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
-    "own": PlanTimeChoice(False, "totals of each query are read or added to at each event"),
-    "chain": PlanTimeChoice(True, "chains are worked out once for all queries, which always pays"),
-    "tree": PlanTimeChoice(False, "each query has a tree of its own sums"),
-    "log": PlanTimeChoice(False, "each query has a list of its own events"),
+_OF_LOOPS: dict[Grain, PlanTimeChoice] = {
+    Grain.BURST: PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
+    Grain.TYPE: PlanTimeChoice(False, "totals of each query are read or added to at each event"),
+    Grain.ROWS: PlanTimeChoice(
+        True, "loops of the same events, predicate and windows have one table of rows"
+    ),
+    Grain.ORDERED: PlanTimeChoice(False, "each query has a tree of its own sums"),
+    Grain.SCAN: PlanTimeChoice(False, "each query has a list of its own events"),
 }
 
 
-def choose_at_plan_time(policy: Policy, edge: EdgeKind) -> PlanTimeChoice:
-    """What the policy makes of a kind of edge before any event is there.
+def choose_at_plan_time(policy: Policy, loop: Grain) -> PlanTimeChoice:
+    """What the policy makes of a loop before any event is there.
 
-    >>> choose_at_plan_time("dynamic", "chain").shared, choose_at_plan_time("always", "tree").shared
-    (True, False)
+    >>> choose_at_plan_time("dynamic", Grain.ROWS).shared
+    True
+    >>> choose_at_plan_time("always", Grain.ORDERED).shared
+    False
 
     Raises:
-        PlanError: There is no such policy.
+        UnknownName: There is no such policy.
     """
     _check(policy)
-    if policy == "never" and _OF_EDGES[edge].shared:
+    if policy == "never" and _OF_LOOPS[loop].shared:
         return PlanTimeChoice(False, "queries never share")
-    return _OF_EDGES[edge]
+    return _OF_LOOPS[loop]
 
 
 def _check(policy: str) -> None:
     if policy not in POLICIES:
         known = f"Policies are {listed(POLICIES)}.{did_you_mean(policy, POLICIES)}"
-        raise PlanError("sharing policy", policy, known)
+        raise UnknownName("sharing policy", policy, known)

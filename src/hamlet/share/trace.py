@@ -14,13 +14,14 @@ snapshots_propagated    s_p: a burst is one map, so always 1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from hamlet.errors import counted
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
+from hamlet.times import given_times, time_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.share.cost import BundleSize
+    from hamlet.times import Times
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-Times = Literal["timestamps", "seconds"]
 
 # The columns of what a kernel hands over.
 PARTITION, TIME, BUNDLE, BURST, QUERIES, BEFORE, AFTER, DECISION = range(8)
@@ -67,7 +68,7 @@ def trace_schema(times: Times = "timestamps") -> Any:
     decided               "share" it is merged; "alone" it is split and stays so; "merge" it was
                           split and is merged; "split" it was merged and is split
     """
-    start = pa.timestamp("us", tz="UTC") if times == "timestamps" else pa.float64()
+    start = time_type(times)
     counts = ("burst", "queries", "snapshots_created", "snapshots_propagated")
     return pa.schema(
         [
@@ -106,7 +107,7 @@ def trace_table(
         bundles: What the bundles are, by number.
         pane_us: The length of a pane.
         sharable_set: The number of the set.
-        times: Whether times are shown as timestamps or as seconds.
+        times: What times are given in.
         coefficients: What the costs are worked out with.
     """
     raw, is_for_all, touched = _by_event(raw.reshape(-1, RAW_COLUMNS), is_for_all)
@@ -119,7 +120,7 @@ def trace_table(
     columns = [
         pa.array(np.full(len(raw), sharable_set, np.int32)),
         _text(groups).take(pa.array(raw[:, PARTITION])),
-        _pane_start(raw[:, TIME] // pane_us * pane_us, times),
+        given_times(raw[:, TIME] // pane_us * pane_us, times),
         _named(number, [one.type for one in bundles]),
         pa.array(burst),
         pa.array(queries),
@@ -174,13 +175,6 @@ def _named(numbers: Ints, names: Sequence[str]) -> Any:
     return pa.DictionaryArray.from_arrays(
         pa.array(numbers.astype(np.int32)), pa.array(names, pa.string())
     )
-
-
-def _pane_start(start_us: Ints, times: Times) -> Any:
-    if times == "timestamps":
-        return pa.array(start_us).cast(pa.timestamp("us", tz="UTC"))
-    # Whole seconds and the rest apart: each is a number that a double can hold.
-    return pa.array(start_us // 1_000_000 + start_us % 1_000_000 / 1e6)
 
 
 # Summaries

@@ -18,15 +18,15 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from hamlet.engine.pipeline import shared_plan
 from hamlet.errors import PlanError
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.plan.workload import plan_alone
 from hamlet.results import long_table
 from hamlet.spark.events import events_of
-from hamlet.spark.prepare import prepare
 from hamlet.spark.results import SparkResults
 from hamlet.spark.settings import Settings
-from hamlet.spark.worker import TOLD, TOLD_PARTIAL, Job, without_large
+from hamlet.spark.shuffle_plan import prepare
+from hamlet.spark.task import TOLD, TOLD_PARTIAL, Job, without_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hamlet.panes.derive import Panes
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.events import Events
-    from hamlet.spark.prepare import Shuffle
+    from hamlet.spark.shuffle_plan import Shuffle
 
     # Rows of results, and what is told of the work when they are there.
     Piece = tuple[DataFrame, list[Observation]]
@@ -68,8 +68,8 @@ def answer(
     options.check()
     if frame.isStreaming:
         remedy = "A batch needs all events: read them with spark.read, not spark.readStream."
-        raise PlanError("end of", "a streaming DataFrame", remedy)
-    shared = plan_alone(plan) if options.sharing == "never" else plan
+        raise PlanError("a streaming DataFrame has no end", remedy)
+    shared = shared_plan(plan, options)
     events = events_of(frame, plan, options, name=name, reasons=reasons)
     settings = Settings.of(frame.sparkSession)
     prepared = prepare(events, shared, settings, options.numbers)
@@ -91,6 +91,8 @@ def answer(
         kinds={attribute: kind for attribute, (_, kind) in events.schema.items()},
         counts=prepared.counts,
         told=[observation for _, some in pieces for observation in some],
+        numbers=options.numbers,
+        whole=[attribute for attribute in events.schema if events.term(attribute).is_integer],
     )
 
 
@@ -122,7 +124,10 @@ def _finished_at_once(moved: DataFrame, job: Job) -> Piece:
         name: F.when(F.col("query").isNull() & (F.col("aggregate") == name), F.col("value"))
         for name in TOLD
     }
-    watched = rows.observe(told, *_sums(numbers), _groups(F.col("query").isNotNull(), "about"))
+    is_result = F.col("query").isNotNull()
+    watched = rows.observe(
+        told, *_sums(numbers), _groups(is_result, "about"), _windows(is_result, "different")
+    )
     return watched.where(F.col("query").isNotNull()), [told]
 
 
@@ -143,7 +148,8 @@ def _finished_later(
     watched = partial.observe(told, *_sums(numbers)).where(F.col("query") >= 0)
     together = watched.repartition("query", "window", "group")
     rows = together.mapInArrow(job.finished, _long_schema(job))
-    return rows.observe(groups, _groups(F.lit(True), "groups")), [told, groups]
+    numbers_of = (_groups(F.lit(True), "groups"), _windows(F.lit(True), "different"))
+    return rows.observe(groups, *numbers_of), [told, groups]
 
 
 def _by_partition(panes: Panes) -> list[Column]:
@@ -159,6 +165,12 @@ def _groups(is_result: Column, name: str) -> Column:
     """About how many groups there are; one may have windows in many tasks, so nobody sees all."""
     group = F.when(is_result, F.struct("query", "group"))
     return F.approx_count_distinct(group, 0.01).alias(name)
+
+
+def _windows(is_result: Column, name: str) -> Column:
+    """About how many windows have a result, in whatever tasks their groups are."""
+    window = F.when(is_result, F.struct("query", "window_start"))
+    return F.approx_count_distinct(window, 0.01).alias(name)
 
 
 def _sums(numbers: dict[str, Column]) -> list[Column]:

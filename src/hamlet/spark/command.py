@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import threading
 import time as clock
 from contextlib import contextmanager
@@ -14,13 +15,13 @@ from pyspark.errors import PySparkException
 
 from hamlet import errors
 from hamlet.errors import HamletError, RunError
-from hamlet.results import write_whole
+from hamlet.io.whole import put_whole
 from hamlet.spark import session
 from hamlet.spark.batch import answer
 from hamlet.spark.reading import read_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from hamlet.statistics import RunStatistics
 
 _LOOK_EVERY_S = 0.2
+_SECONDS_TO_CANCEL = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +63,13 @@ class Run:
     def write_parts(self, folder: Path) -> RunStatistics:
         """Write the long form to a folder of Parquet parts, which appears whole or not at all."""
         with self._results() as found:
-
-            def write(partial: Path) -> None:
-                found.table.write.parquet(str(partial))
+            with put_whole(folder) as partial:
+                # Before what there is of it is removed, nobody may write on.
+                with _cancelled_by_interrupts(found.table.sparkSession):
+                    found.table.write.parquet(str(partial))
                 for each in partial.iterdir():
                     if not each.match("part-*.parquet"):
                         each.unlink()
-
-            write_whole(folder, write)
             self._timed("run")
             statistics = found.statistics()
         statistics.seconds = self.seconds
@@ -104,10 +105,56 @@ def _session(master: str | None) -> Iterator[tuple[SparkSession, bool]]:
     is_ours = session.running() is None
     spark = session.start(master, quiet=True)
     try:
-        yield spark, is_ours
+        with _plain_interrupts(), _cancelled_by_interrupts(spark):
+            yield spark, is_ours
     finally:
         if is_ours:
-            spark.stop()
+            _elsewhere(spark.stop)
+
+
+# Ctrl-C
+
+
+@contextmanager
+def _plain_interrupts() -> Iterator[None]:
+    """Have Ctrl-C raise KeyboardInterrupt, and do nothing else.
+
+    Spark would cancel its jobs first, from this thread. But this thread waits for the answer to
+    something else, and would take that for the answer to this.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _cancelled_by_interrupts(spark: SparkSession) -> Iterator[None]:
+    """Cancel the jobs of Spark, and wait until they are gone, where Ctrl-C ends what goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _elsewhere(lambda: _cancel(spark))
+        raise
+
+
+def _cancel(spark: SparkSession) -> None:
+    context = spark.sparkContext
+    context.cancelAllJobs()
+    until = clock.monotonic() + _SECONDS_TO_CANCEL
+    while context.statusTracker().getActiveJobsIds() and clock.monotonic() < until:
+        clock.sleep(_LOOK_EVERY_S)
+
+
+def _elsewhere(work: Callable[[], None]) -> None:
+    """Do something in another thread, whose connection to Java nobody else waits at."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join()
 
 
 # Errors

@@ -20,12 +20,11 @@ from pyspark.sql import types as T
 
 from hamlet.errors import SchemaError
 from hamlet.events import NO_TYPE, EventTable
-from hamlet.needs import needs_of
 from hamlet.reading.found import Wanted
+from hamlet.spark.infer_types import Look
 from hamlet.spark.kinds import (
     DAY_US,
     FLOATING,
-    NUMBERS,
     TEXT,
     Term,
     arrow_type,
@@ -33,22 +32,23 @@ from hamlet.spark.kinds import (
     plain_text,
     term_of,
 )
-from hamlet.spark.looking import Look
 from hamlet.spark.untyped import Typed, look_at, time_column
-from hamlet.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS
+from hamlet.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.results import Times
+    from hamlet.times import Times
 
     # A condition that rows should not meet, and what is wrong with those that do.
     Fault = tuple[Column, str]
 
+# What columns are called that say whether a row has no value for an attribute, with a number.
+LACKING = "lacking"
 _FARTHEST_S = FARTHEST_US // 10**6
 # No time attribute of Spark needs more, and every year in between is in range.
 _FARTHEST_YEARS = (-144_167, 148_107)
@@ -119,7 +119,7 @@ def events_of(
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
     """
-    wanted = Wanted(options.type, options.time, options.order, needs_of(plan))
+    wanted = Wanted.of(plan, options)
     by_place = [f"c{place}" for place in range(len(frame.columns))]
     names = frame.columns[:-1] if reasons else frame.columns
     for each in wanted.among(names):
@@ -152,7 +152,7 @@ def events_of(
         frame=renamed,
         types=types,
         time=time,
-        times="seconds" if isinstance(kind, NUMBERS) else "timestamps",
+        times=times_of(arrow_type(kind)),
         order=None if wanted.order is None else columns[wanted.order],
         schema=attributes,
         whole=seen.whole,
@@ -240,6 +240,11 @@ def _is_outside(column: Column, kind: T.DataType) -> Column | None:
     if isinstance(kind, T.LongType | T.DecimalType):
         return ~column.between(-_FARTHEST_S, _FARTHEST_S)
     return None
+
+
+def lacking(events: Events, attributes: Iterable[str]) -> list[Column]:
+    """Whether a row has no value for each of some attributes."""
+    return [~are_given([events.schema[attribute]]) for attribute in attributes]
 
 
 def are_given(columns: Sequence[tuple[Column, T.DataType]]) -> Column:

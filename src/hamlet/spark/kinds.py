@@ -143,5 +143,13 @@ def microseconds(column: Column, spark: T.DataType) -> Column:
     return days * F.lit(DAY_US) + minutes * F.lit(60_000_000) + second
 
 
+def naive_moment(micros: Column) -> Column:
+    """Microseconds since 1970 as times without a zone, whatever the zone of the session."""
+    days = F.floor(micros / F.lit(DAY_US).cast("decimal(20,0)")).cast("int")
+    rest = F.pmod(micros, F.lit(DAY_US)).cast("decimal(18,6)") / F.lit(1_000_000)
+    epoch = F.lit("1970-01-01").cast("timestamp_ntz")
+    return epoch + F.make_dt_interval(days, secs=rest.cast("decimal(18,6)"))
+
+
 def _inside(number: Column, farthest: int) -> Column:
     return F.when(number.between(-farthest, farthest), number)

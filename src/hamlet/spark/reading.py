@@ -1,4 +1,4 @@
-"""Files of events as a DataFrame: Parquet, CSV, JSON lines; a file, a folder or a glob; gzip.
+"""Files of events as a DataFrame: all of `reading/formats.py`; a file, a folder or a glob; gzip.
 
 Spark reads the files, with the rules of `hamlet/reading` as far as it has them. Text files are read
 as texts, and Parquet files with the types that they have, so that Spark guesses nothing. Files with
@@ -11,7 +11,6 @@ unsigned integers are decimals.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import re
@@ -20,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -31,17 +30,17 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from hamlet.columns import is_text, kind_of
 from hamlet.errors import ReadError, SchemaError, reason_of
-from hamlet.needs import needs_of
-from hamlet.reading.csv_file import WRONG_FIELDS
-from hamlet.reading.files import format_of, paths_of
+from hamlet.reading.csv_file import WRONG_FIELDS, header_of
+from hamlet.reading.files import paths_of
+from hamlet.reading.formats import GZIP, check_separated, format_named, format_of, function
 from hamlet.reading.found import Wanted
 from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
-from hamlet.spark.kinds import arrow_type, microseconds
-from hamlet.spark.looking import ROWS, Look
+from hamlet.spark.infer_types import ROWS, Look
+from hamlet.spark.kinds import arrow_type, microseconds, naive_moment
 from hamlet.spark.untyped import json_column, json_type, look_at, text_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import Column, SparkSession
 
@@ -49,9 +48,20 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.spark.events import Fault
 
+    # The names of columns, and what stands between them.
+    _Form = tuple[tuple[str, ...], str]
+
 _BAD = "\0bad"
 # No text is this, so that only what is empty is null.
-_NO_TEXT = "\0null"
+NO_TEXT = "\0null"
+# How rows of text are read wherever Spark reads them.
+CSV: dict[str, Any] = {
+    "header": True,
+    "mode": "PERMISSIVE",
+    "quote": '"',
+    "escape": '"',
+    "nullValue": NO_TEXT,
+}
 _HEADER_BYTES = 1 << 20
 _LINES_SEEN = 1000
 
@@ -99,7 +109,7 @@ def read_files(
         ReadError: A file cannot be read.
         SchemaError: A column is not the same in all files.
     """
-    wanted = Wanted(options.type, options.time, options.order, needs_of(plan))
+    wanted = Wanted.of(plan, options)
     if "://" in str(source):
         name, size = str(source), 0
         parts = [_read_url(spark, str(source), wanted)]
@@ -107,10 +117,10 @@ def read_files(
         name = Path(source).name or str(source)
         paths = paths_of(source)
         size = sum(path.stat().st_size for path in paths)
-        by_format: dict[str, list[Path]] = {}
+        by_reader: dict[str, list[Path]] = {}
         for path in paths:
-            by_format.setdefault(format_of(path), []).append(path.resolve())
-        parts = [p for each, some in by_format.items() for p in _READERS[each](spark, some, wanted)]
+            by_reader.setdefault(format_of(path).read_on_spark, []).append(path.resolve())
+        parts = [p for each, some in by_reader.items() for p in function(each)(spark, some, wanted)]
     reasons = tuple(dict.fromkeys(reason for part in parts for _, reason in part.faults))
     return Source(name, _joined(parts, wanted, reasons, name), reasons, size)
 
@@ -136,16 +146,15 @@ def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: 
             for each in names
         ]
         faults = [(is_faulty, reasons.index(reason)) for is_faulty, reason in part.faults]
-        frames.append(part.frame.select(*columns, *([_first(faults)] if reasons else [])))
+        frames.append(part.frame.select(*columns, *([first_fault(faults)] if reasons else [])))
     together = reduce(DataFrame.union, frames)
     return together.toDF(*names, *(["fault"] if reasons else []))
 
 
-def _first(faults: list[tuple[Column, int]]) -> Column:
-    found: Column = F.lit(None).cast("int")
-    for is_faulty, number in reversed(faults):
-        found = F.when(is_faulty, F.lit(number)).otherwise(found)
-    return found
+def first_fault(faults: list[tuple[Column, int]]) -> Column:
+    """The number of the first fault that a row has; side by side, as there may be hundreds."""
+    found = [F.when(is_faulty, F.lit(number)) for is_faulty, number in faults]
+    return F.coalesce(*found, F.lit(None).cast("int"))
 
 
 def _kinds(part: _Part) -> dict[str, T.DataType]:
@@ -181,26 +190,27 @@ def _spark_path(path: Path) -> str:
 # CSV
 
 
-def _read_csvs(spark: SparkSession, paths: list[Path], wanted: Wanted) -> Iterator[_Part]:
-    by_header: dict[tuple[str, ...], list[str]] = {}
+def read_csvs(spark: SparkSession, paths: list[Path], wanted: Wanted) -> Iterator[_Part]:
+    """CSV files; those with the same header and separator are read together."""
+    alike: dict[_Form, list[str]] = {}
     for path in paths:
-        by_header.setdefault(_header(path), []).append(_spark_path(path))
-    yield _csv_part(spark, by_header, wanted)
+        separator = wanted.separator or format_of(path).separator or ","
+        names = header_of(str(path), next(_lines(path, 1), b""), separator)
+        alike.setdefault((tuple(names), separator), []).append(_spark_path(path))
+    yield _csv_part(spark, alike, wanted)
 
 
-def _csv_part(
-    spark: SparkSession, by_header: Mapping[tuple[str, ...], list[str]], wanted: Wanted
-) -> _Part:
+def _csv_part(spark: SparkSession, alike: Mapping[_Form, list[str]], wanted: Wanted) -> _Part:
     """CSV files, read as texts and put together before it is decided what the texts are."""
-    names = tuple(dict.fromkeys(each for header in by_header for each in header))
+    names = tuple(dict.fromkeys(each for header, _ in alike for each in header))
     present = wanted.among(names)
     frames = []
-    for header, some in by_header.items():
+    for (header, separator), some in alike.items():
         texts = [
             F.col(f"c{header.index(each)}") if each in header else F.lit(None).cast("string")
             for each in present
         ]
-        frames.append(_texts(spark, len(header), some).select(*texts, _quoted(_BAD)))
+        frames.append(_texts(spark, len(header), separator, some).select(*texts, _quoted(_BAD)))
     frame = reduce(DataFrame.union, frames).toDF(*(f"t{i}" for i in range(len(present))), _BAD)
     is_bad = _is_bad(F.col("t0")) if present else F.lit(False)
     look = Look(wanted, tuple(present))
@@ -214,27 +224,19 @@ def _csv_part(
     return _Part(frame, {n: each.column for n, each in typed.items()}, names, tuple(faults))
 
 
-def _texts(spark: SparkSession, width: int, paths: list[str]) -> DataFrame:
+def _texts(spark: SparkSession, width: int, separator: str, paths: list[str]) -> DataFrame:
     fields = [T.StructField(f"c{i}", T.StringType()) for i in range(width)]
     schema = T.StructType([*fields, T.StructField(_BAD, T.StringType())])
     reader = spark.read.schema(schema)
     # Without all columns Spark does not notice that a row has too few or too many.
     reader = reader.option("columnPruning", False).option("columnNameOfCorruptRecord", _BAD)
-    return reader.csv(
-        paths, header=True, mode="PERMISSIVE", quote='"', escape='"', nullValue=_NO_TEXT
-    )
-
-
-def _header(path: Path) -> tuple[str, ...]:
-    """The names in the first line of a file."""
-    first = next(_lines(path, 1), b"").decode("utf-8-sig", "replace")
-    return tuple(next(csv.reader([first.rstrip("\r\n")]), [])) if first.strip() else ()
+    return reader.csv(paths, sep=separator, **CSV)
 
 
 def _lines(path: Path, most: int) -> Iterator[bytes]:
     """The first lines of a file."""
     try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        with gzip.open(path) if path.suffix.lower() == GZIP else path.open("rb") as file:
             for _ in range(most):
                 line = file.readline(_HEADER_BYTES)
                 if not line:
@@ -248,7 +250,8 @@ def _lines(path: Path, most: int) -> Iterator[bytes]:
 # JSON lines
 
 
-def _read_jsons(spark: SparkSession, paths: list[Path], wanted: Wanted) -> Iterator[_Part]:
+def read_jsons(spark: SparkSession, paths: list[Path], wanted: Wanted) -> Iterator[_Part]:
+    """Files of JSON lines."""
     names: dict[str, None] = {}
     for path in paths:
         lines = list(_lines(path, _LINES_SEEN))
@@ -306,18 +309,18 @@ def _quoted(name: str) -> str:
 
 def _is_bad(text: Column) -> Column:
     """Whether a line could not be read; looks at a column too, without which Spark refuses."""
-    return F.col(_quoted(_BAD)).isNotNull() | text.eqNullSafe(_NO_TEXT)
+    return F.col(_quoted(_BAD)).isNotNull() | text.eqNullSafe(NO_TEXT)
 
 
 # Parquet
 
 
-def _read_parquets(spark: SparkSession, paths: list[Path], wanted: Wanted) -> Iterator[_Part]:
+def read_parquets(spark: SparkSession, paths: list[Path], wanted: Wanted) -> Iterator[_Part]:
     """Parquet files; those that have the wanted columns in the same types are read together."""
     by_schema: dict[pa.Schema, list[str]] = {}
     names: dict[str, None] = {}
     for path in paths:
-        if path.suffix.lower() == ".gz":
+        if path.suffix.lower() == GZIP:
             reason = "Spark reads no Parquet inside gzip; unpack it, or pass --engine local"
             raise ReadError(str(path), reason)
         try:
@@ -374,14 +377,8 @@ def restored(column: Column, kind: pa.DataType) -> Column:
     if not (pa.types.is_timestamp(kind) and kind.unit == "ns"):
         return column
     whole = column - F.pmod(column, F.lit(1000))
-    return F.timestamp_micros(F.call_function("div", whole, F.lit(1000)))
-
-
-_READERS: dict[str, Callable[[SparkSession, list[Path], Wanted], Iterator[_Part]]] = {
-    "parquet": _read_parquets,
-    "csv": _read_csvs,
-    "json": _read_jsons,
-}
+    micros = F.call_function("div", whole, F.lit(1000))
+    return naive_moment(micros) if kind.tz is None else F.timestamp_micros(micros)
 
 
 # Elsewhere
@@ -389,10 +386,13 @@ _READERS: dict[str, Callable[[SparkSession, list[Path], Wanted], Iterator[_Part]
 
 def _read_url(spark: SparkSession, url: str, wanted: Wanted) -> _Part:
     """Files that only Spark can find."""
-    if Path(url).suffix and format_of(Path(url)) == "csv":
-        header = tuple(spark.read.csv(url, header=True).columns)
-        return _csv_part(spark, {header: [url]}, wanted)
-    if Path(url).suffix and format_of(Path(url)) == "json":
+    format_ = format_of(Path(url)) if Path(url).suffix else format_named("parquet")
+    if format_.separator is not None:
+        separator = wanted.separator or format_.separator
+        header = spark.read.csv(url, header=True, sep=separator).columns
+        check_separated(url, header, separator)
+        return _csv_part(spark, {(tuple(header), separator): [url]}, wanted)
+    if format_.name == "json":
         return _json_part(spark, [url], (), wanted)
     frame = spark.read.parquet(url)
     names = tuple(frame.columns)

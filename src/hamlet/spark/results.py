@@ -14,23 +14,27 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.errors import PlanError, did_you_mean, listed
+from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.kernel.finish import Answer
 from hamlet.results import Results
+from hamlet.spark.events import LACKING
 from hamlet.spark.kinds import arrow_type
 from hamlet.statistics import RunStatistics
-from hamlet.times import from_seconds
+from hamlet.times import UTC, from_seconds, time_type, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, Observation
 
-    from hamlet.plan.query import Query
-    from hamlet.spark.prepare import Counts
+    from hamlet.kernel.base import Numbers
+    from hamlet.plan.query import Aggregate, Query
+    from hamlet.spark.shuffle_plan import Counts
 
 _WAIT_S = 20.0
 _KINDS = ("value", "exact", "log10")
+_WHOLE = ("decimal", "text", "double")
+_DIGITS = 38
 
 
 class SparkResults:
@@ -38,7 +42,8 @@ class SparkResults:
 
     Attributes:
         table: The long form: query, window_start, window_end, group, aggregate, value, log10,
-            exact. Times are timestamps, or doubles in seconds where the input had numbers.
+            exact. Times are timestamps, timestamp_ntz where the input had those or dates, or
+            doubles in seconds where it had numbers.
     """
 
     def __init__(
@@ -48,6 +53,9 @@ class SparkResults:
         kinds: Mapping[str, T.DataType],
         counts: Counts,
         told: Sequence[Observation],
+        *,
+        numbers: Numbers = "exact",
+        whole: Collection[str] = (),
     ) -> None:
         """Put results together.
 
@@ -57,12 +65,16 @@ class SparkResults:
             kinds: The types of attributes.
             counts: Of the rows of events.
             told: What tasks tell of their work.
+            numbers: The kind of numbers.
+            whole: Attributes whose sums are whole numbers.
         """
         self.table = table
         self._queries = tuple(queries)
         self._kinds = kinds
         self._counts = counts
         self._told = tuple(told)
+        self._numbers = numbers
+        self._whole = frozenset(whole)
         self._metrics: list[dict[str, Any]] = []
 
     @property
@@ -70,16 +82,33 @@ class SparkResults:
         """The names of the queries, in the order of the workload."""
         return tuple(query.name for query in self._queries)
 
-    def wide(self, query: str, *, also: Collection[Literal["log10", "exact"]] = ()) -> DataFrame:
+    def wide(
+        self,
+        query: str,
+        *,
+        also: Collection[Literal["log10", "exact"]] = (),
+        whole: Literal["decimal", "text", "double"] = "decimal",
+    ) -> DataFrame:
         """One query as a DataFrame with one row for each window and group.
 
         The columns are those of `Results.wide`: window_start, window_end, each grouping attribute
-        with the type it had in the events, and for each aggregate a double under its name.
+        with the type it had in the events, and each aggregate under its name. Their types do not
+        depend on the values: exact counts and sums of whole numbers are decimal(38,0), and the job
+        fails where one of them has more digits. Everything else is a double.
 
         Args:
             query: The name of the query.
             also: Which further columns each aggregate gets.
+            whole: What exact counts and sums of whole numbers are: "text" has all their digits,
+                "double" those that a double has, at any magnitude that it has.
+
+        Raises:
+            PlanError: There is no such query, or no such way to write whole numbers.
         """
+        if whole not in _WHOLE:
+            raise UnknownName(
+                "way to write whole numbers", whole, f"They are one of {listed(_WHOLE)}."
+            )
         asked = self._query(query)
         rows = self.table.where(F.col("query") == query)
         names: list[str] = ["window_start", "window_end", *asked.group_by]
@@ -89,7 +118,10 @@ class SparkResults:
             for kind in _KINDS:
                 if kind == "value" or kind in also:
                     names.append(aggregate.name + ("" if kind == "value" else f"__{kind}"))
-                    values.append(F.max(F.when(is_it, F.col(kind))).alias(f"v{len(values)}"))
+                    read = F.col(kind)
+                    if kind == "value" and whole != "double" and self._is_whole(aggregate):
+                        read = F.col("exact") if whole == "text" else _decimal(query, aggregate)
+                    values.append(F.max(F.when(is_it, read)).alias(f"v{len(values)}"))
         # One row of each aggregate, and of each only one.
         wide = rows.groupBy("window_start", "window_end", "group").agg(F.lit(0), *values)
         keys = T.StructType([T.StructField(a, self._kinds[a]) for a in asked.group_by])
@@ -100,10 +132,15 @@ class SparkResults:
         free = _free_names(names)
         return wide.select(*(c.alias(name) for c, name in zip(columns, free, strict=True)))
 
+    def _is_whole(self, aggregate: Aggregate) -> bool:
+        """Whether an aggregate is an exact whole number, whatever its value."""
+        is_sum = aggregate.function == "SUM" and aggregate.attribute in self._whole
+        return self._numbers == "exact" and (aggregate.function == "COUNT" or is_sum)
+
     def _query(self, name: str) -> Query:
         if name not in self.queries:
             known = f"Queries are {listed(self.queries)}.{did_you_mean(name, self.queries)}"
-            raise PlanError("query", name, known)
+            raise UnknownName("query", name, known)
         return self._queries[self.queries.index(name)]
 
     # What was done
@@ -128,10 +165,14 @@ class SparkResults:
             count = rows[f"fault{number}"]
             if count:
                 done.malformed[reason] = done.malformed.get(reason, 0) + count
+        for number, attribute in enumerate(self._counts.keys):
+            if rows[f"{LACKING}{number}"]:
+                done.without_key[attribute] = rows[f"{LACKING}{number}"]
         for each in told:
             done.bursts += int(each.get("bursts", 0))
             done.snapshots += int(each.get("snapshots", 0))
             done.windows_closed += int(each.get("windows", 0))
+            done.windows += int(each.get("different", 0))
             done.groups += int(each["about"] if each.get("unsure") else each.get("groups", 0))
         return done
 
@@ -147,7 +188,7 @@ class SparkResults:
         thread.join(wait_s)
         if thread.is_alive() or len(found) <= len(self._told):
             remedy = "Write or collect all results first; they are counted while that is done."
-            raise PlanError("statistics of", "results that have not been computed", remedy)
+            raise PlanError("results that have not been computed have no statistics", remedy)
         return found
 
     # On one machine
@@ -155,7 +196,7 @@ class SparkResults:
     def collected(self) -> Results:
         """All results on this machine, in order."""
         long = self.table.toArrow()
-        times: Any = "timestamps" if pa.types.is_timestamp(long["window_start"].type) else "seconds"
+        times = times_of(_plain_zone(long["window_start"].type))
         answers = []
         for number, query in enumerate(self._queries):
             rows = long.filter(pc.equal(long["query"], query.name))
@@ -183,7 +224,7 @@ class SparkResults:
         known = group.combine_chunks().dictionary_encode()
         if isinstance(known, pa.ChunkedArray):
             known = known.combine_chunks()
-        read = [json.loads(text) for text in known.dictionary.to_pylist()]
+        read = [json.loads(text, parse_float=Decimal) for text in known.dictionary.to_pylist()]
         columns = {}
         for number, attribute in enumerate(query.group_by):
             kind = arrow_type(self._kinds[attribute])
@@ -192,13 +233,31 @@ class SparkResults:
         return columns
 
 
+def _decimal(query: str, aggregate: Aggregate) -> Column:
+    """Exact digits as a decimal; one that is too long fails rather than be lost."""
+    digits = F.col("exact")
+    found = f"{aggregate.name} of {query} has more than {_DIGITS} digits"
+    failed = F.raise_error(F.lit(f'{found}; pass whole="text" or whole="double"'))
+    fits = F.length(F.ltrim(digits, F.lit("-"))) <= _DIGITS
+    kind = T.DecimalType(_DIGITS, 0)
+    return F.when(fits, digits.cast(kind)).when(digits.isNotNull(), failed.cast(kind))
+
+
 def _value(value: Any, kind: pa.DataType) -> Any:
     """A value that was written as JSON."""
     if pa.types.is_decimal(kind):
         return Decimal(value)
+    if pa.types.is_floating(kind):
+        return float(value)
     if pa.types.is_timestamp(kind):
         return datetime.fromisoformat(value)
     return date.fromisoformat(value) if pa.types.is_date(kind) else value
+
+
+def _plain_zone(kind: pa.DataType) -> pa.DataType:
+    """The type of times, instants in UTC whatever the zone of the session."""
+    is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    return time_type(UTC) if is_zoned else kind
 
 
 def _microseconds(times: pa.ChunkedArray) -> Any:

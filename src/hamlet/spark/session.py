@@ -87,7 +87,8 @@ def start(
         there = session.conf.get("spark.master", "")
         if master is not None and master != there:
             remedy = f"A session is running on {there}: stop it, or leave the master out."
-            raise PlanError("session on", master, remedy)
+            reason = f"the session is not on {master}"
+            raise PlanError(reason, remedy)
         return session
     find_java()
     # Workers run the Python that this is, with the same packages.
@@ -143,7 +144,8 @@ def check_version(version: str) -> None:
     if found < LEAST_SPARK:
         least = ".".join(map(str, LEAST_SPARK))
         remedy = f"Hamlet needs {least} or newer: run pip install --upgrade 'hamlet-trends[spark]'."
-        raise PlanError("support for Spark", version, remedy)
+        reason = f"Spark {version} is too old"
+        raise PlanError(reason, remedy)
 
 
 # Java
@@ -166,7 +168,8 @@ def find_java() -> None:
     from_pip = _java_from_pip()
     if from_pip is None:
         remedy = "Install one and set JAVA_HOME, or run pip install 'hamlet-trends[spark]'"
-        raise PlanError("Java", f"{LEAST_JAVA} or newer", f"{remedy}, or pass --engine local.")
+        reason = f"there is no Java {LEAST_JAVA} or newer"
+        raise PlanError(reason, f"{remedy}, or pass --engine local.")
     os.environ["JAVA_HOME"] = str(_wrapped(from_pip))
 
 

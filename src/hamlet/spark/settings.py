@@ -42,7 +42,8 @@ class Settings:
         """
         slices = session.conf.get(SLICES, _WAYS[0]) or ""
         if slices not in _WAYS:
-            raise PlanError(SLICES, slices, f"It is one of {listed(_WAYS)}.")
+            reason = f"{SLICES} is {slices!r}"
+            raise PlanError(reason, f"It is one of {listed(_WAYS)}.")
         return Settings(
             slices,
             _rows(session, SLICE_ROWS, _SLICE_ROWS),
@@ -54,5 +55,6 @@ class Settings:
 def _rows(session: SparkSession, name: str, default: int) -> int:
     text = session.conf.get(name, str(default)) or ""
     if not text.isdecimal() or int(text) < 1:
-        raise PlanError(name, text, "It is a number of rows, at least 1.")
+        reason = f"{name} is {text!r}"
+        raise PlanError(reason, "It is a number of rows, at least 1.")
     return int(text)

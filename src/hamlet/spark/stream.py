@@ -21,12 +21,12 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.errors import PlanError, SchemaError
-from hamlet.needs import needs_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.query import show_duration
+from hamlet.required_columns import needs_of, types_by_key
 from hamlet.session import workload_digest
 from hamlet.spark.derived import with_derived
-from hamlet.spark.events import are_given, events_of
+from hamlet.spark.events import LACKING, are_given, events_of, lacking
 from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds
 from hamlet.spark.letter_columns import count_where, letters_of
 from hamlet.spark.stream_bucket import TOLD
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 # The names under which Spark's progress has what was counted: of rows that came in, and of work.
 EVENTS, WORK = "hamlet_events", "hamlet_work"
 ROWS, USED = "rows", "used"
+# Before the name of an attribute: rows that take no part because they have no value for it.
+WITHOUT = "without "
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _SHUFFLE = "spark.sql.shuffle.partitions"
@@ -93,7 +95,7 @@ def answer_stream(
     options.check()
     settings.check()
     if flush and checkpoint is None:
-        raise PlanError("checkpoint", "", "To flush a stream, say where its checkpoint is.")
+        raise PlanError("flush needs a checkpoint", "Say where the checkpoint of the stream is.")
     _check_time(frame, options, name)
     events = events_of(frame, plan, options, name=name, reasons=reasons)
     if checkpoint is not None and settings.buckets is None:
@@ -218,6 +220,8 @@ def _rows(
         named[f"{_ATTRIBUTE}{place}"] = derived.shipped(events, each, is_key=each in keys)
     for number, lane in enumerate(job.lanes):
         named[f"{_GIVEN}{number}"] = are_given([events.schema[key] for key in lane.keys])
+    asked = types_by_key(plan)
+    named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, asked))}
     frame = events.frame.select(*(column.alias(n) for n, column in named.items()))
     time_kind = frame.schema[_TIME].dataType
     moment = F.when(letters.is_good(), _timestamp(F.col(_TIME), time_kind)).alias(_EVENT_TIME)
@@ -233,6 +237,9 @@ def _rows(
     counts = [F.count(F.lit(1)).alias(ROWS), count_where(reduce(or_, is_used)).alias(USED)]
     for number, (_, reason) in enumerate(events.faults):
         counts.append(count_where(letters.is_fault(number)).alias(reason))
+    for number, (attribute, types) in enumerate(asked.items()):
+        is_lacking = letters.is_good() & letters.is_one_of(types) & F.col(f"{LACKING}{number}")
+        counts.append(count_where(is_lacking).alias(f"{WITHOUT}{attribute}"))
     # Watched rows also keep Spark from filtering first: every row moves the watermark.
     frame = frame.observe(EVENTS, *counts).where(reduce(or_, takes_part))
     order = [] if events.order is None else [_ORDER]

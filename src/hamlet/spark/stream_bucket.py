@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.columns import numpy_of
-from hamlet.errors import ReadError
-from hamlet.kernel.kept import NEVER
+from hamlet.errors import ReadError, RunError
+from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
+from hamlet.session import BEGINNING
 from hamlet.spark.stream_job import TIME
 from hamlet.spark.stream_pages import Pages, Places
 
@@ -100,12 +101,15 @@ def step(
 
     Raises:
         ReadError: The state is of another workload, or of one that was run in another way.
+        RunError: There are rows after the end.
     """
     lane = job.lane_of(bucket)
     session, beginning = _session_of(job, lane)
     deadlines, timer, pages = _restore(job, session, stored, beginning)
     timer = None if is_fired else timer
     table, is_first = job.fed(lane, data)
+    if session.released > FAR:
+        _check_over(table, watermark_us)
     belongs = session.pages_of(table)
     needed = np.zeros(job.pages, np.bool_)
     needed[belongs[belongs >= 0]] = True
@@ -151,6 +155,17 @@ def step(
         BYTES_WRITTEN: sum(len(each) for each in changed.values() if each is not None),
     }
     yield job.told(bucket, told)
+
+
+def _check_over(table: pa.Table, watermark_us: int | None) -> None:
+    """Refuse rows that come in time, but after the batch that was to be the last."""
+    times = numpy_of(table.column(TIME).cast(pa.int64()))
+    if np.any(times >= (BEGINNING if watermark_us is None else watermark_us)):
+        raise RunError(
+            "the stream",
+            "it was ended by flush, and more rows came after that; read all there is without"
+            " flush, from an empty checkpoint, and flush then",
+        )
 
 
 def _restore(

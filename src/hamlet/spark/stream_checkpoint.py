@@ -18,7 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
 
 from hamlet import __version__
-from hamlet.errors import ReadError, WriteError
+from hamlet.errors import PlanError, ReadError, WriteError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,6 +92,24 @@ class Checkpoint:
                 raise ReadError(self.folder, _difference(what, before.get(what), value))
 
     # The end
+
+    def check_was_read(self) -> None:
+        """Refuse to end a stream that has read nothing yet.
+
+        Its first batch would be its last: how much of the events is in that, their source decides.
+
+        Raises:
+            PlanError: No batch has been written.
+        """
+        commits = self._path("commits")
+        if self._system.exists(commits) and len(self._system.listStatus(commits)):
+            return
+        reason = "flush=True ends a stream with its next batch, and this one has read nothing yet"
+        remedy = (
+            "Run it without flush first, for example with trigger(availableNow=True), and when it"
+            " has ended with flush."
+        )
+        raise PlanError(reason, remedy)
 
     def ends(self) -> DataFrame:
         """Numbers of buckets that are to close everything, as a stream."""

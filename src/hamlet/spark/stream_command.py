@@ -17,15 +17,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from hamlet.engine import Options
-from hamlet.errors import PlanError, WriteError
+from hamlet.errors import PlanError, WriteError, counted
+from hamlet.io.targets import check_reachable
 from hamlet.spark import session
 from hamlet.spark.command import explained
-from hamlet.spark.stream import EVENTS, ROWS, USED, WORK, answer_stream
+from hamlet.spark.stream import EVENTS, ROWS, USED, WITHOUT, WORK, answer_stream
 from hamlet.spark.stream_bucket import LATE, WINDOWS
 from hamlet.spark.stream_checkpoint import Checkpoint
 from hamlet.spark.stream_form import Form, Topic, form_of
 from hamlet.spark.stream_reading import read_stream
 from hamlet.spark.stream_settings import StreamSettings, duration_us
+from hamlet.statistics import RunStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +49,7 @@ _SETTINGS = {
 }
 # How times are written in JSON.
 _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
-_JSON |= {"ignoreNullFields": "false"}
+_JSON |= {"timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ class StreamRun:
                 if name != other and (folder == its_folder or folder in its_folder.parents):
                     reason = f"it is in the {name}" if folder != its_folder else f"it is the {name}"
                     raise WriteError(places[other], f"{reason}; choose another folder")
+        for name in folders.keys() & {"out", "checkpoint"}:
+            check_reachable(Path(places[name]))
 
     def _check_out(self) -> None:
         """Refuse a folder with results that this stream has not written."""
@@ -223,19 +227,27 @@ class StreamRun:
 
     def _tell_totals(self, is_done: bool) -> dict[str, Any]:
         count = self.totals
-        skipped = {ROWS, USED}
-        malformed = {
+        others = {
             name[3:]: number
             for name, number in count.items()
-            if name.startswith("in ") and name[3:] not in skipped and number
+            if name.startswith("in ") and name[3:] not in {ROWS, USED} and number
         }
+        without = {
+            name.removeprefix(WITHOUT): number
+            for name, number in others.items()
+            if name.startswith(WITHOUT)
+        }
+        malformed = {n: number for n, number in others.items() if not n.startswith(WITHOUT)}
         self.tell(
             f"events    {count[f'in {ROWS}']:,} in, {count[f'in {USED}']:,} used, "
             f"{sum(malformed.values()):,} malformed, {count[f'out {LATE}']:,} late"
         )
         for reason, number in malformed.items():
             self.tell(f"malformed {number:,} {reason}")
-        self.tell(f"results   {count['out results']:,} rows, {count[f'out {WINDOWS}']:,} windows")
+        for line in RunStatistics(without_key=without).left_out():
+            self.tell(line)
+        results = counted(count["out results"], "row"), counted(count[f"out {WINDOWS}"], "window")
+        self.tell(f"results   {', '.join(results)}")
         if not is_done:
             self.tell("stopped; the same command goes on from here")
         elif not self._is_elsewhere():
@@ -249,6 +261,7 @@ class StreamRun:
                 "in": count[f"in {ROWS}"],
                 "used": count[f"in {USED}"],
                 "malformed": malformed,
+                "without_key": without,
                 "late": count[f"out {LATE}"],
             },
             "results": {"rows": count["out results"], "windows": count[f"out {WINDOWS}"]},
@@ -341,5 +354,5 @@ def _told() -> Iterator[None]:
         text = str(error)
         if "Failed to find data source: kafka" in text or "unresolved dependency" in text:
             remedy = f"Pass --packages {CONNECTOR}, or another version of it."
-            raise PlanError("connector for Kafka", CONNECTOR, remedy) from error
+            raise PlanError("Spark has no connector for Kafka", remedy) from error
         raise explained(error) from error

@@ -8,7 +8,7 @@ from pyspark.daemon import manager
 
 import hamlet.spark.stream_bucket
 import hamlet.spark.stream_state
-import hamlet.spark.worker  # noqa: F401
+import hamlet.spark.task  # noqa: F401
 
 if __name__ == "__main__":
     manager()

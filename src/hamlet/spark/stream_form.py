@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hamlet.errors import PlanError, ReadError
-from hamlet.needs import needs_of
-from hamlet.reading.files import FORMATS, format_of, paths_of, read_files
+from hamlet.reading.files import paths_of
+from hamlet.reading.formats import ENDINGS, format_named, format_of, function
 from hamlet.reading.found import Wanted
 from hamlet.schema import Schema
 from hamlet.spark.reading import stored_type
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.reading.found import Found
 
 KAFKA = "kafka"
 # Times that Spark reads as integers.
-NANO = "nanoseconds"
+NANO, NANO_ZONED = "nanoseconds", "nanoseconds of a zone"
 # So many files, and bytes, are looked at to find out what columns are.
 _MOST_FILES, _MOST_BYTES = 20, 1 << 26
 _KINDS = {"number": "double", "text": "string", "boolean": "boolean", "time": "timestamp"}
@@ -58,7 +59,8 @@ class Topic:
             return None
         found = re.fullmatch(r"kafka:([^/\s]+:\d+)/([A-Za-z0-9._-]+)", written)
         if found is None:
-            raise PlanError("topic", written, "Write kafka:HOST:PORT/TOPIC.")
+            reason = f"{written} is not a topic of Kafka"
+            raise PlanError(reason, "Write kafka:HOST:PORT/TOPIC.")
         return Topic(found[1], found[2])
 
 
@@ -66,17 +68,25 @@ class Topic:
 class Form:
     """What the rows of a source are.
 
-    format: csv, json, parquet or kafka.
+    format: The name of a format of files, or kafka.
     columns: The type of each column that is there, as Spark writes it; of one that nobody asks for
         nothing.
+    separator: What stands between columns of text.
     """
 
     format: str
     columns: Mapping[str, str]
+    separator: str | None = None
 
     def described(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return {"format": self.format, "columns": dict(self.columns)}
+        """The same as plain data; a separator is told where it is not that of the format."""
+        plain = {"format": self.format, "columns": dict(self.columns)}
+        return plain | ({} if self.separator is None else {"separator": self.separator})
+
+    @property
+    def between(self) -> str:
+        """What stands between columns."""
+        return self.separator or format_named(self.format).separator or ","
 
 
 def form_of(source: str, sample: str | None, plan: WorkloadPlan, options: Options) -> Form:
@@ -91,21 +101,21 @@ def form_of(source: str, sample: str | None, plan: WorkloadPlan, options: Option
     Raises:
         ReadError: There is nothing to find it out from.
     """
-    wanted = Wanted(options.type, options.time, options.order, needs_of(plan))
+    wanted = Wanted.of(plan, options)
     is_topic = Topic.of(source) is not None
     if sample is not None:
         format_ = KAFKA if is_topic else _format_in(source, sample)
         if Path(sample).suffix == ".json" and _is_schema(Path(sample)):
-            return Form(format_, _described(Schema.load(sample), wanted))
-        return Form(format_, _columns([Path(sample)], wanted))
+            return Form(format_, _described(Schema.load(sample), wanted), wanted.separator)
+        return Form(format_, _columns([Path(sample)], wanted), wanted.separator)
     if is_topic:
         reason = "what its values are is not known; pass --schema with a file of examples"
         raise ReadError(source, reason)
     paths = _first_files(source)
-    formats = {format_of(path) for path in paths}
+    formats = {format_of(path).name for path in paths}
     if len(formats) > 1:
         raise ReadError(source, f"it has files of several formats ({', '.join(sorted(formats))})")
-    return Form(formats.pop(), _columns(paths, wanted))
+    return Form(formats.pop(), _columns(paths, wanted), wanted.separator)
 
 
 def _is_schema(path: Path) -> bool:
@@ -119,11 +129,11 @@ def _is_schema(path: Path) -> bool:
 
 def _format_in(source: str, sample: str) -> str:
     try:
-        return format_of(_first_files(source)[0])
+        return format_of(_first_files(source)[0]).name
     except ReadError:
         if _is_schema(Path(sample)):
             raise
-        return format_of(Path(sample))
+        return format_of(Path(sample)).name
 
 
 def _first_files(source: str) -> list[Path]:
@@ -133,7 +143,7 @@ def _first_files(source: str) -> list[Path]:
     try:
         paths = paths_of(folder)
     except ReadError as error:
-        reason = f"there are no events in it yet ({', '.join(FORMATS)}); to begin all the same"
+        reason = f"there are no events in it yet ({', '.join(ENDINGS)}); to begin all the same"
         raise ReadError(source, f"{reason}, pass --schema with a file of examples") from error
     some: list[Path] = []
     size = 0
@@ -147,16 +157,13 @@ def _first_files(source: str) -> list[Path]:
 
 def _columns(paths: Sequence[Path], wanted: Wanted) -> dict[str, str]:
     """The types of the columns of files."""
-    if format_of(paths[0]) == "parquet":
+    if format_of(paths[0]).name == "parquet":
         return _parquet_types(paths, wanted)
-    columns: dict[str, str] = {}
-    for path in paths:
-        found = read_files(path, wanted)
-        for name in found.columns:
-            columns.setdefault(name, "")
-        for field in found.table.schema:
-            if not pa.types.is_null(field.type):
-                columns[field.name] = _wider(columns.get(field.name, ""), _type_of(field.type))
+    found: Found = function(format_of(paths[0]).read)(list(paths), wanted)
+    columns = dict.fromkeys(found.columns, "")
+    for field in found.table.schema:
+        if not pa.types.is_null(field.type):
+            columns[field.name] = _type_of(field.type)
     # Of a column without a value nothing is known but how it is used.
     for name in wanted.among(list(columns)):
         if not columns[name]:
@@ -164,16 +171,11 @@ def _columns(paths: Sequence[Path], wanted: Wanted) -> dict[str, str]:
     return columns
 
 
-def _wider(one: str, other: str) -> str:
-    """The type that holds the values of two."""
-    return "double" if {one, other} == {"bigint", "double"} else one or other
-
-
 def _type_of(kind: pa.DataType) -> str:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_timestamp(kind):
-        return "timestamp" if kind.unit == "ns" or kind.tz else "timestamp_ntz"
+        return "timestamp" if kind.tz else "timestamp_ntz"
     if pa.types.is_integer(kind) and kind not in (pa.uint64(),):
         return "bigint"
     if pa.types.is_floating(kind):
@@ -201,6 +203,8 @@ def _parquet_types(paths: Sequence[Path], wanted: Wanted) -> dict[str, str]:
         for field in schema:
             is_nano = pa.types.is_timestamp(field.type) and field.type.unit == "ns"
             is_wanted = field.name in wanted.columns and not pa.types.is_null(field.type)
-            kind = NANO if is_nano else stored_type(field.type).simpleString() if is_wanted else ""
+            kind = stored_type(field.type).simpleString() if is_wanted else ""
+            if is_nano:
+                kind = NANO_ZONED if field.type.tz else NANO
             columns[field.name] = columns.get(field.name) or kind
     return columns

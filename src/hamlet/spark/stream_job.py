@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.finish import Answer
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.results import Times
     from hamlet.spark.letters import Lettering
     from hamlet.spark.stream_lanes import Lane
     from hamlet.spark.stream_settings import StreamSettings
     from hamlet.state.closed import Closed
+    from hamlet.times import Times
 
 # Which lanes a row is in is told by the bits of longs, without the sign.
 LANES_OF_LONG = LONG
@@ -80,7 +80,7 @@ class StreamJob:
     options: How to run them.
     lettering: What the integers say that come with a row.
     schema: The attributes that come in, in this order; last the order column, if there is one.
-    times: Whether events had timestamps or numbers of seconds.
+    times: What windows are given in.
     pages: How many pages a bucket has.
     buckets: The numbers under which buckets are known.
     settings: What the bytes of states depend on, in a digest.
@@ -302,7 +302,7 @@ def job_of(
         settings: How to run it as a stream.
         lettering: Which conditions come as bits; none where left out.
         order: The type of the column that orders events of equal time.
-        times: Whether events have timestamps or numbers of seconds.
+        times: What windows are given in.
 
     Raises:
         SchemaError: An attribute is not what the workload uses it for.

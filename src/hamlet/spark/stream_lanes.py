@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from hamlet.engine.pipeline import shared_plan
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.needs import needs_of
 from hamlet.plan.template import PlannedQuery, QueryTemplates
-from hamlet.plan.workload import WorkloadPlan, plan_alone, plan_workload
+from hamlet.plan.workload import WorkloadPlan, plan_workload
+from hamlet.required_columns import needs_of
 from hamlet.spark.letters import letters_among, letters_column, over_bits
 from hamlet.spark.stream_settings import BUCKETS
 from hamlet.state.hashing import hashes_of
@@ -103,7 +104,7 @@ def lanes_of(
         settings: How to run it as a stream.
         lettering: Which conditions have bits.
     """
-    shared = plan_alone(plan) if options.sharing == "never" else plan
+    shared = shared_plan(plan, options)
     by_keys: dict[tuple[str, ...], list[SharableSet]] = {}
     for sharable in shared.sets:
         keys = _grouped_by_all(plan, sharable) or frozenset(sharable.partition)

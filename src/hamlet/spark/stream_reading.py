@@ -15,13 +15,14 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.needs import needs_of
 from hamlet.reading.csv_file import WRONG_FIELDS
+from hamlet.reading.formats import GZIP, format_named, function
 from hamlet.reading.found import NOT_A_TIME, Wanted
 from hamlet.reading.json_file import NOT_AN_OBJECT, NOT_JSON
+from hamlet.reading.typing import reason_of
 from hamlet.spark import texts
-from hamlet.spark.reading import restored
-from hamlet.spark.stream_form import NANO, Topic
+from hamlet.spark.reading import CSV, NO_TEXT, first_fault, restored
+from hamlet.spark.stream_form import NANO, NANO_ZONED, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.reading.rules import Sort
     from hamlet.spark.events import Fault
     from hamlet.spark.stream_form import Form
 
+    # Names, values, and what can be wrong with rows.
+    _Columns = Iterator[tuple[str, Column | None, Fault | None]]
+
+_NANOS = {NANO: pa.timestamp("ns"), NANO_ZONED: pa.timestamp("ns", "UTC")}
 _BAD = "\0bad"
-_NO_TEXT = "\0null"
-_ENDINGS = {"csv": ".csv", "json": ".{jsonl,ndjson,json}", "parquet": ".parquet"}
-_CALLED = {"boolean": "a truth value", "string": "text"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,29 +73,24 @@ def read_stream(
         options: Which columns have the type, the time and the order.
         limits: How much is read at a time, as options of Spark.
     """
-    wanted = Wanted(options.type, options.time, options.order, needs_of(plan))
+    wanted = Wanted.of(plan, options)
     topic = Topic.of(source)
     if topic is not None:
         frame = _topic_lines(spark, topic, limits)
         return _typed(source, frame, form, _json_columns(form, wanted))
+    format_ = format_named(form.format)
     reader = spark.readStream.options(**limits)
-    reader = reader.option("pathGlobFilter", f"*{_ENDINGS[form.format]}{{,.gz}}")
-    reader = reader.option("recursiveFileLookup", "true")
-    if form.format == "parquet":
-        frame, typed = _parquet_rows(reader, source, form, wanted)
-        return _typed(source, frame, form, typed)
-    if form.format == "csv":
-        frame = _csv_rows(reader, source, form)
-        return _typed(source, frame, form, _csv_columns(form, wanted))
-    lines = reader.schema("value string").text(source).where(F.trim("value") != "")
-    return _typed(source, _parsed(lines), form, _json_columns(form, wanted))
+    pattern = f"*{{{','.join(format_.endings)}}}{{,{GZIP}}}"
+    reader = reader.option("pathGlobFilter", pattern).option("recursiveFileLookup", "true")
+    frame, typed = function(format_.read_stream)(reader, source, form, wanted)
+    return _typed(source, frame, form, typed)
 
 
 def _typed(
     source: str,
     frame: DataFrame,
     form: Form,
-    typed: Iterator[tuple[str, Column | None, Fault | None]],
+    typed: _Columns,
 ) -> StreamSource:
     """The columns of a source that are wanted, with their types, and what is wrong with rows."""
     columns: dict[str, Column] = {}
@@ -102,9 +100,7 @@ def _typed(
             columns[name] = column
         faults += [] if fault is None else [fault]
     reasons = tuple(dict.fromkeys(reason for _, reason in faults))
-    first = F.lit(None).cast("int")
-    for is_faulty, reason in reversed(faults):
-        first = F.when(is_faulty, F.lit(reasons.index(reason))).otherwise(first)
+    first = first_fault([(is_faulty, reasons.index(reason)) for is_faulty, reason in faults])
     found = [columns.get(name, F.lit(None)) for name in form.columns]
     name = Path(source).name or source
     if not reasons:
@@ -115,57 +111,57 @@ def _typed(
 # CSV
 
 
+def read_csvs(reader: Any, source: str, form: Form, wanted: Wanted) -> tuple[DataFrame, _Columns]:
+    """CSV files, whose texts become values of types that are known."""
+    return _csv_rows(reader, source, form), _csv_columns(form, wanted)
+
+
 def _csv_rows(reader: Any, source: str, form: Form) -> DataFrame:
     """All columns as texts, by place; a file whose header is another is an error."""
     fields = [T.StructField(name, T.StringType()) for name in form.columns]
     reader = reader.schema(T.StructType([*fields, T.StructField(_BAD, T.StringType())]))
     reader = reader.option("columnPruning", "false").option("columnNameOfCorruptRecord", _BAD)
-    rows: DataFrame = reader.csv(
-        source,
-        header=True,
-        enforceSchema=False,
-        mode="PERMISSIVE",
-        quote='"',
-        escape='"',
-        nullValue=_NO_TEXT,
-    )
+    rows: DataFrame = reader.csv(source, sep=form.between, enforceSchema=False, **CSV)
     return rows.toDF(*(f"c{i}" for i in range(len(fields))), _BAD)
 
 
-def _csv_columns(form: Form, wanted: Wanted) -> Iterator[tuple[str, Column | None, Fault | None]]:
+def _csv_columns(form: Form, wanted: Wanted) -> _Columns:
     bad = F.col(f"`{_BAD}`").isNotNull()
-    yield "", None, (bad | F.col("c0").eqNullSafe(_NO_TEXT), WRONG_FIELDS)
+    yield "", None, (bad | F.col("c0").eqNullSafe(NO_TEXT), WRONG_FIELDS)
     for place, name in enumerate(form.columns):
         if name not in wanted.columns:
             continue
-        text, kind = F.col(f"c{place}"), form.columns[name]
-        value, is_given = _of_text(text, kind)
-        yield name, value, (is_given & value.isNull(), _reason(name, kind, wanted))
+        kind = form.columns[name]
+        read = texts.values_of_texts(F.col(f"c{place}"), _sort(name, kind, wanted))
+        fault = (read.faulty, _reason(name, kind, wanted))
+        yield name, read.values, None if kind == "string" else fault
 
 
-def _of_text(text: Column, kind: str) -> tuple[Column, Column]:
-    """Texts as values of a type, and where there is anything to read."""
-    if kind == "string":
-        return text, F.lit(False)
-    if kind == "boolean":
-        read = texts.booleans(text)
-        return read.values, read.faulty
-    if kind in ("timestamp", "timestamp_ntz", "date"):
-        moment = F.timestamp_micros(texts.iso_times(text).values)
-        words = texts.trimmed(text)
-        return moment, words.isNotNull() & (words != "")
-    known = texts.known_number(text)
-    return F.when(known.rlike(texts.NUMBER), known).try_cast(kind), known.isNotNull()
+def _sort(name: str, kind: str, wanted: Wanted) -> Sort:
+    """What texts of a column are; dates of events may have a time of day in later files."""
+    sort = texts.sort_named(kind)
+    return "clock" if sort == "date" and name == wanted.time else sort
+
+
+def _moment(kind: str) -> Sort:
+    """What texts with times of a type are."""
+    return "moment" if kind == "timestamp" else "clock"
 
 
 def _reason(name: str, kind: str, wanted: Wanted) -> str:
-    if name == wanted.time:
-        return NOT_A_TIME
-    is_time = kind in ("timestamp", "timestamp_ntz", "date")
-    return f"{name} is not " + ("a time" if is_time else _CALLED.get(kind, "a number"))
+    if kind == "string" and name != wanted.time:
+        return f"{name} is not text"
+    sort = texts.sort_named(kind) if kind in texts.KNOWN else "double"
+    return reason_of(name, sort, is_time=name == wanted.time)
 
 
 # JSON
+
+
+def read_jsons(reader: Any, source: str, form: Form, wanted: Wanted) -> tuple[DataFrame, _Columns]:
+    """JSON lines, whose values have types of their own."""
+    lines = reader.schema("value string").text(source).where(F.trim("value") != "")
+    return _parsed(lines), _json_columns(form, wanted)
 
 
 def _topic_lines(spark: SparkSession, topic: Topic, limits: Mapping[str, str]) -> DataFrame:
@@ -180,7 +176,7 @@ def _parsed(lines: DataFrame) -> DataFrame:
     return lines.select(F.col("value"), row)
 
 
-def _json_columns(form: Form, wanted: Wanted) -> Iterator[tuple[str, Column | None, Fault | None]]:
+def _json_columns(form: Form, wanted: Wanted) -> _Columns:
     row = F.col("row")
     yield "", None, (row.isNull(), NOT_JSON)
     is_object = F.coalesce(F.schema_of_variant(row).startswith("OBJECT"), F.lit(False))
@@ -199,7 +195,7 @@ def _of_value(value: Column, kind: str) -> tuple[Column, Column]:
     is_given = value.isNotNull() & (shape != "VOID")
     if kind in ("timestamp", "timestamp_ntz", "date"):
         text = F.when(shape == "STRING", F.try_variant_get(value, "$", "string"))
-        return F.timestamp_micros(texts.iso_times(text).values), is_given
+        return texts.values_of_texts(text, _moment(kind)).values, is_given
     fits = shape.rlike(r"\A(BIGINT|DOUBLE|FLOAT|DECIMAL)")
     if kind in ("string", "boolean"):
         fits = shape == F.lit(kind.upper())
@@ -209,23 +205,23 @@ def _of_value(value: Column, kind: str) -> tuple[Column, Column]:
 # Parquet
 
 
-def _parquet_rows(
+def read_parquets(
     reader: Any, source: str, form: Form, wanted: Wanted
-) -> tuple[DataFrame, Iterator[tuple[str, Column | None, Fault | None]]]:
+) -> tuple[DataFrame, _Columns]:
     """Parquet files, which have types of their own; texts may still be no times."""
     names = [name for name in form.columns if name in wanted.columns and form.columns[name]]
-    kinds = ["bigint" if form.columns[name] == NANO else form.columns[name] for name in names]
+    kinds = ["bigint" if form.columns[name] in _NANOS else form.columns[name] for name in names]
     ddl = ", ".join(f"{_quoted(n)} {kind}" for n, kind in zip(names, kinds, strict=True))
     frame = reader.schema(ddl).parquet(source).toDF(*(f"p{i}" for i in range(len(names))))
 
-    def typed() -> Iterator[tuple[str, Column | None, Fault | None]]:
+    def typed() -> _Columns:
         for place, name in enumerate(names):
             column = F.col(f"p{place}")
-            if form.columns[name] == NANO:
-                yield name, restored(column, pa.timestamp("ns")), None
+            if form.columns[name] in _NANOS:
+                yield name, restored(column, _NANOS[form.columns[name]]), None
             elif name == wanted.time and form.columns[name] == "string":
-                value, is_given = _of_text(column, "timestamp")
-                yield name, value, (is_given & value.isNull(), NOT_A_TIME)
+                read = texts.values_of_texts(column, "moment")
+                yield name, read.values, (read.faulty, NOT_A_TIME)
             else:
                 yield name, column, None
 

@@ -30,10 +30,11 @@ class StreamSettings:
     pages: int = PAGES
 
     def check(self) -> None:
-        """Refuse what cannot be."""
+        """Refuse less than one bucket, or less than one page in each."""
         for what, number in (("number of buckets", self.buckets), ("number of pages", self.pages)):
             if number is not None and number < 1:
-                raise PlanError(what, str(number), "There is at least one.")
+                reason = f"{what} is {number}"
+                raise PlanError(reason, "There is at least one.")
 
 
 def duration_us(written: str | float | timedelta, what: str = "lateness") -> int:
@@ -57,8 +58,10 @@ def duration_us(written: str | float | timedelta, what: str = "lateness") -> int
         unit = UNITS.get(found[2].lower()) if found else None
         if found is None or unit is None:
             guess = did_you_mean(found[2], UNITS) if found else ""
-            raise PlanError(what, str(written), f"Write a number and a unit, such as 10 s.{guess}")
+            reason = f"{what} is {written!r}"
+            raise PlanError(reason, f"Write a number and a unit, such as 10 s.{guess}")
         length = Fraction(found[1]) * _MICROSECONDS[unit]
     if not 0 <= length <= _LONGEST_US:
-        raise PlanError(what, str(written), "It is 0 s or longer, and not for ever.")
+        reason = f"{what} is {written!r}"
+        raise PlanError(reason, "It is 0 s or longer, and not for ever.")
     return int(length)

@@ -1,37 +1,40 @@
-"""Texts as numbers, times and truth values in expressions of Spark, by the rules of `reading`.
+"""Texts as typed columns in expressions of Spark, by the rule of `hamlet/reading/rules.py`.
 
-A pair of columns comes of each: the values, null where there are none, and whether a text is not
+A pair of columns comes of texts: the values, null where there are none, and whether a text is not
 what it should be. ISO 8601 text is taken apart by the places of its digits, so that the time zone
 of the session has no part in it.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.spark.kinds import DAY_US
+from hamlet.reading import rules
+from hamlet.spark.kinds import DAY_US, naive_moment
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-# What Unicode calls white space.
-_SPACES = "".join(map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203)]))
-_SPACES += "\u2028\u2029\u202f\u205f\u3000"
-INTEGER = r"\A[+-]?[0-9]+\z"
-NUMBER = r"\A[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
-MISSING_NUMBERS = ("", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "None")
-_DATE = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"[T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?"
-ISO = rf"{_DATE}({_CLOCK})?(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?\z"
-ONLY_DATE = rf"{_DATE}\z"
-ZONELESS = rf"{_DATE}{_CLOCK}\z"
-# A date alone has no zone.
-_READABLE = rf"{_DATE}({_CLOCK}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?)?\z"
+    from hamlet.reading.rules import Sort
+
+TYPES: dict[Sort, T.DataType] = {
+    "nothing": T.NullType(),
+    "long": T.LongType(),
+    "unsigned": T.DecimalType(20, 0),
+    "double": T.DoubleType(),
+    "boolean": T.BooleanType(),
+    "date": T.DateType(),
+    "clock": T.TimestampNTZType(),
+    "moment": T.TimestampType(),
+    "text": T.StringType(),
+}
+# Sorts by their types as Spark writes them.
+KNOWN = {kind.simpleString(): sort for sort, kind in TYPES.items()}
 _OFFSET = r"[+-]([0-9]{2}):?([0-9]{2})?\z"
-_TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
 class Read(NamedTuple):
@@ -41,39 +44,74 @@ class Read(NamedTuple):
     faulty: Column
 
 
-def trimmed(text: Column) -> Column:
-    """Text without white space around it."""
-    return F.btrim(text, F.lit(_SPACES))
+def sort_named(kind: str) -> Sort:
+    """The sort of texts that a type, as Spark writes it, is for."""
+    return KNOWN[kind]
 
 
-def known_number(text: Column) -> Column:
-    """The trimmed text of a number; null for what stands for a missing one."""
-    words = trimmed(text)
-    return F.when(~words.isin(*MISSING_NUMBERS), words)
+def values_of_texts(text: Column, sort: Sort, *, is_plain: bool = False) -> Read:
+    """Texts as values of a sort; what is none and not missing either is faulty.
+
+    Args:
+        text: The texts.
+        sort: What they are.
+        is_plain: Whether all of them are known to be values of it, with nothing around them.
+    """
+    if sort in ("nothing", "text"):
+        return Read(F.lit(None) if sort == "nothing" else text, F.lit(False))
+    if is_plain and sort != "moment":
+        clock = _with_minutes(text) if sort == "clock" else text
+        values = clock.try_cast(TYPES[sort])
+        return Read(_one_zero(values) if sort == "double" else values, F.lit(False))
+    known = known_text(text)
+    values = _values(known, sort)
+    return Read(values, known.isNotNull() & values.isNull())
 
 
-def numbers(text: Column, kind: T.DataType) -> Read:
-    """Texts as numbers of one type."""
-    known = known_number(text)
-    values = F.when(known.rlike(NUMBER), known).try_cast(kind)
-    return Read(values, known.isNotNull() & ~known.rlike(NUMBER))
+def known_text(text: Column) -> Column:
+    """Trimmed text; null for what stands for a missing value."""
+    words = F.btrim(text, F.lit(rules.SPACES))
+    return F.when(~_matches(words, rules.MISSING), words)
 
 
-def booleans(text: Column) -> Read:
-    """Texts as truth values."""
-    words = F.lower(trimmed(text))
-    values = F.when(words.isin(*_TRUE), F.lit(True)).when(words.isin(*_FALSE), F.lit(False))
-    return Read(values, words.isNotNull() & values.isNull() & (words != ""))
+def _matches(text: Column, pattern: str) -> Column:
+    return text.rlike(rules.whole(pattern))
 
 
-def iso_times(text: Column) -> Read:
-    """ISO 8601 texts as microseconds since 1970, UTC where they have no zone."""
-    words = trimmed(text)
-    values = _iso_microseconds(F.when(words.rlike(_READABLE), words))
-    return Read(values, words.isNotNull() & values.isNull() & (words != ""))
+def _values(known: Column, sort: Sort) -> Column:
+    if sort in rules.NUMBERS:
+        return _numbers(known, sort)
+    if sort == "boolean":
+        is_true = F.when(_matches(known, rules.TRUE), F.lit(True))
+        return is_true.when(_matches(known, rules.FALSE), F.lit(False))
+    if sort == "date":
+        return F.when(_matches(known, rules.DATE), known).try_cast("date")
+    micros = _microseconds(F.when(_matches(known, rules.ISO), known))
+    return F.timestamp_micros(micros) if sort == "moment" else naive_moment(micros)
 
 
-def _iso_microseconds(text: Column) -> Column:
+def _numbers(known: Column, sort: Sort) -> Column:
+    """Finite numbers as doubles, or whole numbers that fit as such."""
+    if sort == "double":
+        doubles = F.when(_matches(known, rules.NUMBER), known).try_cast("double")
+        return F.when(F.abs(doubles) < F.lit(float("inf")), _one_zero(doubles))
+    values = F.when(_matches(known, rules.INTEGER), known).try_cast(TYPES[sort])
+    if sort == "long":
+        return values
+    return F.when(values.between(F.lit(0), F.lit(Decimal(rules.UNSIGNED[-1]))), values)
+
+
+def _one_zero(doubles: Column) -> Column:
+    """The same numbers, with one zero, however it is signed."""
+    return doubles + F.lit(0.0)
+
+
+def _with_minutes(clock: Column) -> Column:
+    """A plain date, perhaps with a time of day, as Spark reads it: with minutes."""
+    return F.when(F.length(clock) == 13, F.concat(clock, F.lit(":00"))).otherwise(clock)
+
+
+def _microseconds(text: Column) -> Column:
     """Microseconds of text that has the form; null where there is no such day or hour."""
     days = F.unix_date(F.substring(text, 1, 10).try_cast("date")).cast("long")
     hours, minutes, seconds = (_two_digits(text, at) for at in (12, 15, 18))

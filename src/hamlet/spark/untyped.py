@@ -1,9 +1,10 @@
 """Columns without a type of their own: the texts of CSV files, the values of JSON lines.
 
-What a column is follows from its use, where a query says it, and else from its values, by the rules
-of `hamlet/reading`. A look at all rows (`looking.py`) finds out what values there are; then each
-column becomes an expression of one type, and values that are something else are faults of their
-rows. Where there are no such values, and nothing stands around the others, Spark's own casts do.
+What a column is follows from its use, where a query says it, and else from its values, by the rule
+of `hamlet/reading/rules.py`. A look at all rows (`infer_types.py`) finds out what values there are;
+then each column becomes an expression of one type, and values that are something else are faults of
+their rows. Where there are no such values, and nothing stands around the others, Spark's own casts
+do.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from hamlet.reading import rules
 from hamlet.reading.found import NOT_A_TIME
+from hamlet.reading.typing import reason_of
 from hamlet.spark import texts
-from hamlet.spark.looking import SCHEMA, Look, kind_wanted
+from hamlet.spark.infer_types import SCHEMA, TEXT, Look
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from hamlet.reading.found import Wanted
+    from hamlet.reading.rules import Sort
+    from hamlet.schema import Kind
 
     # What a look has shown, by the number of the column.
     Facts = Mapping[int, Counter[str]]
@@ -52,11 +57,7 @@ def look_at(frame: DataFrame, look: Look, *, is_json: bool = False) -> Facts:
 
 def number_type(facts: Mapping[str, int]) -> T.DataType:
     """The type that holds all numbers, exact where they are integers of 64 bits."""
-    if facts["longs"] == facts["numbers"]:
-        return T.LongType()
-    if facts["unsigned"] == facts["numbers"]:
-        return T.DecimalType(20, 0)
-    return T.DoubleType()
+    return texts.TYPES[rules.sort_of(facts, "number")]
 
 
 # Texts
@@ -64,54 +65,34 @@ def number_type(facts: Mapping[str, int]) -> T.DataType:
 
 def text_column(name: str, column: Column, facts: Counter[str], wanted: Wanted) -> Typed:
     """A column of a CSV file."""
-    kind = kind_wanted(name, wanted)
-    if not facts["given"]:
-        return Typed(F.lit(None))
-    if name == wanted.time:
-        return time_column(column, facts) or Typed(column)
-    if kind == "number" and facts["numbers"]:
-        return _numbers(column, facts, f"{name} is not a number")
-    if kind == "boolean" and facts["booleans"]:
-        read = texts.booleans(column)
-        return Typed(read.values, (read.faulty, f"{name} is not a truth value"))
-    return Typed(column if kind is not None else _by_values(column, facts))
+    is_time = name == wanted.time
+    if name == wanted.type and not is_time:
+        return Typed(column if facts["given"] else F.lit(None))
+    sort = rules.sort_of(facts, wanted.use_of(name), is_time=is_time)
+    return _typed(column, sort, facts, reason_of(name, sort, is_time=is_time))
 
 
 def time_column(column: Column, facts: Counter[str]) -> Typed | None:
     """Texts as times: ISO 8601 or numbers of seconds, whichever are more; None for neither."""
-    if not facts["numbers"] and not facts["stamps"]:
+    sort = rules.sort_of(facts, None, is_time=True)
+    if sort not in (*rules.NUMBERS, *rules.TIMES):
         return None
-    if facts["numbers"] > facts["stamps"]:
-        return _numbers(column, facts, NOT_A_TIME)
-    read = texts.iso_times(column)
-    return Typed(F.timestamp_micros(read.values), (read.faulty, NOT_A_TIME))
+    return _typed(column, sort, facts, NOT_A_TIME)
 
 
-def _numbers(column: Column, facts: Counter[str], reason: str) -> Typed:
-    kind = number_type(facts)
-    if facts["plain"] == facts["given"]:
-        return Typed(column.try_cast(kind))
-    read = texts.numbers(column, kind)
-    return Typed(read.values, (read.faulty, reason))
-
-
-def _by_values(column: Column, facts: Counter[str]) -> Column:
-    """What all values are, where they are all of one kind."""
-    given = facts["given"]
-    if facts["numbers"] == given:
-        return column.try_cast(number_type(facts))
-    if facts["booleans"] == given:
-        return texts.booleans(column).values
-    if facts["dates"] == given:
-        return column.try_cast("date")
-    if facts["dates"] + facts["clocks"] == given:
-        return column.try_cast("timestamp_ntz")
-    if facts["stamps"] == given:
-        return F.timestamp_micros(texts.iso_times(column).values)
-    return column
+def _typed(column: Column, sort: Sort, facts: Counter[str], reason: str) -> Typed:
+    is_plain = rules.is_plain(facts, sort)
+    read = texts.values_of_texts(column, sort, is_plain=is_plain)
+    is_sure = is_plain or sort in ("nothing", "text")
+    return Typed(read.values, None if is_sure else (read.faulty, reason))
 
 
 # Values of JSON
+
+
+def _kind_wanted(name: str, wanted: Wanted) -> Kind | None:
+    """What the use of a column says that it is."""
+    return "text" if name == wanted.type else wanted.needs.kinds.get(name)
 
 
 def json_type(name: str, facts: Counter[str], wanted: Wanted) -> T.DataType | None:
@@ -119,7 +100,7 @@ def json_type(name: str, facts: Counter[str], wanted: Wanted) -> T.DataType | No
 
     So it is where all values are of one kind, and of the kind that is wanted.
     """
-    kind = kind_wanted(name, wanted)
+    kind = _kind_wanted(name, wanted)
     kinds = [each for each, fact in _COUNTED.items() if facts[fact]]
     is_plain = len(kinds) == 1 and facts[_COUNTED[kinds[0]]] == facts["given"]
     if not is_plain or (kind is not None and name != wanted.time and kinds != [kind]):
@@ -144,7 +125,7 @@ def json_column(
     values = _Values(column, stored)
     if name == wanted.time:
         return _json_times(values, facts)
-    kind = kind_wanted(name, wanted)
+    kind = _kind_wanted(name, wanted)
     if kind is None or not facts[_COUNTED[kind]]:
         kinds = [each for each, fact in _COUNTED.items() if facts[fact] == facts["given"]]
         return Typed(values.of(kinds[0], facts) if kinds else values.as_text())
@@ -160,10 +141,12 @@ def _json_times(values: _Values, facts: Counter[str]) -> Typed:
         is_faulty = values.is_given() & found.isNull()
         return Typed(found, None if values.is_plain else (is_faulty, NOT_A_TIME))
     words = values.of("text", facts)
-    if not facts["stamps"]:
+    seen = Counter({f.removeprefix(TEXT): n for f, n in facts.items() if f.startswith(TEXT)})
+    read = time_column(words, seen)
+    if read is None:
         return Typed(words)
-    stamps = texts.iso_times(words).values
-    return Typed(F.timestamp_micros(stamps), (values.is_given() & stamps.isNull(), NOT_A_TIME))
+    is_other = values.is_given() & words.isNull()
+    return Typed(read.column, (read.fault[0] | is_other if read.fault else is_other, NOT_A_TIME))
 
 
 class _Values(NamedTuple):

@@ -14,48 +14,27 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.columns import Values
-from hamlet.engine import groups_of as groups_of_set
+from hamlet.engine.groups import groups_of_queries
 from hamlet.events import EventTable, Statistics
-from hamlet.kernel.finish import finish
-from hamlet.kernel.finish.partial import partial_of
 from hamlet.kernel.partitions import partitions_of
+from hamlet.times import NAIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
+    from hamlet.engine.closed import ClosedSet
     from hamlet.kernel.base import Emission
     from hamlet.kernel.finish import Answer, Groups
-    from hamlet.kernel.partitions import Grouping
-    from hamlet.plan.program import Program
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class KeyedEmission:
     """What a kernel emitted, and the keys of the partitions that it numbers."""
 
     emission: Emission
     keys: pa.Table
-
-
-@dataclass(frozen=True, slots=True)
-class _Keyed:
-    """Partitions by number: the values of their keys, and the groups of each query."""
-
-    keys: dict[str, pa.Array]
-    groupings: tuple[Grouping, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedSet:
-    """What one sharable set gave for windows that have closed."""
-
-    program: Program
-    emission: Emission
-    digits: Mapping[str, tuple[int, ...]]
-    is_integer: Mapping[str, bool]
-    groups: Sequence[Groups]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,39 +68,18 @@ class Closed:
         They are whole where all partitions of their groups are in one session, and closed at once.
         """
         answers = [
-            answer
-            for each in self.sets
-            for answer in finish(
-                self.plan,
-                each.program,
-                each.emission,
-                digits=each.digits,
-                is_integer=each.is_integer,
-                groups=each.groups,
-                only_found=True,
-            )
+            answer for each in self.sets for answer in each.answers(self.plan, only_found=True)
         ]
         return tuple(answer for answer in answers if answer.rows.num_rows)
 
     def partial(self) -> pa.Table:
         """The partial answer, for others to add to: see kernel/finish/partial.py."""
-        tables = [
-            partial_of(
-                self.plan,
-                each.program,
-                each.emission,
-                digits=each.digits,
-                is_integer=each.is_integer,
-                groups=each.groups,
-                schema=self.schema,
-            )
-            for each in self.sets
-        ]
+        tables = [each.partial(self.plan, self.schema) for each in self.sets]
         return pa.concat_tables([self.schema.empty_table(), *tables]).combine_chunks()
 
 
 def groups_of(
-    found: Sequence[Found], queries: Sequence[Query]
+    found: Sequence[KeyedEmission], queries: Sequence[Query]
 ) -> tuple[list[Emission], list[Groups]]:
     """Emissions with one numbering of all partitions, and the groups of each query."""
     counts = [int(each.emission.part.max(initial=-1)) + 1 for each in found]
@@ -133,7 +91,7 @@ def groups_of(
         np.zeros(int(begins[-1]), np.int64),
         Values(None, np.zeros(0, np.int32)),
         None,
-        False,
+        NAIVE,
         Statistics(0),
     )
     partitions = partitions_of(everything, found[0].keys.column_names, None)
@@ -142,4 +100,4 @@ def groups_of(
         for each, begin in zip(found, begins.tolist(), strict=False)
     ]
     groupings = tuple(partitions.grouped(query.group_by) for query in queries)
-    return emissions, groups_of_set(_Keyed(partitions.keys, groupings))  # type: ignore[arg-type]
+    return emissions, groups_of_queries(partitions.keys, groupings)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.finish.totals import functions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Component
-    from hamlet.kernel.kept import Shape
+    from hamlet.kernel.row_pieces import Shape
     from hamlet.plan.query import Query
 
     Longs = NDArray[np.int64]
@@ -30,7 +29,7 @@ Grids = dict[str, tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """The units of a set that keep rows.
 
     queries: The queries of the set.
@@ -57,7 +56,7 @@ class Layout:
 
     def _components(self, grids: Grids) -> list[tuple[Component, ...]]:
         digits = digits_of(grids)
-        return [components_of(functions_of(query), digits) for query in self.queries]
+        return [components_of(query.aggregates, digits) for query in self.queries]
 
 
 def digits_of(grids: Grids) -> dict[str, tuple[int, ...]]:

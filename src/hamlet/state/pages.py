@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.kernel.kept import Piece, reshaped
+from hamlet.kernel.row_pieces import Piece, reshaped
 from hamlet.state.rows import Rows, table_bytes, table_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.state.layout import Grids
-    from hamlet.state.one_set import SetState
+    from hamlet.state.set_state import SetState
 
     Longs = NDArray[np.int64]
 

@@ -18,6 +18,7 @@ from hamlet.columns import Values, fractions, numpy_of
 from hamlet.events import EventTable, Statistics
 from hamlet.kernel.sorting import sort_by_code
 from hamlet.state.bits import bit_of
+from hamlet.times import NAIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +92,7 @@ class Rows:
             self.ts,
             Values("text", self.types, None, words),
             order,
-            False,
+            NAIVE,
             Statistics(len(self)),
         )
 

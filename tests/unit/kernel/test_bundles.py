@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hamlet.engine import Options, compile_encoded
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events import EventTable
-from hamlet.kernel.encode import encode
-from hamlet.kernel.quick import by_letter
-from hamlet.plan.program import compile_set
+from hamlet.kernel.fast_paths import by_letter
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
@@ -27,9 +26,9 @@ def compiled(*queries: str) -> tuple[Compiled, list[bool]]:
     text = ";\n".join(f"q{i}: {query}" for i, query in enumerate(queries))
     plan = Workload.parse(text).plan
     assert len(plan.sets) == 1
-    program = compile_set(plan, plan.sets[0])
-    encoded = encode(EventTable.of(EVENTS, plan), plan, plan.sets[0], program)
-    code = compile_encoded(plan, program, encoded, Options(sharing="dynamic"))
+    pipeline = SetPipeline.of(plan, plan.sets[0], Options(sharing="dynamic"))
+    encoded = pipeline.encode(EventTable.of(EVENTS, plan))
+    code = pipeline.compile(encoded)
     return code, by_letter(code, encoded.batch.letters)[1]
 
 

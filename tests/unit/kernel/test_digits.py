@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hamlet.columns import Values
@@ -20,6 +20,9 @@ batches = st.one_of(*(st.lists(kind, max_size=4) for kind in (doubles, tenths, h
 integers = st.one_of(
     *(st.lists(st.integers(-(2**n), 2**n), max_size=4) for n in (4, 40, 61, 62, 64, 100, 300))
 )
+
+# The first example may have to wait for functions to be compiled.
+unhurried = settings(deadline=None)
 
 
 def check(column: Values, grid: tuple[int, ...] | None) -> tuple[int, ...]:
@@ -35,6 +38,7 @@ def check(column: Values, grid: tuple[int, ...] | None) -> tuple[int, ...]:
     return exponents
 
 
+@unhurried
 @given(st.lists(batches, max_size=6))
 def test_fractions_are_exact_on_every_grid_that_comes_before(found: list[list[float]]) -> None:
     grid = None
@@ -42,6 +46,7 @@ def test_fractions_are_exact_on_every_grid_that_comes_before(found: list[list[fl
         grid = check(Values("number", np.array(values, np.float64)), grid)
 
 
+@unhurried
 @given(st.lists(integers, max_size=6))
 def test_integers_are_exact_on_every_grid_that_comes_before(found: list[list[int]]) -> None:
     grid = None

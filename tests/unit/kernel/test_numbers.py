@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from numba import njit
 
 from hamlet.kernel import numbers
+from hamlet.kernel.limbs import bits_of
 from hamlet.kernel.numbers import raw_pointer
-from hamlet.kernel.words import bits_of
 
 MANY = settings(max_examples=400, deadline=None)
 ADD, TIMES, GROWTH, WEIGHTED = range(4)

@@ -54,14 +54,14 @@ def test_what_fits_is_accepted(where):
 @pytest.mark.parametrize(
     ("where", "code", "underlined"),
     [
-        ("A.n = 'x'", "wrong-kind", "A.n = 'x'"),
-        ("A.s = 3", "wrong-kind", "A.s = 3"),
+        ("A.n = 'x'", "wrong-kind", "'x'"),
+        ("A.s = 3", "wrong-kind", "3"),
         ("A.s < NEXT(A).n", "wrong-kind", "A.s < NEXT(A).n"),
         ("A.s + 1 = 2", "wrong-kind", "A.s"),
         ("-A.b = 2", "wrong-kind", "A.b"),
         ("A.n IN (1, 'x')", "wrong-kind", "'x'"),
         ("A.b < TRUE", "wrong-kind", "A.b < TRUE"),
-        ("A.t = 3", "wrong-kind", "A.t = 3"),
+        ("A.t = 3", "wrong-kind", "3"),
         ("A.n", "not-a-condition", "A.n"),
         ("A.n = 1 OR A.s", "not-a-condition", "A.s"),
         ("A.nn = 1", "unknown-attribute", "nn"),
@@ -79,7 +79,7 @@ def test_what_does_not_fit_the_schema_is_refused_and_passes_without(where, code,
         ("A.x + 'y' = 1", "wrong-kind", "'y'"),
         ("A.x + TRUE = 1", "wrong-kind", "TRUE"),
         ("A.x + NULL = 1", "wrong-kind", "NULL"),
-        ("A.x + 1 = 'y'", "wrong-kind", "A.x + 1 = 'y'"),
+        ("A.x + 1 = 'y'", "wrong-kind", "'y'"),
         ("A.x = NULL", "null-comparison", "A.x = NULL"),
         ("NULL != A.x", "null-comparison", "NULL != A.x"),
         ("A.x IN (1, NULL)", "null-comparison", "NULL"),
@@ -105,4 +105,4 @@ def test_a_comparison_with_null_is_answered_with_is_null(where, remedy):
 
 def test_an_attribute_of_another_kind_in_another_type_is_of_no_known_kind():
     assert _problems("A.s = 'x' AND B.s = 1", _SCHEMA, "SEQ(A, B)") == []
-    assert _problems("B.s = 'x'", _SCHEMA, "SEQ(A, B)") == [("wrong-kind", "B.s = 'x'")]
+    assert _problems("B.s = 'x'", _SCHEMA, "SEQ(A, B)") == [("wrong-kind", "'x'")]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hamlet import QueryError, Workload
 from hamlet.lang.printer import print_pattern
 from hamlet.plan.letters import Atom
-from hamlet.plan.program import FUNCTIONS, Grain, Program, Role, compile_set
+from hamlet.plan.program import Program, Role, compile_set
 from hamlet.plan.template import END, FREE, START, Alternative, Condition, PlannedQuery, Template
 from hamlet.testing import matchable_patterns
 
@@ -171,11 +171,18 @@ def _check_states(program: Program, templates: list[tuple[int, Role, Template]])
             state = template.states[index]
             atom = program.alphabet.atoms[program.state_atom[at]]
             assert (atom.type, atom.condition) == (state.type, state.atom)
-            assert bool(program.state_is_kleene[at]) == (index in loops)
+            assert (at in _looping(program)) == (index in loops)
+
+
+def _looping(program: Program) -> set[int]:
+    """The states with a loop."""
+    pairs = zip(program.edge_source.tolist(), program.edge_target.tolist(), strict=True)
+    return {source for source, target in pairs if source == target}
 
 
 def _check_order(program: Program) -> None:
-    layout = list(zip(program.state_atom, program.state_is_kleene, strict=True))
+    loops = _looping(program)
+    layout = [(int(atom), state in loops) for state, atom in enumerate(program.state_atom)]
     assert layout == sorted(layout)
     edges = list(zip(program.edge_target, program.edge_source, strict=True))
     assert edges == sorted(edges)
@@ -193,9 +200,6 @@ def _check_aggregates(
     for query, number in enumerate(program.queries):
         for aggregate in plan.queries[number].query.aggregates:
             assert program.aggregate_query[row] == query
-            assert FUNCTIONS[program.aggregate_function[row]] == aggregate.function
-            attribute = int(program.aggregate_attribute[row])
-            assert aggregate.attribute == (None if attribute < 0 else program.attributes[attribute])
             expected = sorted(
                 at
                 for t, (owner, role, template) in enumerate(templates)
@@ -255,95 +259,17 @@ def test_random_programs_say_what_their_templates_say(patterns: list[tree.Patter
 def test_arrays_are_flat_small_integers(text: str):
     for program in compiled(text)[1]:
         kinds = {name: array.dtype for name, array in program.arrays.items()}
-        assert kinds.pop("window") == np.int64
         assert set(kinds.values()) == {np.dtype(np.int32)}
         assert "queries" not in kinds
 
 
-@every_workload
-def test_windows_are_counted_in_panes(text: str):
-    plan, programs = compiled(text)
-
-    for program in programs:
-        windows = [plan.queries[number].query.window for number in program.queries]
-        counted = (program.window * program.pane_us).tolist()
-        assert counted == [[window.within_us, window.slide_us] for window in windows]
-
-
-def test_a_year_is_counted_in_milliseconds():
-    (program,) = compiled(
-        "RETURN COUNT(*) PATTERN A+ WITHIN 365 d; RETURN COUNT(*) PATTERN A+ WITHIN 1 ms"
-    )[1]
-
-    assert program.window.tolist() == [[31_536_000_000, 31_536_000_000], [1, 1]]
-
-
-# Conditions and their granularity
-
-
-def grains(text: str) -> dict[tuple[str, str], set[Grain]]:
-    """The granularities of the edges of a program between types, guards left out."""
-    (program,) = compiled(text)[1]
-    atoms = program.alphabet.atoms
-    found: dict[tuple[str, str], set[Grain]] = {}
-    rows = zip(program.edge_source, program.edge_target, program.edge_condition, strict=True)
-    for source, target, condition in rows:
-        state = target if source == START else source
-        if program.template_role[program.state_template[state]] == Role.GUARD:
-            continue
-        names = [
-            {START: "START", END: "END"}.get(int(end)) or atoms[program.state_atom[end]].type
-            for end in (source, target)
-        ]
-        grain = Grain(program.condition_grain[condition])
-        found.setdefault((names[0], names[1]), set()).add(grain)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("rest", "grain"),
-    [
-        pytest.param("SEQ(A, B+)", Grain.TYPE, id="free"),
-        pytest.param("SEQ(A, B+) WHERE B.x > 1", Grain.TYPE, id="local predicate"),
-        pytest.param("SEQ(A, B+) WHERE B.x < NEXT(B).x", Grain.ORDERED, id="comparison"),
-        pytest.param("SEQ(A, B+) WHERE NEXT(B).x - B.x < 5", Grain.ORDERED, id="rearranged"),
-        pytest.param(
-            "SEQ(A, B+) WHERE B.x < NEXT(B).x AND B.y > NEXT(B).y", Grain.ORDERED, id="several"
-        ),
-        pytest.param("SEQ(A, B+) WHERE B.x < NEXT(B).x OR B.x = 0", Grain.SCAN, id="disjunction"),
-        pytest.param("SEQ(A, B+) WHERE B.x * NEXT(B).x < 5", Grain.SCAN, id="product"),
-        pytest.param(
-            "SEQ(A, B+) WHERE B.x < NEXT(B).x AND B.x * NEXT(B).x < 5",
-            Grain.SCAN,
-            id="a comparison and a product",
-        ),
-    ],
-)
-def test_the_grain_of_a_loop_follows_from_its_predicates(rest: str, grain: Grain):
-    found = grains(f"RETURN COUNT(*) PATTERN {rest} WITHIN 10 s")
-
-    assert found["B", "B"] == {grain}
-    assert found["A", "B"] == {Grain.TYPE}
-    assert found["START", "A"] == found["B", "END"] == {Grain.TYPE}
-
-
-def test_a_guard_alone_is_a_reset_of_a_running_total():
-    found = grains("RETURN COUNT(*) PATTERN SEQ(NOT N, A, NOT M, B+, NOT N) WITHIN 10 s")
-
-    assert set.union(*found.values()) == {Grain.TYPE}
-
-
-def test_a_guard_that_must_not_be_clear_needs_a_look_at_every_predecessor():
-    found = grains("RETURN COUNT(*) PATTERN SEQ(A, B+) OR SEQ(A, NOT C, B) WITHIN 10 s")
-
-    assert found["A", "B"] == {Grain.TYPE, Grain.SCAN}
+# Conditions
 
 
 def test_the_first_condition_is_the_free_one():
     for text in WORKLOADS.values():
         for program in compiled(text)[1]:
             assert program.conditions[0] == FREE
-            assert program.condition_grain[0] == Grain.TYPE
             assert len(set(program.conditions)) == len(program.conditions)
 
 
@@ -374,18 +300,10 @@ def test_an_aggregate_of_an_alias_has_the_states_of_that_alias_alone():
 
     starts = program.aggregate_state_start.tolist()
     repeats = [
-        program.state_is_kleene[program.aggregate_states[start:end]].tolist()
+        [state in _looping(program) for state in program.aggregate_states[start:end].tolist()]
         for start, end in pairwise(starts)
     ]
-    assert repeats == [[1], [0]]
-
-
-def test_attributes_are_numbered_once():
-    plan, programs = compiled(WORKLOADS["apart"])
-    program = next(p for p in programs if plan.queries[p.queries[0]].query.name == "q2")
-
-    assert program.attributes == ("x", "y")
-    assert program.aggregate_attribute.tolist() == [0, 1, 0]
+    assert repeats == [[True], [False]]
 
 
 def test_counting_trends_looks_at_no_state():

@@ -12,8 +12,7 @@ import pytest
 
 from hamlet import Workload
 from hamlet.plan.query import Window
-from hamlet.plan.template import END, START, Template
-from hamlet.plan.workload import WorkloadPlan, pane_us, why_apart
+from hamlet.plan.workload import WorkloadPlan, merged_names, pane_us, state_names, why_apart
 
 
 def plan(*queries: str) -> WorkloadPlan:
@@ -192,25 +191,51 @@ def test_nesting_adds_the_paper_s_two_loops():
     assert nested.queries_of("A", "C") == ()
 
 
-def test_a_merged_template_has_every_edge_of_every_query_once():
+def test_a_merged_template_holds_the_template_of_each_query_and_no_more():
     whole = plan(
-        "SEQ(A, B+)", "SEQ(B b1+, B b2+, NOT N)", "(B OR SEQ(A, C))+", "B+ AND SEQ(A, D)", "E+"
+        "SEQ(A, B+)",
+        "SEQ(B b1+, B b2+, NOT N)",
+        "(B OR SEQ(A, C))+",
+        "B+ AND SEQ(A, B, D)",
+        "SEQ(B, C, B b2+)",
+        "E+",
+        "SEQ(`START`, E+)",
     )
 
     for one in whole.sets:
         pairs = [(edge.source, edge.target) for edge in one.merged.edges]
         assert len(set(pairs)) == len(pairs)
+        names = merged_names(whole.queries[number] for number in one.queries)
+        assert set(names.values()) == {state.name for state in one.merged.states}
+        assert not {"START", "END"} & set(names.values())
         for number in one.queries:
-            branches = whole.queries[number].templates.branches
-            own = set().union(*(typed(template) for template in branches))
-            found = {(e.source, e.target) for e in one.merged.edges if number in e.queries}
-            assert found == own
+            for side, template in enumerate(whole.queries[number].templates.branches):
+                named = state_names(template, names)
+                assert len(set(named.values())) == len(template.states) + 2
+                own = {(named[edge.source], named[edge.target]) for edge in template.edges}
+                having = [e for e in one.merged.edges if (number, side) in e.members]
+                assert {(e.source, e.target) for e in having} == own
 
 
-def typed(template: Template) -> set[tuple[str, str]]:
-    """The edges of a template between types."""
-    name = dict(enumerate(state.type for state in template.states)) | {START: "START", END: "END"}
-    return {(name[edge.source], name[edge.target]) for edge in template.edges}
+def test_a_type_at_two_places_of_a_pattern_is_two_states_and_the_repeated_one_is_in_common():
+    merged = plan("SEQ(A, B, A a2+)", "SEQ(C, A+)").sets[0].merged
+
+    assert [state.name for state in merged.states] == ["A #2", "B", "A #1", "C"]
+    assert merged.types == ("A", "B", "C")
+    assert merged.queries_of("A #1", "A #1") == (0, 1)
+    assert merged.queries_of("A #2", "A #2") == ()
+    assert merged.queries_of("START", "A #1") == ()
+
+
+def test_aliases_tell_states_of_one_type_apart_where_all_queries_have_the_same():
+    merged = plan("SEQ(A a, (SEQ(NOT N, A b))+)").sets[0].merged
+
+    assert [(e.source, e.target) for e in merged.edges] == [
+        ("START", "A a"),
+        ("A a", "A b"),
+        ("A b", "A b"),
+        ("A b", "END"),
+    ]
 
 
 def test_a_template_knows_the_paper_s_start_end_and_predecessor_types():

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from hamlet.errors import PlanError
 from hamlet.kernel.machine import bundles as machine
+from hamlet.plan.execution import Grain
 from hamlet.share.coefficients import DEFAULTS, KINDS, Coefficients, CoefficientTable
-from hamlet.share.cost import FOREVER, BundleSize, BurstStatistics, apart_ns, merged_ns, patience
+from hamlet.share.cost import FOREVER, BundleSize, apart_ns, merged_ns, patience
 from hamlet.share.policy import (
     POLICIES,
     UNTIL_SPLIT,
     Rates,
     choose_at_plan_time,
-    decide_as_published,
     followed_by,
     patience_of,
 )
@@ -81,7 +81,7 @@ def test_an_unknown_policy_is_refused_with_those_there_are():
     with pytest.raises(PlanError, match=r"dynamic, always, never, static\. Did you mean 'always'"):
         patience_of("allways", FIFTY)
     with pytest.raises(PlanError, match="no sharing policy 'sometimes'"):
-        choose_at_plan_time("sometimes", "tree")
+        choose_at_plan_time("sometimes", Grain.ORDERED)
 
 
 def cost_of_run(patience: int, runs: list[int], size: BundleSize) -> float:
@@ -118,54 +118,21 @@ def test_dynamic_costs_at_most_twice_what_knowing_each_run_would(runs, size):
     assert cost_of_run(least, runs, size) <= 2 * best + slack
 
 
-# The paper's own
-
-
-def test_the_papers_worked_decisions():
-    share = BurstStatistics(b=4, n=7, g=4, k=2, s_c=1, s_p=1, types=2)
-    split = BurstStatistics(b=4, n=11, g=8, k=2, s_c=1, s_p=2, types=2)
-    merge = BurstStatistics(b=4, n=15, g=4, k=2, s_c=1, s_p=1, types=2)
-
-    found = [
-        decide_as_published(share),
-        decide_as_published(split),
-        decide_as_published(merge, was_shared=False),
-    ]
-
-    assert [(d.decided, d.cost_shared, d.cost_alone) for d in found] == [
-        ("share", 44, 56),
-        ("split", 120, 88),
-        ("merge", 76, 120),
-    ]
-    assert [d.why for d in found] == [
-        "sharing saves 12",
-        "sharing costs 32 more",
-        "sharing saves 44",
-    ]
-
-
-def test_without_a_benefit_the_paper_does_not_share():
-    even = BurstStatistics(b=4, n=8, g=4, k=2, s_c=1, s_p=1, types=4)
-
-    assert decide_as_published(even).decided == "split"
-    assert decide_as_published(even).cost_shared == decide_as_published(even).cost_alone
-
-
 # Plan time
 
 
 @pytest.mark.parametrize(
-    ("edge", "dynamic", "always", "never", "static"),
+    ("loop", "dynamic", "always", "never", "static"),
     [
-        ("plain", True, True, False, True),
-        ("own", False, False, False, False),
-        ("chain", True, True, False, True),
-        ("tree", False, False, False, False),
-        ("log", False, False, False, False),
+        (Grain.BURST, True, True, False, True),
+        (Grain.TYPE, False, False, False, False),
+        (Grain.ROWS, True, True, False, True),
+        (Grain.ORDERED, False, False, False, False),
+        (Grain.SCAN, False, False, False, False),
     ],
 )
-def test_edges_say_at_plan_time_what_can_be_shared(edge, dynamic, always, never, static):
-    found = {policy: choose_at_plan_time(policy, edge) for policy in POLICIES}
+def test_loops_say_at_plan_time_what_can_be_shared(loop, dynamic, always, never, static):
+    found = {policy: choose_at_plan_time(policy, loop) for policy in POLICIES}
 
     assert {policy: choice.shared for policy, choice in found.items()} == {
         "dynamic": dynamic,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hamlet.kernel.compiler.parts import Rows, ints
+from hamlet.plan.execution import guard_grain_of
 from hamlet.plan.template import END, START
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
             if t == END:
                 ending.add(s)
                 continue
-            looks = int(bool(condition.predicates))
+            looks = guard_grain_of(condition).keeps_events
             if looks and s != START:
                 logged.add(s)
             asked = (
@@ -57,7 +58,7 @@ def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
                 if looks
                 else maker.atom_condition_number(unit_number, t, condition)
             )
-            incoming.setdefault(t, []).append((local.get(s, -1), asked, looks))
+            incoming.setdefault(t, []).append((local.get(s, -1), asked, int(looks)))
         for state in states:
             inputs.lists.append(incoming.get(state, []))
             ends.append(int(state in ending))

@@ -12,7 +12,7 @@ from hamlet.kernel.compiler.guards import guard_arrays
 from hamlet.kernel.compiler.loops import accumulators
 from hamlet.kernel.compiler.parts import Rows, counts, ints
 from hamlet.kernel.compiler.trees import tree_arrays
-from hamlet.kernel.quick import quick_ops, quick_units
+from hamlet.kernel.fast_paths import quick_ops, quick_units
 from hamlet.plan.template import START
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ def lay_out(maker: Maker) -> Compiled:
     guard_inputs, guard_rows = guard_arrays(maker)
     windows = [maker.queries[unit.query].window for unit in units]
     ncs = [1 + len(maker.components[unit.query]) for unit in units]
-    extremes = [
-        [a for a in maker.queries[unit.query].aggregates if a.function in ("MIN", "MAX")]
-        for unit in units
-    ]
+    extremes = [maker.queries[unit.query].extremes for unit in units]
     nxs = [len(each) for each in extremes]
     sizes = [len(unit.rows) * window.overlap for unit, window in zip(units, windows, strict=True)]
     values = np.cumsum([0, *(s * n for s, n in zip(sizes, ncs, strict=True))], dtype=np.int64)
@@ -45,7 +42,7 @@ def lay_out(maker: Maker) -> Compiled:
         for u, s in zip(maker.op_unit, maker.op_state, strict=True)
     ]
     op_extremes = [
-        maker.state_extremes(units[u].query, s, extremes[u])
+        maker.state_extremes(units[u].query, s)
         for u, s in zip(maker.op_unit, maker.op_state, strict=True)
     ]
     lazy = accumulators(maker, op_weights, op_extremes)
@@ -81,7 +78,7 @@ def lay_out(maker: Maker) -> Compiled:
             for u in units
         ),
         u_sbase=ints(np.cumsum([0, *ncs])[:-1]),
-        x_sign=ints(1 if a.function == "MIN" else -1 for each in extremes for a in each),
+        x_sign=ints(aggregate.sign for each in extremes for aggregate in each),
         u_xsbase=ints(np.cumsum([0, *nxs])[:-1]),
         end_p=maker.ends.pointers(),
         end_row=maker.ends.flat(),

@@ -10,35 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.base import Component, Weight, components_of
+from hamlet.kernel.base import Component, components_of
 from hamlet.kernel.code import NO_WEIGHT, ONE
-from hamlet.kernel.compiler.loops import choose_loops
 from hamlet.kernel.compiler.parts import Rows, Unit
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
-from hamlet.plan.program import Program, Role
+from hamlet.plan.execution import Execution, Grain
 from hamlet.plan.template import END, START, Condition
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from hamlet.kernel.compiler.form import EventForm
     from hamlet.kernel.rows.letters import PlacedGroup
-    from hamlet.plan.predicates import Expression
+    from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
 
     Ints = NDArray[np.int64]
-
-
-def query_components(
-    plan: WorkloadPlan, query: int, digits: dict[str, tuple[int, ...]]
-) -> tuple[Component, ...]:
-    """The components of a query of the workload."""
-    functions = [
-        ("COUNT_OF" if a.function == "COUNT" and a.places else a.function, a.attribute)
-        for a in plan.queries[query].query.aggregates
-    ]
-    return components_of(functions, digits)
+    # The source of an edge, its condition, and how it is executed
+    _Incoming = tuple[int, Condition, Grain]
 
 
 class Maker:
@@ -48,43 +37,27 @@ class Maker:
         self,
         plan: WorkloadPlan,
         program: Program,
-        weights: Sequence[Weight],
-        extreme_attributes: Sequence[str],
-        digits: dict[str, tuple[int, ...]],
+        form: EventForm,
         only: frozenset[int] | None,
     ) -> None:
         self.program = program
+        self.form = form
+        digits = dict(form.digits)
         self.queries = [plan.queries[number].query for number in program.queries]
-        self.components = [query_components(plan, n, digits) for n in program.queries]
-        self.weight_number = {weight: i for i, weight in enumerate(weights)}
-        self.extreme_number = {name: i for i, name in enumerate(extreme_attributes)}
-        self.states_of: dict[int, list[int]] = {}
-        for state, template in enumerate(program.state_template):
-            self.states_of.setdefault(int(template), []).append(state)
-        self.edges_of: dict[int, list[tuple[int, int, int]]] = {}
-        for s, t, c in zip(
-            program.edge_source, program.edge_target, program.edge_condition, strict=True
-        ):
-            template = int(program.state_template[t if t != END else s])
-            self.edges_of.setdefault(template, []).append((int(s), int(t), int(c)))
-        roles = program.template_role
-        self.guard_templates = [t for t in range(len(roles)) if roles[t] == Role.GUARD]
+        self.components = [components_of(query.aggregates, digits) for query in self.queries]
+        self.weight_number = {weight: i for i, weight in enumerate(form.weights)}
+        self.extreme_number = {name: i for i, name in enumerate(form.extreme_attributes)}
+        self.execution = Execution(program, form.comparable, self._is_summable)
+        self.states_of, self.edges_of = self.execution.states_of, self.execution.edges_of
         self.units = [
             Unit(i, t, int(program.template_query[t]))
-            for i, t in enumerate(
-                t
-                for t in range(len(roles))
-                if roles[t] != Role.GUARD and (only is None or t in only)
-            )
+            for i, t in enumerate(t for t in self.execution.units if only is None or t in only)
         ]
         # A guard is kept once for each unit of its query, with rows of its own.
-        guards_of: dict[int, list[int]] = {}
-        for template in self.guard_templates:
-            guards_of.setdefault(int(program.template_query[template]), []).append(template)
         self.guards = [
             (unit.number, template)
             for unit in self.units
-            for template in guards_of.get(unit.query, ())
+            for template in self.execution.guards_of.get(unit.query, ())
         ]
         self.guard_number = {pair: i for i, pair in enumerate(self.guards)}
         self.aggregates_at = self._aggregates_at()
@@ -96,12 +69,9 @@ class Maker:
         self.trees_of: dict[int, list[int]] = {}  # by source state
         self.tree_unit: list[int] = []
         self.classes: dict[tuple[int, int, int], int] = {}
-        self.ordered_usable: Sequence[bool] = ()
-        self.lazy_weights: Sequence[bool] | None = None
-        self.ones: Sequence[bool] = ()
         self.row_groups: tuple[PlacedGroup, ...] = ()
         self.repeats: Ints | None = None
-        self.weight_type: type = np.int64
+        self.weight_type: type = np.float64 if form.is_float else np.int64
 
     def _aggregates_at(self) -> dict[int, set[int]]:
         """For each state the aggregates (numbers in its query) that count its events."""
@@ -124,14 +94,12 @@ class Maker:
         for query, components in enumerate(self.components):
             kept: dict[tuple[Any, frozenset[int]], Component] = {}
             for number, component in enumerate(components):
-                is_one = component.weight.kind == "one"
-                is_one = is_one or self.ones[self.weight_number[component.weight]]
                 states = frozenset(
                     state
                     for state, aggregates in self.aggregates_at.items()
                     if component.aggregate in aggregates and query_of[state] == query
                 )
-                key = (ONE if is_one else component.weight, states)
+                key = (ONE if self._is_one(component) else component.weight, states)
                 kept.setdefault(key, component)
                 repeats[query, 1 + number] = 1 + list(kept).index(key)
             self.components[query] = tuple(kept.values())
@@ -139,31 +107,9 @@ class Maker:
 
     # Edges
 
-    def grain(self, unit: Unit, condition: Condition) -> str:
-        """How an edge is executed: from a row, from a tree, or by a look at single events."""
-        simple = all(len(need) == 1 for need in condition.needs) and not condition.forbids
-        several = [g for g in condition.guards if len(self.states_of[g]) > 1]
-        if condition.is_simple and not several and len(condition.predicates) == 1:
-            number = next(iter(condition.predicates))
-            if self.program.predicates[number].is_ordered and self.ordered_usable[number]:
-                return "tree"
-        if condition.predicates or not simple:
-            return "scan"
-        if len(several) > 1 or any(self._has_predicates(g) for g in condition.guards):
-            return "scan"
-        return "type"
-
-    def _has_predicates(self, template: int) -> bool:
-        conditions = self.program.conditions
-        return any(conditions[c].predicates for _, _, c in self.edges_of[template])
-
-    def type_of(self, state: int) -> str:
-        """The type of the events at a state."""
-        return str(self.program.alphabet.atoms[self.program.state_atom[state]].type)
-
     def condition_number(self, unit: int, target: int, condition: Condition) -> int:
         """The number of a condition on an edge to a state of some type."""
-        event_type = "" if target == END else self.type_of(target)
+        event_type = "" if target == END else self.execution.type_of(target)
         return self.conditions.setdefault((unit, event_type, condition), len(self.conditions))
 
     def atom_condition_number(self, unit: int, target: int, condition: Condition) -> int:
@@ -200,7 +146,7 @@ class Maker:
 
     def make_units(self, share: bool) -> None:
         """Rows, ops and ends of every unit."""
-        conditions = self.program.conditions
+        conditions, grains = self.program.conditions, self.execution.grains
         self.op_of_state: dict[int, int] = {}
         self.op_state: list[int] = []
         self.op_unit: list[int] = []
@@ -208,9 +154,9 @@ class Maker:
         self.ends, self.end_scans = Rows(), Rows()
         self.tree_reads = Rows()
         for unit in self.units:
-            incoming: dict[int, list[tuple[int, Condition]]] = {}
+            incoming: dict[int, list[_Incoming]] = {}
             for s, t, c in self.edges_of.get(unit.template, []):
-                incoming.setdefault(t, []).append((s, conditions[c]))
+                incoming.setdefault(t, []).append((s, conditions[c], grains[c]))
             for state in self.states_of.get(unit.template, []):
                 self.op_of_state[state] = len(self.op_state)
                 self.op_state.append(state)
@@ -223,21 +169,22 @@ class Maker:
             rows, scans, _, _ = self._incoming(unit, END, incoming.get(END, []))
             self.ends.lists.append([row for row, _ in rows])
             self.end_scans.lists.append(scans)
-        self.lazy_op = choose_loops(self) if share else {}
+        number = {unit.template: unit.number for unit in self.units}
+        bursts = self.execution.bursts(number) if share else {}
+        self.lazy_op = {number[template]: state for template, state in bursts.items()}
 
     def _incoming(
-        self, unit: Unit, target: int, edges: list[tuple[int, Condition]]
+        self, unit: Unit, target: int, edges: list[_Incoming]
     ) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[int], list[int]]:
         """Rows read, logs looked through, conditions at START and trees read, of some edges."""
         sources: list[tuple[int, int]] = []
         scans: list[tuple[int, int]] = []
         firsts: list[int] = []
         trees: list[int] = []
-        for source, condition in edges:
-            grain = self.grain(unit, condition)
-            if grain == "tree" and source != START:
+        for source, condition, grain in edges:
+            if grain == Grain.ORDERED:
                 trees.append(self._tree(unit.number, source, condition))
-            elif grain == "type":
+            elif grain == Grain.TYPE:
                 row = self._reading_row(unit, source, condition.guards)
                 sources.append((row, self.atom_condition_number(unit.number, target, condition)))
             elif source == START:
@@ -249,19 +196,14 @@ class Maker:
 
     # Predicates
 
-    def make_predicates(
-        self,
-        predicates: Sequence[Expression | None],
-        column_names: Sequence[str],
-        ordered_usable: Sequence[bool],
-    ) -> None:
+    def make_predicates(self) -> None:
         """Comparisons of two sides, or code for the stack machine."""
-        column = {name: i for i, name in enumerate(column_names)}
+        column = {name: i for i, name in enumerate(self.form.column_names)}
         self.p_kind: list[int] = []
         self.p_code = Rows()
         for number, predicate in enumerate(self.program.predicates):
-            condition = predicates[number]
-            if predicate.is_ordered and ordered_usable[number]:
+            condition = self.form.conditions[number]
+            if self.execution.is_comparable(number):
                 self.p_kind.append(COMPARE_CODES[predicate.operator])
                 self.p_code.lists.append([])
             else:
@@ -270,6 +212,16 @@ class Maker:
                 emit(condition if condition is not None else predicate.condition, column, steps)
                 self.p_code.lists.append(steps)
 
+    def _is_summable(self, state: int) -> bool:
+        """Whether sums over events at a state may be had as differences of running sums."""
+        query = int(self.program.template_query[self.program.state_template[state]])
+        return all(self.form.summable[w] for w in self.state_weights(query, state) if w >= 0)
+
+    def _is_one(self, component: Component) -> bool:
+        """Whether a component adds up 1 for every event."""
+        weight = component.weight
+        return weight.kind == "one" or self.form.ones[self.weight_number[weight]]
+
     def state_weights(self, query: int, state: int) -> list[int]:
         """For each component after the first the weight that an event at a state adds."""
         at = self.aggregates_at.get(state, set())
@@ -277,16 +229,17 @@ class Maker:
         for component in self.components[query]:
             if component.aggregate not in at:
                 numbers.append(NO_WEIGHT)
-            elif component.weight.kind == "one" or self.ones[self.weight_number[component.weight]]:
+            elif self._is_one(component):
                 numbers.append(ONE)
             else:
                 numbers.append(self.weight_number[component.weight])
         return numbers
 
-    def state_extremes(self, query: int, state: int, extremes: list[Any]) -> list[int]:
+    def state_extremes(self, query: int, state: int) -> list[int]:
         """For each extreme the attribute that an event at a state has a value of."""
         at = self.aggregates_at.get(state, set())
-        aggregates = self.queries[query].aggregates
         return [
-            self.extreme_number[a.attribute] if aggregates.index(a) in at else -1 for a in extremes
+            self.extreme_number[str(a.attribute)] if number in at else -1
+            for number, a in enumerate(self.queries[query].aggregates)
+            if a.sign
         ]

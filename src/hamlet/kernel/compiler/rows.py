@@ -66,75 +66,50 @@ def _ending(unit: RowUnit) -> tuple[int, ...]:
 
 def _row_unit(maker: Maker, unit: Unit) -> tuple[_Key, RowUnit] | None:
     """A unit with the key of its group; None where the machine has to run it."""
+    shape = maker.execution.rows(unit.template)
+    if shape is None:
+        return None
     program, query = maker.program, maker.queries[unit.query]
     states = maker.states_of.get(unit.template, [])
     number = {state: i for i, state in enumerate(states)}
     number |= {TEMPLATE_START: START, TEMPLATE_END: END}
-    loops: dict[int, tuple[int, int, tuple[int, ...]]] = {}
-    edges: list[RowEdge] = []
-    for source, target, c in maker.edges_of.get(unit.template, []):
-        condition = program.conditions[c]
-        guards = _guard_atoms(maker, condition)
-        if guards is None:
-            return None
-        grain = maker.grain(unit, condition)
-        if grain == "tree" and source == target:
-            predicate = next(iter(condition.predicates))
-            loops[source] = (int(program.state_atom[source]), predicate, guards)
-        elif grain == "type":
-            asks = _asks(maker, target, condition)
-            edges.append(RowEdge(number[source], number[target], guards, asks))
-        else:
-            return None
-    if len(set(loops.values())) != 1:
-        return None
-    atom, predicate, guards = next(iter(loops.values()))
-    extremes = [a for a in query.aggregates if a.function in ("MIN", "MAX")]
-    signs = tuple(1 if a.function == "MIN" else -1 for a in extremes)
+    edges = tuple(
+        RowEdge(number[s], number[t], *_way(maker, t, program.conditions[c]))
+        for s, t, c in maker.edges_of.get(unit.template, [])
+        if s != t or s not in shape.loops
+    )
+    signs = tuple(aggregate.sign for aggregate in query.extremes)
     made = tuple(
         RowState(
             int(program.state_atom[state]),
             tuple(maker.state_weights(unit.query, state)),
-            tuple(zip(maker.state_extremes(unit.query, state, extremes), signs, strict=True)),
-            state in loops,
+            tuple(zip(maker.state_extremes(unit.query, state), signs, strict=True)),
+            state in shape.loops,
         )
         for state in states
     )
-    operator = COMPARE_CODES[program.predicates[predicate].operator]
-    window = query.window
-    components = 1 + len(maker.components[unit.query])
     key = (
-        atom,
-        predicate,
-        operator,
-        guards,
-        window.within_us,
-        window.slide_us,
-        components,
-        len(extremes),
+        shape.atom,
+        shape.predicate,
+        COMPARE_CODES[program.predicates[shape.predicate].operator],
+        shape.guards,
+        query.window.within_us,
+        query.window.slide_us,
+        1 + len(maker.components[unit.query]),
+        len(signs),
     )
-    return key, RowUnit(unit.template, made, tuple(edges), signs)
+    return key, RowUnit(unit.template, made, edges, signs)
 
 
-def _guard_atoms(maker: Maker, condition: Condition) -> tuple[int, ...] | None:
-    """The atoms of the guards of an edge; None where one of them is more than a single event."""
-    program = maker.program
-    found = set()
-    for template in condition.guards:
-        states = maker.states_of[template]
-        conditions = [program.conditions[c] for _, _, c in maker.edges_of[template]]
-        if len(states) != 1 or not all(each.is_free for each in conditions):
-            return None
-        found.add(int(program.state_atom[states[0]]))
-    return tuple(sorted(found))
-
-
-def _asks(maker: Maker, target: int, condition: Condition) -> tuple[tuple[int, int], ...]:
-    """What an edge asks of its second event itself."""
+def _way(
+    maker: Maker, target: int, condition: Condition
+) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """The atoms of the guards of an edge, and what it asks of its second event itself."""
+    guards = maker.execution.guard_atoms(condition) or ()
     if not condition.holds and not condition.fails:
-        return ()
+        return guards, ()
     atoms = {atom: i for i, atom in enumerate(maker.program.alphabet.atoms)}
-    event_type = maker.type_of(target)
+    event_type = maker.execution.type_of(target)
     asked = [(atoms[Atom(event_type, each)], 1) for each in condition.holds]
     asked += [(atoms[Atom(event_type, each)], 0) for each in condition.fails]
-    return tuple(sorted(asked))
+    return guards, tuple(sorted(asked))

@@ -1,9 +1,9 @@
 """What kernels emit to result rows, at once or by way of partial answers.
 
 Read in this order: integers.py and wides.py (columns of numbers of any size), rounding.py and
-quotients.py (numbers to doubles), totals.py (groups added up, AND), answers.py (rows). Partial
-answers: partial_columns.py (what they look like), packed.py (integers in bytes), merging.py (adding
-them up), partial.py (there and back).
+quotients.py (numbers to doubles), totals.py (groups added up, AND), group_text.py (groups as text),
+answers.py (rows). Partial answers: partial_columns.py (what they look like), packed.py (integers in
+bytes), merging.py (adding them up), partial.py (there and back).
 """
 
 from __future__ import annotations

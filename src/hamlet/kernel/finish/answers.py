@@ -17,22 +17,25 @@ from hamlet.kernel.base import components_of
 from hamlet.kernel.finish.integers import TEXT
 from hamlet.kernel.finish.quotients import quotient, recombined
 from hamlet.kernel.finish.rounding import log10_of
-from hamlet.kernel.finish.totals import Records, Totals, functions_of, joined, sides_of
+from hamlet.kernel.finish.totals import Records, Totals, joined, sides_of
 from hamlet.kernel.finish.wides import Wides
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Emission
     from hamlet.kernel.finish.totals import Column, Groups
+    from hamlet.plan.aggregates import Finisher
     from hamlet.plan.program import Program
-    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
     Doubles = NDArray[np.float64]
     Bools = NDArray[np.bool_]
+    # The sums of one digit, and its exponent
+    _Digit = tuple[Column, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,9 @@ def finish(
     """
     records = Records(emission)
     answers = []
-    found = set(program.template_query[np.unique(emission.unit)].tolist())
+    answered = set(program.template_query[np.unique(emission.unit)].tolist())
     for local, number in enumerate(program.queries):
-        if only_found and local not in found:
+        if only_found and local not in answered:
             continue
         query = plan.queries[number].query
         totals = joined(query, sides_of(query, records, program, local, groups[local], digits))
@@ -120,7 +123,7 @@ def _cells(
     is_integer: Mapping[str, bool],
 ) -> Iterator[Cells]:
     """The cells of each aggregate of a query."""
-    layout = components_of(functions_of(query), dict(digits))
+    layout = components_of(query.aggregates, digits)
     extremes = iter(totals.extremes)
     for number, aggregate in enumerate(query.aggregates):
         mine = [
@@ -128,35 +131,52 @@ def _cells(
             for place, component in enumerate(layout)
             if component.aggregate == number
         ]
-        if aggregate.function in ("MIN", "MAX"):
-            found = next(extremes)
-            yield Cells(found, log10_of(found))
-        elif aggregate.function == "COUNT":
+        if aggregate.finisher == "extreme":
+            values = next(extremes)
+            yield Cells(values, log10_of(values))
+        elif aggregate.finisher == "count":
             yield _whole(mine[0][0] if mine else totals.components[0])
         else:
             (present, _), *parts = mine
             is_whole = is_integer.get(str(aggregate.attribute), False)
-            yield _of_attribute(aggregate, present, parts, is_whole).only(present.is_some())
+            cells = _OF_ATTRIBUTE[aggregate.finisher](present, parts, is_whole)
+            yield cells.only(present.is_some())
 
 
 def _whole(number: Column) -> Cells:
     return Cells(number.value(), number.log10(), number.text())
 
 
-def _of_attribute(
-    aggregate: Aggregate, present: Column, parts: list[tuple[Column, int]], is_whole: bool
-) -> Cells:
-    """SUM or AVG from the number of occurrences and the sums of digits with their exponents."""
-    is_average = aggregate.function == "AVG"
+# Results from the number of occurrences, and the sums of digits with their exponents
+
+
+def _sum(present: Column, parts: list[_Digit], is_whole: bool) -> Cells:
     if isinstance(present, Wides):
-        total = present.constant(0)
-        for part, exponent in parts:
-            total = total + part.shifted(exponent)
-        result = total.over(present) if is_average else total
-        return Cells(result.value(), result.log10())
-    if is_whole and not is_average:
+        total = _total(present, parts)
+        return Cells(total.value(), total.log10())
+    if is_whole:
         return _whole(recombined(parts))
-    return Cells(*quotient(parts, present if is_average else present.constant(1)))
+    return Cells(*quotient(parts, present.constant(1)))
+
+
+def _mean(present: Column, parts: list[_Digit], is_whole: bool) -> Cells:
+    if isinstance(present, Wides):
+        mean = _total(present, parts).over(present)
+        return Cells(mean.value(), mean.log10())
+    return Cells(*quotient(parts, present))
+
+
+def _total(present: Wides, parts: list[_Digit]) -> Wides:
+    total = present.constant(0)
+    for part, exponent in parts:
+        total = total + part.shifted(exponent)
+    return total
+
+
+_OF_ATTRIBUTE: dict[Finisher, Callable[[Column, list[_Digit], bool], Cells]] = {
+    "sum": _sum,
+    "mean": _mean,
+}
 
 
 def _rows(query: Query, totals: Totals, groups: Groups, cells: list[Cells]) -> Any:

@@ -35,7 +35,9 @@ def merged(tables: Iterable[pa.Table]) -> pa.Table:
     Args:
         tables: One or more; text and bytes may have come back with 32-bit offsets.
     """
-    table = pa.concat_tables([conformed(each) for each in tables]).combine_chunks()
+    table = pa.concat_tables(
+        [conformed(table_of_task) for table_of_task in tables]
+    ).combine_chunks()
     order, starts = _rows_of_one_name(table)
     if len(starts) == table.num_rows:
         return table

@@ -123,16 +123,16 @@ def cut_alike(columns: list[Packed], shifts: list[Longs]) -> tuple[list[int], li
     """
     pairs = list(zip(columns, shifts, strict=True))
     sizes = [np.diff(column.offsets) * 8 + shift for column, shift in pairs]
-    bits = max(int(each.max(initial=0)) for each in sizes)
+    bits = max(int(size.max(initial=0)) for size in sizes)
     if bits <= 64 or bits > DIGIT_BITS * _MOST_DIGITS:
         return [0], [[column.integers(shift)] for column, shift in pairs]
     count = -(-bits // DIGIT_BITS)
-    found = []
+    cut = []
     for column, shift in pairs:
         digits = np.empty((count, len(column)), np.int64)
         _cut(column.offsets, column.data, shift, digits)
-        found.append([Integers(each) for each in digits])
-    return [DIGIT_BITS * place for place in range(count)], found
+        cut.append([Integers(digit) for digit in digits])
+    return [DIGIT_BITS * place for place in range(count)], cut
 
 
 def bytes_of(number: int) -> bytes:

@@ -232,15 +232,15 @@ def _components(
         return wides, dict.fromkeys(sums.values(), (0,)), {}
     digits: dict[str, tuple[int, ...]] = {}
     is_integer: dict[str, bool] = {}
-    found: dict[str, list[Integers]] = {}
+    of_sums: dict[str, list[Integers]] = {}
     for attribute in dict.fromkeys(sums.values()):
         mine = {name: array_of(rows, name) for name in sums if sums[name] == attribute}
         digits[attribute], cut = _digits(list(mine.values()))
-        found |= zip(mine, cut, strict=True)
+        of_sums |= zip(mine, cut, strict=True)
         is_integer[attribute] = all(_is_whole(column) for column in mine.values())
     components = []
     for name in names:
-        components += found.get(name) or [Packed.of_arrow(array_of(rows, name)).integers()]
+        components += of_sums.get(name) or [Packed.of_arrow(array_of(rows, name)).integers()]
     return components, digits, is_integer
 
 
@@ -250,7 +250,7 @@ def _digits(columns: list[Any]) -> tuple[tuple[int, ...], list[list[Integers]]]:
     together = np.concatenate(exponents)
     base = int(together.min()) if len(together) else 0
     packed = [Packed.of_arrow(column.field("integer")) for column in columns]
-    places, cut = cut_alike(packed, [each - base for each in exponents])
+    places, cut = cut_alike(packed, [exponent - base for exponent in exponents])
     return tuple(base + place for place in places), cut
 
 

@@ -34,15 +34,18 @@ import pyarrow as pa
 
 from hamlet.kernel.finish.integers import TEXT
 from hamlet.kernel.finish.packed import PACKED
-from hamlet.kernel.finish.totals import functions_of
+from hamlet.plan.aggregates import FUNCTIONS
 
 if TYPE_CHECKING:
     from hamlet.kernel.base import Numbers
+    from hamlet.plan.aggregates import WeightKind
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
 WIDE = pa.struct([("mantissa", pa.float64()), ("exponent", pa.int64())])
 SUM = pa.struct([("integer", PACKED), ("exponent", pa.int32()), ("is_whole", pa.bool_())])
+# What the columns of a component are called, by what it adds up
+_OF_WEIGHT: dict[WeightKind, str] = {"one": "count", "present": "count", "value": "sum"}
 _NAMES = {"query": pa.int32(), "role": pa.int8(), "window": pa.int64(), "group": TEXT}
 
 
@@ -58,7 +61,8 @@ def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> p
     fields = list(_NAMES.items())
     fields += [(name, _key_type(events, key)) for key, name in key_columns(plan).items()]
     fields.append(("trends", number))
-    types = {"count": number, "sum": total, "min": pa.float64(), "max": pa.float64()}
+    types = {"count": number, "sum": total}
+    types |= {each.name.lower(): pa.float64() for each in FUNCTIONS.values() if each.sign}
     queries = [planned.query for planned in plan.queries]
     needed = {name for q in queries for name in (*components_of_query(q), *extremes_of_query(q))}
     most = max((len(query.aggregates) for query in queries), default=0)
@@ -99,33 +103,30 @@ def _key_type(events: pa.Schema, attribute: str) -> pa.DataType:
     place = events.get_field_index(attribute)
     if place < 0:
         return pa.null()
-    found = events.field(place).type
-    return found.value_type if pa.types.is_dictionary(found) else found
+    kind = events.field(place).type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def components_of_query(query: Query) -> list[str]:
     """The columns of the components of a query after its number of trends, in their order."""
-    found = []
-    for i, (function, _) in enumerate(functions_of(query)):
-        if function in ("COUNT_OF", "SUM", "AVG"):
-            found.append(f"count_{i}")
-        if function in ("SUM", "AVG"):
-            found.append(f"sum_{i}")
-    return found
+    return [
+        f"{_OF_WEIGHT[kind]}_{i}"
+        for i, aggregate in enumerate(query.aggregates)
+        for kind in aggregate.weights
+    ]
 
 
 def extremes_of_query(query: Query) -> list[str]:
     """The columns of the extremes of a query, in their order."""
-    functions = [(i, a.function.lower()) for i, a in enumerate(query.aggregates)]
-    return [f"{function}_{i}" for i, function in functions if function in ("min", "max")]
+    return [f"{a.function.lower()}_{i}" for i, a in enumerate(query.aggregates) if a.sign]
 
 
 def sums_of(query: Query) -> dict[str, str]:
     """The attribute of each column of sums of a query."""
     return {
-        f"sum_{i}": str(attribute)
-        for i, (function, attribute) in enumerate(functions_of(query))
-        if function in ("SUM", "AVG")
+        f"{_OF_WEIGHT['value']}_{i}": str(aggregate.attribute)
+        for i, aggregate in enumerate(query.aggregates)
+        if aggregate.is_summed
     }
 
 

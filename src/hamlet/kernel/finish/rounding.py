@@ -51,9 +51,9 @@ def log10_of_ratios(fractions: list[tuple[int, int]], values: Doubles) -> Double
         fractions: Numbers and their divisors, which are not negative.
         values: The double nearest to each.
     """
-    found = log10_of(values)
+    logs = log10_of(values)
     for row in np.flatnonzero(~((values > 1 / FAR) & (values < FAR))):
         number, divisor = fractions[row]
         has_log = number > 0 and divisor != 0
-        found[row] = math.log10(number) - math.log10(divisor) if has_log else math.nan
-    return found
+        logs[row] = math.log10(number) - math.log10(divisor) if has_log else math.nan
+    return logs

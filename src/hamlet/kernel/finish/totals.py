@@ -99,8 +99,8 @@ class Totals:
         return Totals(
             self.window[chosen],
             self.group[chosen],
-            [each.take(chosen) for each in self.components],
-            [each[chosen] for each in self.extremes],
+            [component.take(chosen) for component in self.components],
+            [extreme[chosen] for extreme in self.extremes],
         )
 
 
@@ -113,7 +113,7 @@ def sides_of(
     digits: Mapping[str, tuple[int, ...]],
 ) -> dict[Role, Totals]:
     """The totals of each template of a query, given by its number in the set; guards have none."""
-    width = 1 + len(components_of(functions_of(query), dict(digits)))
+    width = 1 + len(components_of(query.aggregates, digits))
     return {
         Role(int(program.template_role[unit])): _unit_totals(query, records, unit, groups, width)
         for unit in np.flatnonzero(program.template_query == local).tolist()
@@ -141,13 +141,13 @@ def _unit_totals(query: Query, records: Records, unit: int, groups: Groups, widt
     is_first = np.ones(len(chosen), dtype=np.bool_)
     is_first[1:] = (window[1:] != window[:-1]) | (group[1:] != group[:-1])
     starts = np.flatnonzero(is_first)
-    picks = _picks(query)
+    picks = picks_of(query)
     extremes = _columns(emission.extremes, chosen, len(picks))
     return Totals(
         window[starts],
         group[starts],
         [column.added_up(starts) for column in records.columns(chosen, width)],
-        [_extreme(*each, starts) for each in zip(picks, extremes, strict=True)],
+        [_extreme(*one, starts) for one in zip(picks, extremes, strict=True)],
     )
 
 
@@ -155,22 +155,13 @@ def _extreme(pick: np.ufunc, values: Doubles, starts: NDArray[np.intp]) -> Doubl
     values = values + 0.0  # makes -0.0 and 0.0 one, else the order of records would choose
     if len(starts) == len(values):
         return values
-    found: Doubles = pick.reduceat(values, starts)
-    return found
+    extremes: Doubles = pick.reduceat(values, starts)
+    return extremes
 
 
-def _picks(query: Query) -> list[np.ufunc]:
+def picks_of(query: Query) -> list[np.ufunc]:
     """Which of two each MIN and MAX of a query keeps; NaN, which stands for none, only of two."""
-    known = {"MIN": np.fmin, "MAX": np.fmax}
-    return [known[a.function] for a in query.aggregates if a.function in known]
-
-
-def functions_of(query: Query) -> list[tuple[str, str | None]]:
-    """Function and attribute of each aggregate, as `components_of` takes them."""
-    return [
-        ("COUNT_OF" if each.function == "COUNT" and each.places else each.function, each.attribute)
-        for each in query.aggregates
-    ]
+    return [np.fmin if aggregate.sign > 0 else np.fmax for aggregate in query.extremes]
 
 
 # AND
@@ -190,7 +181,7 @@ def _pairs(query: Query, one: Totals, other: Totals, both: Totals) -> Totals:
     ]
     # Where there is a pair at all, every trend of either side is in one.
     extremes = [
-        pick(x, y) for pick, x, y in zip(_picks(query), one.extremes, other.extremes, strict=True)
+        pick(x, y) for pick, x, y in zip(picks_of(query), one.extremes, other.extremes, strict=True)
     ]
     return Totals(one.window, one.group, [pairs, *sums], extremes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 _LOG10_2 = math.log10(2)
+_GREATEST = sys.float_info.max
+_TOP = sys.float_info.max_exp  # all doubles are below 2 to this
+_ERROR = 1e-9  # how far, relative to itself, a result of float mode may be from the true one
 _NO_EXPONENT = -(1 << 60)  # of zero: below every other, and two of them still add up in 64 bits
 
 
@@ -85,9 +89,18 @@ class Wides:
         return self.value() > 0.5
 
     def value(self) -> Doubles:
-        """The nearest doubles; infinite beyond their range."""
+        """The nearest doubles; infinite beyond their range.
+
+        What is beyond it by no more than these numbers may be wrong is the greatest double: the
+        true value may be in range, and is as close to that as results have to be.
+        """
         with np.errstate(over="ignore"):
-            return np.ldexp(self.mantissa, np.clip(self.exponent, -3000, 3000).astype(np.int32))
+            found = np.ldexp(self.mantissa, np.clip(self.exponent, -3000, 3000).astype(np.int32))
+        far = np.flatnonzero(np.isinf(found) & (self.exponent <= _TOP + 1))
+        reach = np.ldexp(self.mantissa[far], (self.exponent[far] - _TOP).astype(np.int32))
+        near = far[np.abs(reach) <= 1 + _ERROR]
+        found[near] = np.copysign(_GREATEST, self.mantissa[near])
+        return found
 
     def log10(self) -> Doubles:
         """Logarithms of positive numbers at any magnitude, NaN for others."""

@@ -20,49 +20,8 @@ Cost: a merge or a split O(units x rows x windows); a decision a few comparisons
 
 from __future__ import annotations
 
-from hamlet.kernel.inner import compiled, inlined
-from hamlet.kernel.layout import (
-    B_P,
-    B_PATIENCE,
-    B_UNIT,
-    C_ACTIVE,
-    C_MERGED,
-    C_PART,
-    C_SHARED,
-    C_SPLIT,
-    C_TRACE,
-    C_TRACE_ROOM,
-    N_B,
-    N_OPS,
-    N_SUMS,
-    N_Z,
-    O_QUICK,
-    QO_BUNDLE,
-    QO_UNIT,
-    S_ACTIVE,
-    S_B_LIVE,
-    S_B_MODE,
-    S_B_PARTIAL,
-    S_B_RUN,
-    S_DUE,
-    S_HI,
-    S_LATE,
-    S_LO,
-    S_SEEN,
-    S_SLOT,
-    S_STAMP_EVENTS,
-    S_STAMP_N,
-    S_TOUCHED,
-    S_WHERE,
-    S_Z_N,
-    U_BUNDLE,
-    U_LAZY,
-    U_NC,
-    U_ROWS,
-    U_ROWS_P,
-    U_SBASE,
-    U_SLIDE,
-)
+from hamlet.kernel import layout as at
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.memory import FAR
 from hamlet.kernel.machine.rows import copy_row, row_of
 
@@ -82,68 +41,68 @@ STAYS_MERGED, STAYS_SPLIT, IS_MERGED, IS_SPLIT = range(4)
 @compiled
 def begin_bundles(P, S):
     """Begin a partition with no unit active; what was learnt of the stream is kept."""
-    for b in range(P[N_B]):
-        S[P[S_B_MODE] + b] = IDLE
-        S[P[S_B_LIVE] + b] = 0
-        S[P[S_B_PARTIAL] + b] = -FAR
+    for b in range(P[at.N_B]):
+        S[P[at.S_B_MODE] + b] = IDLE
+        S[P[at.S_B_LIVE] + b] = 0
+        S[P[at.S_B_PARTIAL] + b] = -FAR
 
 
 @inlined
 def come_in(P, S, u):
     """Note that a unit has become active."""
-    b = P[P[U_BUNDLE] + u]
+    b = P[P[at.U_BUNDLE] + u]
     if b >= 0:
-        S[P[S_B_LIVE] + b] += 1
+        S[P[at.S_B_LIVE] + b] += 1
 
 
 @inlined
 def go_out(P, S, u):
     """Note that a unit is no longer active."""
-    b = P[P[U_BUNDLE] + u]
+    b = P[P[at.U_BUNDLE] + u]
     if b >= 0:
-        S[P[S_B_LIVE] + b] -= 1
-        if S[P[S_B_LIVE] + b] == 0:
-            S[P[S_B_MODE] + b] = IDLE
+        S[P[at.S_B_LIVE] + b] -= 1
+        if S[P[at.S_B_LIVE] + b] == 0:
+            S[P[at.S_B_MODE] + b] = IDLE
 
 
 @compiled
 def take_out(P, S, u):
     """Take a unit off the list of active ones; the last takes its place."""
-    last = S[P[S_ACTIVE] + S[C_ACTIVE] - 1]
-    S[P[S_ACTIVE] + S[P[S_WHERE] + u]] = last
-    S[P[S_WHERE] + last] = S[P[S_WHERE] + u]
-    S[P[S_WHERE] + u] = -1
-    S[C_ACTIVE] -= 1
+    last = S[P[at.S_ACTIVE] + S[at.C_ACTIVE] - 1]
+    S[P[at.S_ACTIVE] + S[P[at.S_WHERE] + u]] = last
+    S[P[at.S_WHERE] + last] = S[P[at.S_WHERE] + u]
+    S[P[at.S_WHERE] + u] = -1
+    S[at.C_ACTIVE] -= 1
     go_out(P, S, u)
 
 
 @inlined
 def stands_for(P, S, u):
     """The bundle that a unit stands for, or -1."""
-    b = P[P[U_BUNDLE] + u]
-    return b if b >= 0 and S[P[S_B_MODE] + b] == MERGED else -1
+    b = P[P[at.U_BUNDLE] + u]
+    return b if b >= 0 and S[P[at.S_B_MODE] + b] == MERGED else -1
 
 
 @compiled
 def for_all(m, b, ts):
     """An event is for all units of a bundle: whether the bundle is merged now."""
     P, S = m.P, m.S
-    if S[P[S_B_RUN] + b] == _RESTING:
+    if S[P[at.S_B_RUN] + b] == _RESTING:
         _wake(P, S, b, ts)
-    mode, units = S[P[S_B_MODE] + b], P[P[B_P] + b + 1] - P[P[B_P] + b]
-    run = max(S[P[S_B_RUN] + b], 0)
-    S[P[S_B_RUN] + b] = run + 1
+    mode, units = S[P[at.S_B_MODE] + b], P[P[at.B_P] + b + 1] - P[P[at.B_P] + b]
+    run = max(S[P[at.S_B_RUN] + b], 0)
+    S[P[at.S_B_RUN] + b] = run + 1
     before = mode
     if mode == IDLE:
-        mode = MERGED if run >= P[P[B_PATIENCE] + b] else SPLIT
-    elif mode == SPLIT and run >= P[P[B_PATIENCE] + b] and _are_equal(P, S, b, units):
-        for k in range(P[P[B_P] + b] + 1, P[P[B_P] + b + 1]):
-            take_out(P, S, P[P[B_UNIT] + k])
-        S[C_MERGED] += 1
+        mode = MERGED if run >= P[P[at.B_PATIENCE] + b] else SPLIT
+    elif mode == SPLIT and run >= P[P[at.B_PATIENCE] + b] and _are_equal(P, S, b, units):
+        for k in range(P[P[at.B_P] + b] + 1, P[P[at.B_P] + b + 1]):
+            take_out(P, S, P[P[at.B_UNIT] + k])
+        S[at.C_MERGED] += 1
         mode = MERGED
-    S[P[S_B_MODE] + b] = mode
-    S[C_SHARED] += mode == MERGED
-    if S[C_TRACE_ROOM] > 0:
+    S[P[at.S_B_MODE] + b] = mode
+    S[at.C_SHARED] += mode == MERGED
+    if S[at.C_TRACE_ROOM] > 0:
         if mode == MERGED:
             _trace(m, b, ts, units, before, STAYS_MERGED if before == MERGED else IS_MERGED)
         else:
@@ -154,56 +113,56 @@ def for_all(m, b, ts):
 @inlined
 def _are_equal(P, S, b, units):
     """Whether all open windows of all units have begun after the last event that was for some."""
-    u = P[P[B_UNIT] + P[P[B_P] + b]]
-    if S[P[S_B_LIVE] + b] < units:
+    u = P[P[at.B_UNIT] + P[P[at.B_P] + b]]
+    if S[P[at.S_B_LIVE] + b] < units:
         return False
-    return S[P[S_LO] + u] * P[P[U_SLIDE] + u] > S[P[S_B_PARTIAL] + b]
+    return S[P[at.S_LO] + u] * P[P[at.U_SLIDE] + u] > S[P[at.S_B_PARTIAL] + b]
 
 
 @inlined
 def stay_split(P, S, b, ts):
     """Note the last event that was for some units of a split bundle."""
-    run = min(S[P[S_B_RUN] + b], 0) - 1
-    S[P[S_B_RUN] + b] = run
-    S[P[S_B_PARTIAL] + b] = ts
-    if run < -_PATIENCE_OF_OPS * P[N_OPS] and S[C_TRACE_ROOM] == 0:
+    run = min(S[P[at.S_B_RUN] + b], 0) - 1
+    S[P[at.S_B_RUN] + b] = run
+    S[P[at.S_B_PARTIAL] + b] = ts
+    if run < -_PATIENCE_OF_OPS * P[at.N_OPS] and S[at.C_TRACE_ROOM] == 0:
         _rest(P, S, b)
 
 
 @compiled
 def _rest(P, S, b):
     """Have events for some units of a bundle no longer looked at."""
-    S[P[S_B_RUN] + b] = _RESTING
-    for op in range(P[N_OPS]):
-        quick = P[O_QUICK] + 8 * op
-        if P[quick + QO_BUNDLE] == b:
-            P[quick + QO_BUNDLE] = -1
+    S[P[at.S_B_RUN] + b] = _RESTING
+    for op in range(P[at.N_OPS]):
+        quick = P[at.O_QUICK] + at.QUICK * op
+        if P[quick + at.QO_BUNDLE] == b:
+            P[quick + at.QO_BUNDLE] = -1
 
 
 @compiled
 def _wake(P, S, b, ts):
     """Look at them again; those that were not may have come until now."""
-    S[P[S_B_RUN] + b] = 0
-    S[P[S_B_PARTIAL] + b] = ts
-    S[P[S_B_MODE] + b] = SPLIT if S[P[S_B_LIVE] + b] > 0 else IDLE
-    for op in range(P[N_OPS]):
-        quick = P[O_QUICK] + 8 * op
-        if P[P[U_BUNDLE] + P[quick + QO_UNIT]] == b:
-            P[quick + QO_BUNDLE] = b
+    S[P[at.S_B_RUN] + b] = 0
+    S[P[at.S_B_PARTIAL] + b] = ts
+    S[P[at.S_B_MODE] + b] = SPLIT if S[P[at.S_B_LIVE] + b] > 0 else IDLE
+    for op in range(P[at.N_OPS]):
+        quick = P[at.O_QUICK] + at.QUICK * op
+        if P[P[at.U_BUNDLE] + P[quick + at.QO_UNIT]] == b:
+            P[quick + at.QO_BUNDLE] = b
 
 
 @compiled
 def for_some(m, b, ts):
     """An event is, or may be, for some units of a bundle only."""
     P, S = m.P, m.S
-    before = S[P[S_B_MODE] + b]
+    before = S[P[at.S_B_MODE] + b]
     if before == MERGED:
         split(m, b)
-        S[C_SPLIT] += 1
-    S[P[S_B_MODE] + b] = SPLIT
+        S[at.C_SPLIT] += 1
+    S[P[at.S_B_MODE] + b] = SPLIT
     stay_split(P, S, b, ts)
-    if S[C_TRACE_ROOM] > 0:
-        units = P[P[B_P] + b + 1] - P[P[B_P] + b]
+    if S[at.C_TRACE_ROOM] > 0:
+        units = P[P[at.B_P] + b + 1] - P[P[at.B_P] + b]
         _trace(m, b, ts, units, before, IS_SPLIT if before == MERGED else STAYS_SPLIT)
 
 
@@ -211,61 +170,61 @@ def for_some(m, b, ts):
 def split(m, b):
     """Give each unit of a merged bundle the state of the one that stands for all."""
     P, S = m.P, m.S
-    one = P[P[B_UNIT] + P[P[B_P] + b]]
-    for k in range(P[P[B_P] + b] + 1, P[P[B_P] + b + 1]):
-        u = P[P[B_UNIT] + k]
-        for row in range(P[P[U_ROWS_P] + one + 1] - P[P[U_ROWS_P] + one]):
-            to = P[P[U_ROWS] + P[P[U_ROWS_P] + u] + row]
-            source = P[P[U_ROWS] + P[P[U_ROWS_P] + one] + row]
+    one = P[P[at.B_UNIT] + P[P[at.B_P] + b]]
+    for k in range(P[P[at.B_P] + b] + 1, P[P[at.B_P] + b + 1]):
+        u = P[P[at.B_UNIT] + k]
+        for row in range(P[P[at.U_ROWS_P] + one + 1] - P[P[at.U_ROWS_P] + one]):
+            to = P[P[at.U_ROWS] + P[P[at.U_ROWS_P] + u] + row]
+            source = P[P[at.U_ROWS] + P[P[at.U_ROWS_P] + one] + row]
             copy_row(row_of(m, u, to), row_of(m, one, source))
-        S[P[S_LO] + u], S[P[S_HI] + u] = S[P[S_LO] + one], S[P[S_HI] + one]
-        S[P[S_DUE] + u], S[P[S_TOUCHED] + u] = S[P[S_DUE] + one], S[P[S_TOUCHED] + one]
-        S[P[S_SLOT] + u], S[P[S_SEEN] + u] = S[P[S_SLOT] + one], -1
-        S[P[S_STAMP_N] + u] = S[P[S_STAMP_N] + one]
-        S[P[S_STAMP_EVENTS] + u] = S[P[S_STAMP_EVENTS] + one]
-        S[P[S_LATE] + u] = S[P[S_LATE] + one]
+        S[P[at.S_LO] + u], S[P[at.S_HI] + u] = S[P[at.S_LO] + one], S[P[at.S_HI] + one]
+        S[P[at.S_DUE] + u], S[P[at.S_TOUCHED] + u] = S[P[at.S_DUE] + one], S[P[at.S_TOUCHED] + one]
+        S[P[at.S_SLOT] + u], S[P[at.S_SEEN] + u] = S[P[at.S_SLOT] + one], -1
+        S[P[at.S_STAMP_N] + u] = S[P[at.S_STAMP_N] + one]
+        S[P[at.S_STAMP_EVENTS] + u] = S[P[at.S_STAMP_EVENTS] + one]
+        S[P[at.S_LATE] + u] = S[P[at.S_LATE] + one]
         for e in range(2):
-            m.zf[2 * (P[N_Z] + u) + e] = m.zf[2 * (P[N_Z] + one) + e]
-        for e in range(2 * P[P[U_NC] + u]):
-            to, source = P[N_SUMS] + P[P[U_SBASE] + u], P[N_SUMS] + P[P[U_SBASE] + one]
+            m.zf[2 * (P[at.N_Z] + u) + e] = m.zf[2 * (P[at.N_Z] + one) + e]
+        for e in range(2 * P[P[at.U_NC] + u]):
+            to, source = P[at.N_SUMS] + P[P[at.U_SBASE] + u], P[at.N_SUMS] + P[P[at.U_SBASE] + one]
             m.zs[2 * to + e] = m.zs[2 * source + e]
-        S[P[S_WHERE] + u] = S[C_ACTIVE]
-        S[P[S_ACTIVE] + S[C_ACTIVE]] = u
-        S[C_ACTIVE] += 1
+        S[P[at.S_WHERE] + u] = S[at.C_ACTIVE]
+        S[P[at.S_ACTIVE] + S[at.C_ACTIVE]] = u
+        S[at.C_ACTIVE] += 1
         come_in(P, S, u)
-    S[P[S_B_MODE] + b] = SPLIT
+    S[P[at.S_B_MODE] + b] = SPLIT
 
 
 @compiled
 def split_all(m):
     """Give each unit its own state, for it to be kept."""
-    for b in range(m.P[N_B]):
-        if m.S[m.P[S_B_MODE] + b] == MERGED:
+    for b in range(m.P[at.N_B]):
+        if m.S[m.P[at.S_B_MODE] + b] == MERGED:
             split(m, b)
 
 
 @inlined
 def take_up(P, S, u):
     """Note that a unit has been loaded; windows open now may differ from those of others."""
-    b = P[P[U_BUNDLE] + u]
+    b = P[P[at.U_BUNDLE] + u]
     if b >= 0:
-        S[P[S_B_LIVE] + b] += 1
-        S[P[S_B_MODE] + b] = SPLIT
-        S[P[S_B_PARTIAL] + b] = S[P[S_HI] + u] * P[P[U_SLIDE] + u]
+        S[P[at.S_B_LIVE] + b] += 1
+        S[P[at.S_B_MODE] + b] = SPLIT
+        S[P[at.S_B_PARTIAL] + b] = S[P[at.S_HI] + u] * P[P[at.U_SLIDE] + u]
 
 
 @compiled
 def _trace(m, b, ts, units, before, decided):
     """Write a row of what was decided."""
     P, S = m.P, m.S
-    one = P[P[B_UNIT] + P[P[B_P] + b]]
+    one = P[P[at.B_UNIT] + P[P[at.B_P] + b]]
     burst = 0
-    if S[P[S_WHERE] + one] >= 0 and P[P[U_LAZY] + one] >= 0:
-        burst = S[P[S_Z_N] + P[P[U_LAZY] + one]] - S[P[S_STAMP_N] + one]
-    row = TRACED * S[C_TRACE]
-    S[C_TRACE] += 1
-    m.trace[row], m.trace[row + 1], m.trace[row + 2] = S[C_PART], ts, b
+    if S[P[at.S_WHERE] + one] >= 0 and P[P[at.U_LAZY] + one] >= 0:
+        burst = S[P[at.S_Z_N] + P[P[at.U_LAZY] + one]] - S[P[at.S_STAMP_N] + one]
+    row = TRACED * S[at.C_TRACE]
+    S[at.C_TRACE] += 1
+    m.trace[row], m.trace[row + 1], m.trace[row + 2] = S[at.C_PART], ts, b
     m.trace[row + 3], m.trace[row + 4] = burst, units
     m.trace[row + 5] = 0 if before == IDLE else 1 if before == MERGED else units
-    m.trace[row + 6] = 1 if S[P[S_B_MODE] + b] == MERGED else units
+    m.trace[row + 6] = 1 if S[P[at.S_B_MODE] + b] == MERGED else units
     m.trace[row + 7] = decided

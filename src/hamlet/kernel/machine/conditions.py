@@ -10,29 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hamlet.kernel.inner import compiled
-from hamlet.kernel.layout import (
-    ALT_GUARD,
-    ALT_GUARD_P,
-    ALT_PRED,
-    ALT_PRED_P,
-    C_ATOMS,
-    C_EVENTS,
-    FAILS,
-    FAILS_P,
-    FORBID_ALT,
-    FORBID_P,
-    HOLDS,
-    HOLDS_P,
-    NEED_ALT,
-    NEED_ALT_P,
-    NEED_P,
-    P_CODE,
-    P_CODE_P,
-    P_KIND,
-    S_G_DONE,
-    S_G_DONE_T,
-)
+from hamlet.kernel import layout as at
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.machine.memory import NO_STEP, entries
 from hamlet.kernel.stack_code import CONST, GENERAL, NEXT, PREVIOUS
 from hamlet.kernel.stack_machine import compared, operated
@@ -50,16 +29,16 @@ def edge_open(P, S, sides, cond, step, start, j, i):
     """
     if i != NO_EVENT and not atoms_fit(P, S, sides, cond, i):
         return False
-    for need in entries(P, NEED_P, cond):
-        found = False
-        for k in entries(P, NEED_ALT_P, need):
-            if _way_open(P, S, sides, P[P[NEED_ALT] + k], step, start, j, i):
-                found = True
+    for need in entries(P, at.NEED_P, cond):
+        is_met = False
+        for k in entries(P, at.NEED_ALT_P, need):
+            if _way_open(P, S, sides, P[P[at.NEED_ALT] + k], step, start, j, i):
+                is_met = True
                 break
-        if not found:
+        if not is_met:
             return False
-    for k in entries(P, FORBID_P, cond):
-        if _way_open(P, S, sides, P[P[FORBID_ALT] + k], step, start, j, i):
+    for k in entries(P, at.FORBID_P, cond):
+        if _way_open(P, S, sides, P[P[at.FORBID_ALT] + k], step, start, j, i):
             return False
     return True
 
@@ -67,12 +46,12 @@ def edge_open(P, S, sides, cond, step, start, j, i):
 @compiled
 def atoms_fit(P, S, sides, cond, i):
     """Whether an event itself satisfies what an edge asks of it."""
-    atoms = sides.letter[i] * S[C_ATOMS]
-    for k in entries(P, HOLDS_P, cond):
-        if sides.letters[atoms + P[P[HOLDS] + k]] == 0:
+    atoms = sides.letter[i] * S[at.C_ATOMS]
+    for k in entries(P, at.HOLDS_P, cond):
+        if sides.letters[atoms + P[P[at.HOLDS] + k]] == 0:
             return False
-    for k in entries(P, FAILS_P, cond):
-        if sides.letters[atoms + P[P[FAILS] + k]] == 1:
+    for k in entries(P, at.FAILS_P, cond):
+        if sides.letters[atoms + P[P[at.FAILS] + k]] == 1:
             return False
     return True
 
@@ -80,16 +59,16 @@ def atoms_fit(P, S, sides, cond, i):
 @compiled
 def _way_open(P, S, sides, alt, step, start, j, i):
     """Whether one way along an edge is open."""
-    for k in entries(P, ALT_GUARD_P, alt):
-        g = P[P[ALT_GUARD] + k]
+    for k in entries(P, at.ALT_GUARD_P, alt):
+        g = P[P[at.ALT_GUARD] + k]
         if step != NO_STEP:
-            if S[P[S_G_DONE] + g] > step:
+            if S[P[at.S_G_DONE] + g] > step:
                 return False
-        elif S[P[S_G_DONE] + g] != NO_STEP and S[P[S_G_DONE_T] + g] >= start:
+        elif S[P[at.S_G_DONE] + g] != NO_STEP and S[P[at.S_G_DONE_T] + g] >= start:
             return False
-    for k in entries(P, ALT_PRED_P, alt):
-        p = P[P[ALT_PRED] + k]
-        kind, row = P[P[P_KIND] + p], p * S[C_EVENTS]
+    for k in entries(P, at.ALT_PRED_P, alt):
+        p = P[P[at.ALT_PRED] + k]
+        kind, row = P[P[at.P_KIND] + p], p * S[at.C_EVENTS]
         if kind == GENERAL:
             if not _general(P, S, sides, p, j, i):
                 return False
@@ -104,19 +83,19 @@ def _general(P, S, sides, p, j, i):
 
     `j` is the event before, `i` the event now.
     """
-    steps = entries(P, P_CODE_P, p)
+    steps = entries(P, at.P_CODE_P, p)
     stack = np.empty(len(steps))
     top = -1
     for k in steps:
-        opcode = P[P[P_CODE] + k]
+        opcode = P[P[at.P_CODE] + k]
         if opcode <= NEXT:
             top += 1
             if opcode == CONST:
                 stack[top] = sides.arguments[k]
             elif opcode == PREVIOUS:
-                stack[top] = sides.columns[int(sides.arguments[k]) * S[C_EVENTS] + j]
+                stack[top] = sides.columns[int(sides.arguments[k]) * S[at.C_EVENTS] + j]
             else:
-                stack[top] = sides.columns[int(sides.arguments[k]) * S[C_EVENTS] + i]
+                stack[top] = sides.columns[int(sides.arguments[k]) * S[at.C_EVENTS] + i]
         else:
             top = operated(opcode, stack, top)
     return stack[0] == 1.0

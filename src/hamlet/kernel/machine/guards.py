@@ -10,35 +10,8 @@ Cost: O(rows x windows) for each event that a guard knows.
 
 from __future__ import annotations
 
-from hamlet.kernel.inner import compiled, inlined
-from hamlet.kernel.layout import (
-    C_GLOG,
-    C_STEPS,
-    G_COPY_P,
-    G_COPY_ROW,
-    G_MAIN_P,
-    G_MAIN_ROW,
-    G_N,
-    G_RESET_P,
-    G_RESET_ROW,
-    G_SBASE,
-    G_UNIT,
-    GOP_GUARD,
-    GOP_STATE,
-    GS_END,
-    GS_IN_COND,
-    GS_IN_P,
-    GS_IN_SCAN,
-    GS_IN_SOURCE,
-    GS_LOG,
-    S_G_DONE,
-    S_G_DONE_T,
-    S_G_L,
-    S_G_LT,
-    S_GLOG_LEN,
-    U_G_P,
-    U_GLOG_P,
-)
+from hamlet.kernel import layout as at
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.conditions import atoms_fit, edge_open
 from hamlet.kernel.machine.memory import NO_STEP, entries, shape
 from hamlet.kernel.machine.rows import Row, copy_row, empty_row, row_of
@@ -51,32 +24,32 @@ _BEGINS, _NONE = -1, -2
 @compiled
 def begin_guards(P, S, u):
     """Forget all matches of the guards of a unit."""
-    for g in entries(P, U_G_P, u):
-        for k in range(P[P[G_SBASE] + g], P[P[G_SBASE] + g] + P[P[G_N] + g]):
-            S[P[S_G_L] + k] = NO_STEP
-        S[P[S_G_DONE] + g] = NO_STEP
-    for k in entries(P, U_GLOG_P, u):
-        S[P[S_GLOG_LEN] + k] = 0
+    for g in entries(P, at.U_G_P, u):
+        for k in range(P[P[at.G_SBASE] + g], P[P[at.G_SBASE] + g] + P[P[at.G_N] + g]):
+            S[P[at.S_G_L] + k] = NO_STEP
+        S[P[at.S_G_DONE] + g] = NO_STEP
+    for k in entries(P, at.U_GLOG_P, u):
+        S[P[at.S_GLOG_LEN] + k] = 0
 
 
 @compiled
 def _latest_start(P, S, sides, stored, gop, i, ts):
     """The latest start of a match of a guard that event i ends or goes on: source, step, time."""
-    base = P[P[G_SBASE] + P[P[GOP_GUARD] + gop]]
+    base = P[P[at.G_SBASE] + P[P[at.GOP_GUARD] + gop]]
     best, best_t, source = NO_STEP, 0, _NONE
-    for k in entries(P, GS_IN_P, base + P[P[GOP_STATE] + gop]):
-        s, cond = P[P[GS_IN_SOURCE] + k], P[P[GS_IN_COND] + k]
-        if P[P[GS_IN_SCAN] + k] == 0:
+    for k in entries(P, at.GS_IN_P, base + P[P[at.GOP_STATE] + gop]):
+        s, cond = P[P[at.GS_IN_SOURCE] + k], P[P[at.GS_IN_COND] + k]
+        if P[P[at.GS_IN_SCAN] + k] == 0:
             if cond >= 0 and not atoms_fit(P, S, sides, cond, i):
                 continue
-            start = S[C_STEPS] if s < 0 else S[P[S_G_L] + base + s]
-            start_t = ts if s < 0 else S[P[S_G_LT] + base + s]
+            start = S[at.C_STEPS] if s < 0 else S[P[at.S_G_L] + base + s]
+            start_t = ts if s < 0 else S[P[at.S_G_LT] + base + s]
             if start > best:
                 best, best_t, source = start, start_t, s
         else:
-            log = P[P[GS_LOG] + base + s]
-            for pos in range(S[P[S_GLOG_LEN] + log]):
-                entry = 3 * (log * S[C_GLOG] + pos)
+            log = P[P[at.GS_LOG] + base + s]
+            for pos in range(S[P[at.S_GLOG_LEN] + log]):
+                entry = 3 * (log * S[at.C_GLOG] + pos)
                 j, start = stored.guard_entries[entry], stored.guard_entries[entry + 1]
                 if start > best and edge_open(P, S, sides, cond, 0, 0, j, i):
                     best, best_t, source = start, stored.guard_entries[entry + 2], s
@@ -98,20 +71,20 @@ def complete_guards(m, stored, scratch, n):
     Copies that are gone on with are put aside first, because another event of the step may change
     them.
     """
-    at, at_x = 0, 0
+    aside, aside_x = 0, 0
     for k in range(n):
         size, size_x = _kept_by(m.P, scratch.gops, k)
         if size + size_x > 0:
-            _put_aside(m, scratch, k, at, at_x)
-        at += size
-        at_x += size_x
-    at, at_x = 0, 0
+            _put_aside(m, scratch, k, aside, aside_x)
+        aside += size
+        aside_x += size_x
+    aside, aside_x = 0, 0
     for k in range(n):
         if scratch.gops[5 * k + 2] != _NONE:
-            _apply(m, stored, scratch, k, at, at_x)
+            _apply(m, stored, scratch, k, aside, aside_x)
         size, size_x = _kept_by(m.P, scratch.gops, k)
-        at += size
-        at_x += size_x
+        aside += size
+        aside_x += size_x
 
 
 @compiled
@@ -119,14 +92,14 @@ def _kept_by(P, gops, k):
     """How many numbers and extremes are put aside for number k of a step."""
     if gops[5 * k + 2] < 0:
         return 0, 0
-    return kept_for(P, P[P[GOP_GUARD] + gops[5 * k]])
+    return kept_for(P, P[P[at.GOP_GUARD] + gops[5 * k]])
 
 
 @compiled
 def kept_for(P, g):
     """How many numbers and extremes the copies for one state of a guard have."""
-    w, nc, nx = shape(P, P[P[G_UNIT] + g])
-    mains = P[P[G_MAIN_P] + g + 1] - P[P[G_MAIN_P] + g]
+    w, nc, nx = shape(P, P[P[at.G_UNIT] + g])
+    mains = P[P[at.G_MAIN_P] + g + 1] - P[P[at.G_MAIN_P] + g]
     return mains * w * nc, mains * w * nx
 
 
@@ -134,60 +107,62 @@ def kept_for(P, g):
 def _copy_of(m, g, main, state):
     """The copy of a row for a state of a guard."""
     P = m.P
-    first = P[P[G_COPY_P] + g] + (main - P[P[G_MAIN_P] + g]) * P[P[G_N] + g]
-    return row_of(m, P[P[G_UNIT] + g], P[P[G_COPY_ROW] + first + state])
+    first = P[P[at.G_COPY_P] + g] + (main - P[P[at.G_MAIN_P] + g]) * P[P[at.G_N] + g]
+    return row_of(m, P[P[at.G_UNIT] + g], P[P[at.G_COPY_ROW] + first + state])
 
 
 @compiled
-def _put_aside(m, scratch, k, at, at_x):
+def _put_aside(m, scratch, k, aside, aside_x):
     """Keep the copies that the match of number k goes on with."""
-    g = m.P[m.P[GOP_GUARD] + scratch.gops[5 * k]]
-    for main in entries(m.P, G_MAIN_P, g):
+    g = m.P[m.P[at.GOP_GUARD] + scratch.gops[5 * k]]
+    for main in entries(m.P, at.G_MAIN_P, g):
         copy = _copy_of(m, g, main, scratch.gops[5 * k + 2])
-        kept = Row(scratch.kept, scratch.kept_x, at, at_x, copy.size, copy.size_x)
+        kept = Row(scratch.kept, scratch.kept_x, aside, aside_x, copy.size, copy.size_x)
         copy_row(kept, copy)
-        at += copy.size
-        at_x += copy.size_x
+        aside += copy.size
+        aside_x += copy.size_x
 
 
 @compiled
-def _apply(m, stored, scratch, k, at, at_x):
-    """Apply what number k of a step does; copies it goes on with were put aside from `at` on."""
+def _apply(m, stored, scratch, k, aside, aside_x):
+    """Apply what number k of a step does; copies it goes on with were put aside from `aside` on."""
     P, S = m.P, m.S
     gop, i, source = scratch.gops[5 * k], scratch.gops[5 * k + 1], scratch.gops[5 * k + 2]
     start, start_t = scratch.gops[5 * k + 3], scratch.gops[5 * k + 4]
-    g, state = P[P[GOP_GUARD] + gop], P[P[GOP_STATE] + gop]
-    u, gs = P[P[G_UNIT] + g], P[P[G_SBASE] + g] + state
-    if P[P[GS_LOG] + gs] >= 0:
-        _append(P, S, stored, P[P[GS_LOG] + gs], i, start, start_t)
-    ends = P[P[GS_END] + gs] == 1 and start > S[P[S_G_DONE] + g]
+    g, state = P[P[at.GOP_GUARD] + gop], P[P[at.GOP_STATE] + gop]
+    u, gs = P[P[at.G_UNIT] + g], P[P[at.G_SBASE] + g] + state
+    if P[P[at.GS_LOG] + gs] >= 0:
+        _append(P, S, stored, P[P[at.GS_LOG] + gs], i, start, start_t)
+    ends = P[P[at.GS_END] + gs] == 1 and start > S[P[at.S_G_DONE] + g]
     if ends:
-        S[P[S_G_DONE] + g] = start
-        S[P[S_G_DONE_T] + g] = start_t
-        for r in entries(P, G_RESET_P, g):
-            empty_row(row_of(m, u, P[P[G_RESET_ROW] + r]))
+        S[P[at.S_G_DONE] + g] = start
+        S[P[at.S_G_DONE_T] + g] = start_t
+        for r in entries(P, at.G_RESET_P, g):
+            empty_row(row_of(m, u, P[P[at.G_RESET_ROW] + r]))
         empty_trees(P, S, g)
-    if start <= S[P[S_G_L] + gs]:
+    if start <= S[P[at.S_G_L] + gs]:
         return
-    S[P[S_G_L] + gs] = start
-    S[P[S_G_LT] + gs] = start_t
-    for main in entries(P, G_MAIN_P, g):
+    S[P[at.S_G_L] + gs] = start
+    S[P[at.S_G_LT] + gs] = start_t
+    for main in entries(P, at.G_MAIN_P, g):
         copy = _copy_of(m, g, main, state)
         if source == _BEGINS:
             empty_row(copy)
         else:
-            copy_row(copy, Row(scratch.kept, scratch.kept_x, at, at_x, copy.size, copy.size_x))
-            at += copy.size
-            at_x += copy.size_x
+            copy_row(
+                copy, Row(scratch.kept, scratch.kept_x, aside, aside_x, copy.size, copy.size_x)
+            )
+            aside += copy.size
+            aside_x += copy.size_x
         if ends:
-            copy_row(row_of(m, u, P[P[G_MAIN_ROW] + main]), copy)
+            copy_row(row_of(m, u, P[P[at.G_MAIN_ROW] + main]), copy)
 
 
 @compiled
 def _append(P, S, stored, log, i, start, start_t):
     """Store an event of a guard with the start of its match."""
-    entry = 3 * (log * S[C_GLOG] + S[P[S_GLOG_LEN] + log])
+    entry = 3 * (log * S[at.C_GLOG] + S[P[at.S_GLOG_LEN] + log])
     stored.guard_entries[entry] = i
     stored.guard_entries[entry + 1] = start
     stored.guard_entries[entry + 2] = start_t
-    S[P[S_GLOG_LEN] + log] += 1
+    S[P[at.S_GLOG_LEN] + log] += 1

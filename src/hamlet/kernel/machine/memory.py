@@ -1,7 +1,7 @@
 """What compiled functions are handed: the addresses of arrays, in a few bundles.
 
 An array that goes into a compiled call is counted in and out of it, atomically; in the inner loops
-that was ten times slower. Addresses (see `raw_pointer` and `pointer` in numbers.py) are not
+that was ten times slower. Addresses (see `raw_pointer` and `pointer` in numbers/) are not
 counted, so they can be bundled: a bundle is taken apart by the compiler and costs what its fields
 would. It is made where the arrays are at hand (batch.py), once for each stretch of events, and
 what it points to must outlive it. Bundles are small because a call that is not inlined passes each
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hamlet.kernel.inner import inlined
-from hamlet.kernel.layout import U_NC, U_NX, U_W
+from hamlet.kernel import layout as at
+from hamlet.kernel.jit import inlined
 
 # Instead of the step at which something was completed: it never was.
 NO_STEP = -1
@@ -38,11 +38,11 @@ class Memory(NamedTuple):
     zs: Any  # by sum: the sum of weights in two parts, see numbers.add_to_sum
     spos: Any  # by stack: event numbers
     sval: Any  # by stack: extremes, rising
-    err: Any  # err[0] is set where a number may not fit
+    err: Any  # err[0] is set where a number may not fit; err[1] from outside, see stopping.py
     trace: Any  # rows of what was decided: see bundles.py
 
 
-class Events(NamedTuple):
+class EventArrays(NamedTuple):
     """Events in time order, one entry for each, and what each letter does."""
 
     ts: Any
@@ -112,4 +112,4 @@ def entries(P, pointers, i):
 @inlined
 def shape(P, u):
     """Of a unit: the most windows open at once, its components and its extremes."""
-    return P[P[U_W] + u], P[P[U_NC] + u], P[P[U_NX] + u]
+    return P[P[at.U_W] + u], P[P[at.U_NC] + u], P[P[at.U_NX] + u]

@@ -7,31 +7,14 @@ is asked for more room where one runs short.
 
 from __future__ import annotations
 
-from hamlet.kernel.inner import compiled, inlined
-from hamlet.kernel.layout import (
-    C_ACTIVE,
-    C_MERGED,
-    C_PART,
-    C_SHARED,
-    C_SPLIT,
-    C_STACK,
-    C_TRACE,
-    C_WANTED,
-    HAS_ALWAYS,
-    N_UNITS,
-    N_Z,
-    S_ACTIVE,
-    S_SEEN,
-    S_WHERE,
-    U_ALWAYS,
-    ZX_P,
-)
-from hamlet.kernel.machine.keep import Keep, load
-from hamlet.kernel.machine.lazy import begin
+from hamlet.kernel import layout as at
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.machine.accumulators import begin
+from hamlet.kernel.machine.checkpoint import Checkpoint, load
 from hamlet.kernel.machine.memory import FAR
-from hamlet.kernel.machine.room import ROOM_STACKS, ROOM_STATE
 from hamlet.kernel.machine.walk import walk
 from hamlet.kernel.machine.windows import activate
+from hamlet.kernel.stopping import STOPPED
 
 # Where a batch stands: the partition; its next event, -1 before it has begun; how many have to be
 # run again; and what there was before the partition: records, rows of the trace, and decisions
@@ -51,62 +34,67 @@ _RANGE = 6
 
 @compiled
 def run_partitions(
-    m, events, sides, stored, records, scratch, kept, ranges, n_ranges, redo, at, until
+    m, events, sides, stored, records, scratch, kept, ranges, n_ranges, redo, progress, until
 ):
-    """Run partitions from where a batch stands on; what there is no room for, 0 at its end."""
+    """Run partitions from where a batch stands on; what there is no room for.
+
+    0 at its end, or where it was stopped.
+    """
     P, S = m.P, m.S
-    stacks = P[P[ZX_P] + P[N_Z]]
-    while at[AT_PARTITION] < n_ranges:
-        row = _RANGE * at[AT_PARTITION]
+    stacks = P[P[at.ZX_P] + P[at.N_Z]]
+    while progress[AT_PARTITION] < n_ranges and m.err[STOPPED] == 0:
+        row = _RANGE * progress[AT_PARTITION]
         first, end = ranges[row + 1], ranges[row + 2]
-        if at[AT_EVENT] < 0:
-            if stacks > 0 and S[C_STACK] < end - first:
-                S[C_WANTED] = end - first
-                return ROOM_STACKS
-            _begin(m, events, records, kept, ranges, row, at)
-        at[AT_EVENT], short = walk(
-            m, events, sides, stored, records, scratch, ranges[row], at[AT_EVENT], end, until
+        if progress[AT_EVENT] < 0:
+            if stacks > 0 and S[at.C_STACK] < end - first:
+                S[at.C_WANTED] = end - first
+                return at.ROOM_STACKS
+            _begin(m, events, records, kept, ranges, row, progress)
+        progress[AT_EVENT], short = walk(
+            m, events, sides, stored, records, scratch, ranges[row], progress[AT_EVENT], end, until
         )
         if short != 0:
             return short
-        if until < FAR and m.err[0] == 0 and S[C_ACTIVE] > 0:
-            return ROOM_STATE
-        end_partition(m, records, redo, at)
+        if until < FAR and m.err[0] == 0 and S[at.C_ACTIVE] > 0:
+            return at.ROOM_STATE
+        end_partition(m, records, redo, progress)
     return 0
 
 
 @inlined
-def _begin(m, events, records, kept, ranges, row, at):
+def _begin(m, events, records, kept, ranges, row, progress):
     """Begin a partition, or take it up where it was left."""
     P, S = m.P, m.S
-    at[AT_RECORDS], at[AT_TRACE] = records.n[0], S[C_TRACE]
-    at[AT_SHARED], at[AT_SPLIT], at[AT_MERGED] = S[C_SHARED], S[C_SPLIT], S[C_MERGED]
-    at[AT_EVENT] = ranges[row + 1]
+    progress[AT_RECORDS], progress[AT_TRACE] = records.n[0], S[at.C_TRACE]
+    progress[AT_SHARED], progress[AT_SPLIT] = S[at.C_SHARED], S[at.C_SPLIT]
+    progress[AT_MERGED] = S[at.C_MERGED]
+    progress[AT_EVENT] = ranges[row + 1]
     m.err[0] = 0
-    S[C_PART] = ranges[row]
+    S[at.C_PART] = ranges[row]
     begin(m)
     if ranges[row + 3] >= 0:
         ints, v, x = kept
-        load(m, Keep(ints, v, x, ranges[row + 3], ranges[row + 4], ranges[row + 5]))
-    if P[HAS_ALWAYS] == 1 and ranges[row + 1] < ranges[row + 2]:
+        load(m, Checkpoint(ints, v, x, ranges[row + 3], ranges[row + 4], ranges[row + 5]))
+    if P[at.HAS_ALWAYS] == 1 and ranges[row + 1] < ranges[row + 2]:
         # What may hold trends before anything touches it
-        for u in range(P[N_UNITS]):
-            if P[P[U_ALWAYS] + u] == 1 and S[P[S_WHERE] + u] < 0:
+        for u in range(P[at.N_UNITS]):
+            if P[P[at.U_ALWAYS] + u] == 1 and S[P[at.S_WHERE] + u] < 0:
                 activate(m, u, events.ts[ranges[row + 1]])
 
 
 @compiled
-def end_partition(m, records, redo, at):
+def end_partition(m, records, redo, progress):
     """Have no unit active; if numbers have not fitted, have nothing of the partition."""
     P, S = m.P, m.S
-    for k in range(S[C_ACTIVE]):
-        u = S[P[S_ACTIVE] + k]
-        S[P[S_WHERE] + u] = -1
-        S[P[S_SEEN] + u] = -1
+    for k in range(S[at.C_ACTIVE]):
+        u = S[P[at.S_ACTIVE] + k]
+        S[P[at.S_WHERE] + u] = -1
+        S[P[at.S_SEEN] + u] = -1
     if m.err[0] != 0:
-        records.n[0], S[C_TRACE] = at[AT_RECORDS], at[AT_TRACE]
-        S[C_SHARED], S[C_SPLIT], S[C_MERGED] = at[AT_SHARED], at[AT_SPLIT], at[AT_MERGED]
-        redo[at[AT_REDONE]] = S[C_PART]
-        at[AT_REDONE] += 1
-    at[AT_PARTITION] += 1
-    at[AT_EVENT] = -1
+        records.n[0], S[at.C_TRACE] = progress[AT_RECORDS], progress[AT_TRACE]
+        S[at.C_SHARED], S[at.C_SPLIT] = progress[AT_SHARED], progress[AT_SPLIT]
+        S[at.C_MERGED] = progress[AT_MERGED]
+        redo[progress[AT_REDONE]] = S[at.C_PART]
+        progress[AT_REDONE] += 1
+    progress[AT_PARTITION] += 1
+    progress[AT_EVENT] = -1

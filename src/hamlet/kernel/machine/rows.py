@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import inlined
-from hamlet.kernel.layout import U_VBASE, U_XBASE
+from hamlet.kernel.jit import inlined
 from hamlet.kernel.machine.memory import shape
 
 
@@ -34,8 +34,8 @@ def row_of(m, u, row):
     """A row of a unit."""
     P = m.P
     w, nc, nx = shape(P, u)
-    at, at_x = P[P[U_VBASE] + u] + row * w * nc, P[P[U_XBASE] + u] + row * w * nx
-    return Row(m.v, m.x, at, at_x, w * nc, w * nx)
+    first, first_x = P[P[at.U_VBASE] + u] + row * w * nc, P[P[at.U_XBASE] + u] + row * w * nx
+    return Row(m.v, m.x, first, first_x, w * nc, w * nx)
 
 
 @inlined
@@ -46,7 +46,7 @@ def one_window(row, slot, nc, nx):
 
 @inlined
 def empty_row(row):
-    """Have nothing in a row."""
+    """Make a row empty: zeros, and extremes of infinity."""
     for k in range(row.at, row.at + row.size):
         numbers.set_zero(row.v, k)
     for k in range(row.at_x, row.at_x + row.size_x):
@@ -55,7 +55,7 @@ def empty_row(row):
 
 @inlined
 def copy_row(row, other):
-    """Have in a row what another has."""
+    """Copy into a row what another of the same size has."""
     for k in range(row.size):
         numbers.copy(row.v, row.at + k, other.v, other.at + k)
     for k in range(row.size_x):

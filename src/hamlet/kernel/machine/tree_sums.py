@@ -13,24 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled, inlined
-from hamlet.kernel.layout import (
-    C_EVENTS,
-    G_TREE,
-    G_TREE_P,
-    S_BLOCK,
-    S_FLIP,
-    S_T_BITS,
-    T_BITS,
-    T_CLASS,
-    T_OP,
-    T_UNIT,
-    T_VBASE,
-    T_XBASE,
-    U_TREE_P,
-    U_WITHIN,
-)
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.memory import EMPTY, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, empty_row
 from hamlet.kernel.trees import FIELDS
@@ -42,49 +27,49 @@ _ALL = 1 << 40
 @compiled
 def begin_trees(P, S, u, ts):
     """Empty all trees of a unit, and have them stand at the block of a time."""
-    S[P[S_BLOCK] + u] = ts // P[P[U_WITHIN] + u]
-    for t in entries(P, U_TREE_P, u):
+    S[P[at.S_BLOCK] + u] = ts // P[P[at.U_WITHIN] + u]
+    for t in entries(P, at.U_TREE_P, u):
         _empty(P, S, t)
 
 
 @compiled
 def empty_trees(P, S, g):
     """Empty the trees whose events the completion of a guard has barred."""
-    for k in entries(P, G_TREE_P, g):
-        _empty(P, S, P[P[G_TREE] + k])
+    for k in entries(P, at.G_TREE_P, g):
+        _empty(P, S, P[P[at.G_TREE] + k])
 
 
 @compiled
 def _empty(P, S, t):
-    S[P[S_T_BITS] + 2 * t] = EMPTY
-    S[P[S_T_BITS] + 2 * t + 1] = EMPTY
+    S[P[at.S_T_BITS] + 2 * t] = EMPTY
+    S[P[at.S_T_BITS] + 2 * t + 1] = EMPTY
 
 
 @compiled
 def turn_block(P, S, u, ts):
     """Have the trees of a unit stand at the block of a time."""
-    block = ts // P[P[U_WITHIN] + u]
-    ahead = block - S[P[S_BLOCK] + u]
+    block = ts // P[P[at.U_WITHIN] + u]
+    ahead = block - S[P[at.S_BLOCK] + u]
     if ahead == 0:
         return
-    flip = 1 - S[P[S_FLIP] + u]
-    S[P[S_BLOCK] + u] = block
-    S[P[S_FLIP] + u] = flip
-    for t in entries(P, U_TREE_P, u):
-        S[P[S_T_BITS] + 2 * t + flip] = EMPTY
+    flip = 1 - S[P[at.S_FLIP] + u]
+    S[P[at.S_BLOCK] + u] = block
+    S[P[at.S_FLIP] + u] = flip
+    for t in entries(P, at.U_TREE_P, u):
+        S[P[at.S_T_BITS] + 2 * t + flip] = EMPTY
         if ahead > 1:
-            S[P[S_T_BITS] + 2 * t + 1 - flip] = EMPTY
+            S[P[at.S_T_BITS] + 2 * t + 1 - flip] = EMPTY
 
 
 @compiled
 def read_tree(m, stored, t, i, total):
     """Add up the events of a tree from which the edge to event i is open."""
     P, S = m.P, m.S
-    u, op = P[P[T_UNIT] + t], P[P[T_OP] + t]
-    entry = (P[P[T_CLASS] + t] * S[C_EVENTS] + i) * FIELDS
+    u, op = P[P[at.T_UNIT] + t], P[P[at.T_OP] + t]
+    entry = (P[P[at.T_CLASS] + t] * S[at.C_EVENTS] + i) * FIELDS
     for age in range(2):
-        half = S[P[S_FLIP] + u] if age == 0 else 1 - S[P[S_FLIP] + u]
-        if S[P[S_T_BITS] + 2 * t + half] == EMPTY:
+        half = S[P[at.S_FLIP] + u] if age == 0 else 1 - S[P[at.S_FLIP] + u]
+        if S[P[at.S_T_BITS] + 2 * t + half] == EMPTY:
             continue
         below, upto = stored.places[entry + 2 + 2 * age], stored.places[entry + 3 + 2 * age]
         if below < 0:
@@ -108,16 +93,16 @@ def read_tree(m, stored, t, i, total):
 @inlined
 def _node(P, stored, t, half, node, like):
     """A node of one half of a tree, as a row of the same shape as another."""
-    number = half * (2 << P[P[T_BITS] + t]) + node
-    at = P[P[T_VBASE] + t] + number * like.size
-    at_x = P[P[T_XBASE] + t] + number * like.size_x
-    return Row(stored.tree_v, stored.tree_x, at, at_x, like.size, like.size_x)
+    number = half * (2 << P[P[at.T_BITS] + t]) + node
+    first = P[P[at.T_VBASE] + t] + number * like.size
+    first_x = P[P[at.T_XBASE] + t] + number * like.size_x
+    return Row(stored.tree_v, stored.tree_x, first, first_x, like.size, like.size_x)
 
 
 @compiled
 def _add_range(m, stored, t, half, low, high, total):
     """Add up the leaves from low to high, exclusive, of one half of a tree."""
-    n = 1 << m.S[m.P[S_T_BITS] + 2 * t + half]
+    n = 1 << m.S[m.P[at.S_T_BITS] + 2 * t + half]
     left, right = low + n, min(high, n) + n
     while left < right:
         if left & 1:
@@ -134,12 +119,12 @@ def _add_range(m, stored, t, half, low, high, total):
 def add_leaf(m, stored, t, i, value):
     """Make event i a leaf of the current half of a tree, and add it to all nodes above."""
     P, S = m.P, m.S
-    entry = (P[P[T_CLASS] + t] * S[C_EVENTS] + i) * FIELDS
+    entry = (P[P[at.T_CLASS] + t] * S[at.C_EVENTS] + i) * FIELDS
     leaf = stored.places[entry]
     if leaf < 0:
         return
-    half = S[P[S_FLIP] + P[P[T_UNIT] + t]]
-    bits_at = P[S_T_BITS] + 2 * t + half
+    half = S[P[at.S_FLIP] + P[P[at.T_UNIT] + t]]
+    bits_at = P[at.S_T_BITS] + 2 * t + half
     if S[bits_at] == EMPTY:
         S[bits_at] = stored.places[entry + 1]
         for node in range(2 << S[bits_at]):
@@ -154,14 +139,14 @@ def add_leaf(m, stored, t, i, value):
 def clear_in_trees(P, S, stored, u, slot):
     """Empty a window in all trees of a unit."""
     w, nc, nx = shape(P, u)
-    for t in entries(P, U_TREE_P, u):
+    for t in entries(P, at.U_TREE_P, u):
         for half in range(2):
-            bits = S[P[S_T_BITS] + 2 * t + half]
+            bits = S[P[at.S_T_BITS] + 2 * t + half]
             if bits == EMPTY:
                 continue
-            nodes = half * (2 << P[P[T_BITS] + t])
-            base = P[P[T_VBASE] + t] + (nodes * w + slot) * nc
-            base_x = P[P[T_XBASE] + t] + (nodes * w + slot) * nx
+            nodes = half * (2 << P[P[at.T_BITS] + t])
+            base = P[P[at.T_VBASE] + t] + (nodes * w + slot) * nc
+            base_x = P[P[at.T_XBASE] + t] + (nodes * w + slot) * nx
             for node in range(2 << bits):
                 for c in range(nc):
                     numbers.set_zero(stored.tree_v, base + node * w * nc + c)

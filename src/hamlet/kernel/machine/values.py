@@ -11,49 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.code import ONE
-from hamlet.kernel.inner import compiled, inlined
-from hamlet.kernel.layout import (
-    C_EVENTS,
-    C_LOG,
-    C_STEPS,
-    LOG_UNIT,
-    LOG_VBASE,
-    LOG_XBASE,
-    O_DST_P,
-    O_DST_ROW,
-    O_FIRST_COND,
-    O_FIRST_P,
-    O_LEAF,
-    O_LEAF_P,
-    O_LOG,
-    O_SCAN_COND,
-    O_SCAN_LOG,
-    O_SCAN_P,
-    O_SRC_COND,
-    O_SRC_P,
-    O_SRC_ROW,
-    O_TREE,
-    O_TREE_P,
-    O_UNIT,
-    O_W,
-    O_W_P,
-    O_X,
-    O_X_P,
-    S_HI,
-    S_LO,
-    S_LOG_HEAD,
-    S_LOG_LEN,
-    S_TOUCHED,
-    T_BASE,
-    U_SLIDE,
-    U_VBASE,
-    U_XSBASE,
-    X_SIGN,
-)
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.machine.catch_up import extend_extremes, gather
 from hamlet.kernel.machine.conditions import NO_EVENT, atoms_fit, edge_open
-from hamlet.kernel.machine.lazy import extend_extremes, gather
 from hamlet.kernel.machine.memory import NO_STEP, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
 from hamlet.kernel.machine.tree_sums import add_leaf, read_tree
@@ -62,17 +25,17 @@ from hamlet.kernel.machine.tree_sums import add_leaf, read_tree
 @compiled
 def direct(m, events, op, i):
     """Compute and add at once: for an event alone in its time, with one op on the unit."""
-    P, S, v, t = m.P, m.S, m.v, m.P[T_BASE]
-    u = P[P[O_UNIT] + op]
+    P, S, v, t = m.P, m.S, m.v, m.P[at.T_BASE]
+    u = P[P[at.O_UNIT] + op]
     w, nc, nx = shape(P, u)
     size = w * nc
-    S[P[S_TOUCHED] + u] = S[P[S_HI] + u]
+    S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
     gather(m, u, op, 0, w)
-    wp = P[P[O_W_P] + op]
+    wp = P[P[at.O_W_P] + op]
     for c in range(1, nc):
-        weight = P[P[O_W] + wp + c - 1]
+        weight = P[P[at.O_W] + wp + c - 1]
         if weight >= 0:
-            factor = events.weights[weight * S[C_EVENTS] + i]
+            factor = events.weights[weight * S[at.C_EVENTS] + i]
             for slot in range(t, t + size, nc):
                 numbers.add_times(v, slot + c, v, slot, factor, m.err)
         elif weight == ONE:
@@ -80,8 +43,8 @@ def direct(m, events, op, i):
                 numbers.add(v, slot + c, v, slot, m.err)
     for e in range(nx):
         extend_extremes(m, u, op, e, _own_extreme(P, S, events, u, op, e, i), 0, w)
-    for k in entries(P, O_DST_P, op):
-        base = P[P[U_VBASE] + u] + P[P[O_DST_ROW] + k] * size
+    for k in entries(P, at.O_DST_P, op):
+        base = P[P[at.U_VBASE] + u] + P[P[at.O_DST_ROW] + k] * size
         for e in range(size):
             numbers.add(v, base + e, v, t + e, m.err)
 
@@ -89,26 +52,26 @@ def direct(m, events, op, i):
 @compiled
 def _own_extreme(P, S, events, u, op, e, i):
     """The value of event i for extreme e, negated for MAX; infinite if it has none."""
-    attribute = P[P[O_X] + P[P[O_X_P] + op] + e]
+    attribute = P[P[at.O_X] + P[P[at.O_X_P] + op] + e]
     if attribute < 0:
         return np.inf
-    value = events.extremes[attribute * S[C_EVENTS] + i]
-    return value * P[P[X_SIGN] + P[P[U_XSBASE] + u] + e] if value == value else np.inf
+    value = events.extremes[attribute * S[at.C_EVENTS] + i]
+    return value * P[P[at.X_SIGN] + P[P[at.U_XSBASE] + u] + e] if value == value else np.inf
 
 
 @compiled
 def find_value(m, events, sides, stored, op, i, total):
     """What event i adds at the state of an op, for each open window."""
     P = m.P
-    u = P[P[O_UNIT] + op]
+    u = P[P[at.O_UNIT] + op]
     empty_row(total)
     _add_rows(m, sides, u, op, i, total)
-    for k in entries(P, O_FIRST_P, op):
-        _begin_trends(m, sides, u, P[P[O_FIRST_COND] + k], i, total)
-    for k in entries(P, O_TREE_P, op):
-        read_tree(m, stored, P[P[O_TREE] + k], i, total)
-    for k in entries(P, O_SCAN_P, op):
-        _scan(m, sides, stored, P[P[O_SCAN_LOG] + k], P[P[O_SCAN_COND] + k], i, total)
+    for k in entries(P, at.O_FIRST_P, op):
+        _begin_trends(m, sides, u, P[P[at.O_FIRST_COND] + k], i, total)
+    for k in entries(P, at.O_TREE_P, op):
+        read_tree(m, stored, P[P[at.O_TREE] + k], i, total)
+    for k in entries(P, at.O_SCAN_P, op):
+        _scan(m, sides, stored, P[P[at.O_SCAN_LOG] + k], P[P[at.O_SCAN_COND] + k], i, total)
     _add_weights(m, events, u, op, i, total)
 
 
@@ -116,11 +79,11 @@ def find_value(m, events, sides, stored, op, i, total):
 def _add_rows(m, sides, u, op, i, total):
     """Add up the rows that an op reads, where the event is what their edges ask for."""
     P = m.P
-    for k in entries(P, O_SRC_P, op):
-        cond = P[P[O_SRC_COND] + k]
+    for k in entries(P, at.O_SRC_P, op):
+        cond = P[P[at.O_SRC_COND] + k]
         if cond >= 0 and not atoms_fit(P, m.S, sides, cond, i):
             continue
-        add_row(total, row_of(m, u, P[P[O_SRC_ROW] + k]), m.err)
+        add_row(total, row_of(m, u, P[P[at.O_SRC_ROW] + k]), m.err)
 
 
 @compiled
@@ -128,25 +91,25 @@ def _begin_trends(m, sides, u, cond, i, total):
     """Begin a trend in each window in which the edge from START is open."""
     P, S = m.P, m.S
     w, nc, _ = shape(P, u)
-    for window in range(S[P[S_LO] + u], S[P[S_HI] + u] + 1):
-        start = window * P[P[U_SLIDE] + u]
+    for window in range(S[P[at.S_LO] + u], S[P[at.S_HI] + u] + 1):
+        start = window * P[P[at.U_SLIDE] + u]
         if edge_open(P, S, sides, cond, NO_STEP, start, NO_EVENT, i):
-            numbers.set_one(m.v, P[T_BASE])
-            numbers.add(total.v, total.at + window % w * nc, m.v, P[T_BASE], m.err)
+            numbers.set_one(m.v, P[at.T_BASE])
+            numbers.add(total.v, total.at + window % w * nc, m.v, P[at.T_BASE], m.err)
 
 
 @compiled
 def _scan(m, sides, stored, log, cond, i, total):
     """Add up the stored events of a log from which an edge to event i is open."""
     P, S = m.P, m.S
-    u = P[P[LOG_UNIT] + log]
+    u = P[P[at.LOG_UNIT] + log]
     w, nc, nx = shape(P, u)
-    slide = P[P[U_SLIDE] + u]
-    lo, hi = S[P[S_LO] + u], S[P[S_HI] + u]
-    head, end = S[P[S_LOG_HEAD] + log], S[P[S_LOG_LEN] + log]
+    slide = P[P[at.U_SLIDE] + u]
+    lo, hi = S[P[at.S_LO] + u], S[P[at.S_HI] + u]
+    head, end = S[P[at.S_LOG_HEAD] + log], S[P[at.S_LOG_LEN] + log]
     while head < end and log_entry(S, stored, log, head)[2] < lo * slide:
         head += 1
-    S[P[S_LOG_HEAD] + log] = head
+    S[P[at.S_LOG_HEAD] + log] = head
     for pos in range(head, end):
         j, step, ts = log_entry(S, stored, log, pos)
         if not edge_open(P, S, sides, cond, step, 0, j, i):
@@ -164,15 +127,15 @@ def _add_weights(m, events, u, op, i, total):
     """Add the event's own weights and extremes, where a trend ends at it."""
     P, S, out = m.P, m.S, total.v
     w, nc, nx = shape(P, u)
-    wp = P[P[O_W_P] + op]
+    wp = P[P[at.O_W_P] + op]
     for slot in range(w):
         d = total.at + slot * nc
         if numbers.is_zero(out, d):
             continue
         for c in range(1, nc):
-            weight = P[P[O_W] + wp + c - 1]
+            weight = P[P[at.O_W] + wp + c - 1]
             if weight >= 0:
-                factor = events.weights[weight * S[C_EVENTS] + i]
+                factor = events.weights[weight * S[at.C_EVENTS] + i]
                 numbers.add_times(out, d + c, out, d, factor, m.err)
             elif weight == ONE:
                 numbers.add(out, d + c, out, d, m.err)
@@ -185,13 +148,13 @@ def _add_weights(m, events, u, op, i, total):
 def commit(m, stored, op, i, ts, value):
     """Add what an event has been found to add: to rows, trees and its log."""
     P, S = m.P, m.S
-    u = P[P[O_UNIT] + op]
-    S[P[S_TOUCHED] + u] = S[P[S_HI] + u]
-    for k in entries(P, O_DST_P, op):
-        add_row(row_of(m, u, P[P[O_DST_ROW] + k]), value, m.err)
-    for k in entries(P, O_LEAF_P, op):
-        add_leaf(m, stored, P[P[O_LEAF] + k], i, value)
-    log = P[P[O_LOG] + op]
+    u = P[P[at.O_UNIT] + op]
+    S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    for k in entries(P, at.O_DST_P, op):
+        add_row(row_of(m, u, P[P[at.O_DST_ROW] + k]), value, m.err)
+    for k in entries(P, at.O_LEAF_P, op):
+        add_leaf(m, stored, P[P[at.O_LEAF] + k], i, value)
+    log = P[P[at.O_LOG] + op]
     if log >= 0:
         _append(P, S, stored, log, i, ts, value)
 
@@ -199,25 +162,25 @@ def commit(m, stored, op, i, ts, value):
 @inlined
 def log_entry(S, stored, log, pos):
     """A stored event: its number, step and time."""
-    entry = 3 * (log * S[C_LOG] + pos)
+    entry = 3 * (log * S[at.C_LOG] + pos)
     return stored.entries[entry], stored.entries[entry + 1], stored.entries[entry + 2]
 
 
 @inlined
 def logged(P, S, stored, log, pos, size, size_x):
     """The value of a stored event."""
-    at = P[P[LOG_VBASE] + log] * S[C_LOG] + pos * size
-    at_x = P[P[LOG_XBASE] + log] * S[C_LOG] + pos * size_x
-    return Row(stored.v, stored.x, at, at_x, size, size_x)
+    first = P[P[at.LOG_VBASE] + log] * S[at.C_LOG] + pos * size
+    first_x = P[P[at.LOG_XBASE] + log] * S[at.C_LOG] + pos * size_x
+    return Row(stored.v, stored.x, first, first_x, size, size_x)
 
 
 @compiled
 def _append(P, S, stored, log, i, ts, value):
     """Store an event with its value in a log."""
-    pos = S[P[S_LOG_LEN] + log]
-    S[P[S_LOG_LEN] + log] += 1
-    entry = 3 * (log * S[C_LOG] + pos)
+    pos = S[P[at.S_LOG_LEN] + log]
+    S[P[at.S_LOG_LEN] + log] += 1
+    entry = 3 * (log * S[at.C_LOG] + pos)
     stored.entries[entry] = i
-    stored.entries[entry + 1] = S[C_STEPS]
+    stored.entries[entry + 1] = S[at.C_STEPS]
     stored.entries[entry + 2] = ts
     copy_row(logged(P, S, stored, log, pos, value.size, value.size_x), value)

@@ -11,55 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled, inlined
-from hamlet.kernel.layout import (
-    ALIKE,
-    B_P,
-    B_UNIT,
-    C_ACTIVE,
-    C_MOST,
-    C_MOST_X,
-    END_P,
-    END_ROW,
-    ESCAN_COND,
-    ESCAN_LOG,
-    ESCAN_P,
-    Q_BASE,
-    Q_END,
-    Q_ROWS,
-    Q_START,
-    Q_W,
-    R_START,
-    S_ACTIVE,
-    S_DUE,
-    S_HI,
-    S_LATE,
-    S_LO,
-    S_LOG_HEAD,
-    S_LOG_LEN,
-    S_SEEN,
-    S_SLOT,
-    S_TOUCHED,
-    S_WHERE,
-    U_ALWAYS,
-    U_LOG,
-    U_LOG_P,
-    U_NROWS,
-    U_QUICK,
-    U_RBASE,
-    U_SLIDE,
-    U_VBASE,
-    U_W,
-    U_WITHIN,
-    U_XSBASE,
-    X_SIGN,
-)
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.bundles import come_in, split_all, stands_for, take_out
+from hamlet.kernel.machine.catch_up import stamp, sync, sync_window
 from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
 from hamlet.kernel.machine.counts import catch_up_counts, stamp_counts, sync_counts
 from hamlet.kernel.machine.guards import begin_guards
-from hamlet.kernel.machine.lazy import stamp, sync, sync_window
 from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
 from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees
@@ -70,19 +29,19 @@ from hamlet.kernel.machine.values import log_entry, logged
 def next_due(P, S):
     """When a window of an active unit opens or closes next."""
     due = FAR
-    for k in range(S[C_ACTIVE]):
-        due = min(due, S[P[S_DUE] + S[P[S_ACTIVE] + k]])
+    for k in range(S[at.C_ACTIVE]):
+        due = min(due, S[P[at.S_DUE] + S[P[at.S_ACTIVE] + k]])
     return due
 
 
 @inlined
 def _windows_at(P, S, u, ts):
     """The first and the last window open at a time, and where the first stands in rows."""
-    within, slide, w = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u], P[P[U_W] + u]
-    if S[C_ACTIVE] > 0:  # units with equal windows have the same ones open: no divisions
-        other = S[P[S_ACTIVE] + S[C_ACTIVE] - 1]
-        if P[P[U_WITHIN] + other] == within and P[P[U_SLIDE] + other] == slide:
-            return S[P[S_LO] + other], S[P[S_HI] + other], S[P[S_SLOT] + other]
+    within, slide, w = P[P[at.U_WITHIN] + u], P[P[at.U_SLIDE] + u], P[P[at.U_W] + u]
+    if S[at.C_ACTIVE] > 0:  # units with equal windows have the same ones open: no divisions
+        other = S[P[at.S_ACTIVE] + S[at.C_ACTIVE] - 1]
+        if P[P[at.U_WITHIN] + other] == within and P[P[at.U_SLIDE] + other] == slide:
+            return S[P[at.S_LO] + other], S[P[at.S_HI] + other], S[P[at.S_SLOT] + other]
     lo = (ts - within) // slide + 1
     return lo, ts // slide, lo % w
 
@@ -93,40 +52,40 @@ def activate(m, u, ts):
     P, S = m.P, m.S
     w, nc, nx = shape(P, u)
     lo, hi, slot = _windows_at(P, S, u, ts)
-    whole, rows = row_of(m, u, 0), P[P[U_NROWS] + u]
+    whole, rows = row_of(m, u, 0), P[P[at.U_NROWS] + u]
     empty_row(Row(m.v, m.x, whole.at, whole.at_x, rows * w * nc, rows * w * nx))
-    start = P[P[U_QUICK] + 8 * u + Q_START]
+    start = P[P[at.U_QUICK] + at.QUICK * u + at.Q_START]
     if start >= 0:
         _set_start(m, start, slot, hi - lo + 1, w, 1)
     else:
         for row in range(rows):
-            if P[P[R_START] + P[P[U_RBASE] + u] + row] == 1:
-                at = P[P[U_VBASE] + u] + row * w * nc
-                _set_start(m, at, slot, hi - lo + 1, w, nc)
+            if P[P[at.R_START] + P[P[at.U_RBASE] + u] + row] == 1:
+                first = P[P[at.U_VBASE] + u] + row * w * nc
+                _set_start(m, first, slot, hi - lo + 1, w, nc)
     _set_open(P, S, u, lo, hi, slot)
-    S[P[S_TOUCHED] + u] = lo - 1
+    S[P[at.S_TOUCHED] + u] = lo - 1
     begin_guards(P, S, u)
     if start >= 0:
         stamp_counts(m, u)
     else:
-        for k in entries(P, U_LOG_P, u):
-            S[P[S_LOG_HEAD] + P[P[U_LOG] + k]] = 0
-            S[P[S_LOG_LEN] + P[P[U_LOG] + k]] = 0
+        for k in entries(P, at.U_LOG_P, u):
+            S[P[at.S_LOG_HEAD] + P[P[at.U_LOG] + k]] = 0
+            S[P[at.S_LOG_LEN] + P[P[at.U_LOG] + k]] = 0
         begin_trees(P, S, u, ts)
         stamp(m, u)
-    S[P[S_WHERE] + u] = S[C_ACTIVE]
-    S[P[S_ACTIVE] + S[C_ACTIVE]] = u
+    S[P[at.S_WHERE] + u] = S[at.C_ACTIVE]
+    S[P[at.S_ACTIVE] + S[at.C_ACTIVE]] = u
     # What it has from before may be the number of a step of another partition.
-    S[P[S_SEEN] + u] = -1
-    S[C_ACTIVE] += 1
+    S[P[at.S_SEEN] + u] = -1
+    S[at.C_ACTIVE] += 1
     come_in(P, S, u)
 
 
 @inlined
-def _set_start(m, at, slot, windows, w, nc):
-    """Have an empty trend in some windows, from a slot on, of the row that begins at `at`."""
+def _set_start(m, first, slot, windows, w, nc):
+    """Have an empty trend in some windows, from a slot on, of the row that begins at `first`."""
     for _ in range(windows):
-        numbers.set_one(m.v, at + slot * nc)
+        numbers.set_one(m.v, first + slot * nc)
         slot += 1
         if slot == w:
             slot = 0
@@ -135,11 +94,11 @@ def _set_start(m, at, slot, windows, w, nc):
 @compiled
 def _set_open(P, S, u, lo, hi, slot):
     """Note which windows of a unit are open, and where the first of them stands in rows."""
-    within, slide = P[P[U_WITHIN] + u], P[P[U_SLIDE] + u]
-    S[P[S_SLOT] + u] = slot
-    S[P[S_LO] + u] = lo
-    S[P[S_HI] + u] = hi
-    S[P[S_DUE] + u] = min(lo * slide + within, (hi + 1) * slide)
+    within, slide = P[P[at.U_WITHIN] + u], P[P[at.U_SLIDE] + u]
+    S[P[at.S_SLOT] + u] = slot
+    S[P[at.S_LO] + u] = lo
+    S[P[at.S_HI] + u] = hi
+    S[P[at.S_DUE] + u] = min(lo * slide + within, (hi + 1) * slide)
 
 
 @inlined
@@ -156,19 +115,19 @@ def _fill_slot(m, u, slot, is_open):
     """Empty the rows of a window; in an open one START has its one empty trend."""
     P = m.P
     _, nc, nx = shape(P, u)
-    for row in range(P[P[U_NROWS] + u]):
+    for row in range(P[P[at.U_NROWS] + u]):
         window = one_window(row_of(m, u, row), slot, nc, nx)
         empty_row(window)
-        if is_open and P[P[R_START] + P[P[U_RBASE] + u] + row] == 1:
+        if is_open and P[P[at.R_START] + P[P[at.U_RBASE] + u] + row] == 1:
             numbers.set_one(m.v, window.at)
 
 
 @inlined
 def _windows_by(P, S, u, ts):
     """The first and the last window of an active unit that are open at a time to come."""
-    slide, within = P[P[U_SLIDE] + u], P[P[U_WITHIN] + u]
-    lo, hi = S[P[S_LO] + u], S[P[S_HI] + u]
-    if ts - S[P[S_DUE] + u] < slide:  # at most one window closes and one opens
+    slide, within = P[P[at.U_SLIDE] + u], P[P[at.U_WITHIN] + u]
+    lo, hi = S[P[at.S_LO] + u], S[P[at.S_HI] + u]
+    if ts - S[P[at.S_DUE] + u] < slide:  # at most one window closes and one opens
         lo += lo * slide + within <= ts
         hi += (hi + 1) * slide <= ts
     else:
@@ -180,23 +139,23 @@ def _windows_by(P, S, u, ts):
 def roll(m, sides, stored, records, part, u, ts):
     """Close the windows of a unit that have ended by `ts` and open those that have begun."""
     P, S = m.P, m.S
-    quick = P[U_QUICK] + 8 * u
-    w = P[quick + Q_W]
+    quick = P[at.U_QUICK] + at.QUICK * u
+    w = P[quick + at.Q_W]
     lo, hi = _windows_by(P, S, u, ts)
-    ended = range(S[P[S_LO] + u], min(S[P[S_HI] + u], lo - 1) + 1)
-    opened = range(max(S[P[S_HI] + u] + 1, lo), hi + 1)
-    first = S[P[S_LO] + u]
-    slot = S[P[S_SLOT] + u]
-    if P[quick + Q_END] >= 0:
+    ended = range(S[P[at.S_LO] + u], min(S[P[at.S_HI] + u], lo - 1) + 1)
+    opened = range(max(S[P[at.S_HI] + u] + 1, lo), hi + 1)
+    first = S[P[at.S_LO] + u]
+    slot = S[P[at.S_SLOT] + u]
+    if P[quick + at.Q_END] >= 0:
         for window in ended:
-            at = _slot(slot, window - first, w)
-            catch_up_counts(m, u, at, 1)
-            _close_quickly(m, records, part, u, window, P[quick + Q_END] + at)
-            _empty_quickly(m, quick, at)
+            gone = _slot(slot, window - first, w)
+            catch_up_counts(m, u, gone, 1)
+            _close_quickly(m, records, part, u, window, P[quick + at.Q_END] + gone)
+            _empty_quickly(m, quick, gone)
         for window in opened:
-            numbers.set_one(m.v, P[quick + Q_START] + _slot(slot, window - first, w))
+            numbers.set_one(m.v, P[quick + at.Q_START] + _slot(slot, window - first, w))
     else:
-        if P[P[U_ALWAYS] + u] == 1 or (S[P[S_LATE] + u] == 1 and len(opened) > 0):
+        if P[P[at.U_ALWAYS] + u] == 1 or (S[P[at.S_LATE] + u] == 1 and len(opened) > 0):
             # A run that begins trends has to be applied before windows open, and so has what it
             # does to extremes: there are no trends to go on with in a window that opens.
             sync(m, u)
@@ -211,21 +170,21 @@ def roll(m, sides, stored, records, part, u, ts):
         for window in opened:
             _fill_slot(m, u, window % w, True)
     _set_open(P, S, u, lo, hi, _slot(slot, lo - first, w))
-    if S[P[S_TOUCHED] + u] < lo and P[P[U_ALWAYS] + u] == 0:
+    if S[P[at.S_TOUCHED] + u] < lo and P[P[at.U_ALWAYS] + u] == 0:
         take_out(P, S, u)
 
 
 @inlined
-def _close_quickly(m, records, part, u, window, at):
+def _close_quickly(m, records, part, u, window, trends):
     """Write the result of a window, a number of trends that is known, if it is not zero."""
-    if numbers.is_zero(m.v, at):
+    if numbers.is_zero(m.v, trends):
         return
     record = records.n[0]
-    to = record * m.S[C_MOST]
-    numbers.copy(records.v, to, m.v, at)
+    to = record * m.S[at.C_MOST]
+    numbers.copy(records.v, to, m.v, trends)
     if not numbers.is_safe(records.v, to):
         m.err[0] = 1
-    for k in range(record * m.S[C_MOST_X], (record + 1) * m.S[C_MOST_X]):
+    for k in range(record * m.S[at.C_MOST_X], (record + 1) * m.S[at.C_MOST_X]):
         records.x[k] = np.inf
     _note(records, part, u, window)
     b = stands_for(m.P, m.S, u)
@@ -244,37 +203,37 @@ def _note(records, part, u, window):
 @compiled
 def _repeat(m, records, part, b, window):
     """Write the last record for the other units of a merged bundle, too."""
-    P, most, most_x = m.P, m.S[C_MOST], m.S[C_MOST_X]
+    P, most, most_x = m.P, m.S[at.C_MOST], m.S[at.C_MOST_X]
     last = records.n[0] - 1
     source = Row(records.v, records.x, last * most, last * most_x, most, most_x)
-    for k in range(P[P[B_P] + b] + 1, P[P[B_P] + b + 1]):
+    for k in range(P[P[at.B_P] + b] + 1, P[P[at.B_P] + b + 1]):
         n = records.n[0]
         copy_row(Row(records.v, records.x, n * most, n * most_x, most, most_x), source)
-        _note(records, part, P[P[B_UNIT] + k], window)
+        _note(records, part, P[P[at.B_UNIT] + k], window)
 
 
 @inlined
 def _empty_quickly(m, quick, slot):
     """Empty a window in all rows of a unit that only counts."""
-    at = m.P[quick + Q_BASE] + slot
-    for _ in range(m.P[quick + Q_ROWS]):
-        numbers.set_zero(m.v, at)
-        at += m.P[quick + Q_W]
+    cell = m.P[quick + at.Q_BASE] + slot
+    for _ in range(m.P[quick + at.Q_ROWS]):
+        numbers.set_zero(m.v, cell)
+        cell += m.P[quick + at.Q_W]
 
 
 @compiled
 def roll_all(m, sides, stored, records, part, ts):
     """Close and open the windows of all active units by a time; when one is due next."""
     P, S = m.P, m.S
-    if P[ALIKE] == 1:
+    if P[at.ALIKE] == 1:
         return _roll_alike(m, records, part, ts)
     k = 0
-    while k < S[C_ACTIVE]:
-        u = S[P[S_ACTIVE] + k]
-        if ts >= S[P[S_DUE] + u]:
+    while k < S[at.C_ACTIVE]:
+        u = S[P[at.S_ACTIVE] + k]
+        if ts >= S[P[at.S_DUE] + u]:
             roll(m, sides, stored, records, part, u, ts)
         # If it is no longer active, another unit has taken its place in the list.
-        if S[P[S_WHERE] + u] >= 0:
+        if S[P[at.S_WHERE] + u] >= 0:
             k += 1
     return next_due(P, S)
 
@@ -283,34 +242,35 @@ def roll_all(m, sides, stored, records, part, ts):
 def _roll_alike(m, records, part, ts):
     """Close and open the windows of all active units, whose windows are the same; when next."""
     P, S = m.P, m.S
-    if S[C_ACTIVE] == 0:
+    if S[at.C_ACTIVE] == 0:
         return FAR
-    u = S[P[S_ACTIVE]]
-    if ts < S[P[S_DUE] + u]:
-        return S[P[S_DUE] + u]
-    w, first, last, slot = P[P[U_W] + u], S[P[S_LO] + u], S[P[S_HI] + u], S[P[S_SLOT] + u]
+    u = S[P[at.S_ACTIVE]]
+    if ts < S[P[at.S_DUE] + u]:
+        return S[P[at.S_DUE] + u]
+    first, last = S[P[at.S_LO] + u], S[P[at.S_HI] + u]
+    w, slot = P[P[at.U_W] + u], S[P[at.S_SLOT] + u]
     lo, hi = _windows_by(P, S, u, ts)
     ended, opened = range(first, min(last, lo - 1) + 1), range(max(last + 1, lo), hi + 1)
-    due = min(lo * P[P[U_SLIDE] + u] + P[P[U_WITHIN] + u], (hi + 1) * P[P[U_SLIDE] + u])
+    due = min(lo * P[P[at.U_SLIDE] + u] + P[P[at.U_WITHIN] + u], (hi + 1) * P[P[at.U_SLIDE] + u])
     new_slot = _slot(slot, lo - first, w)
-    k, active, s_lo, s_hi = 0, P[S_ACTIVE], P[S_LO], P[S_HI]
-    s_due, s_slot, touched = P[S_DUE], P[S_SLOT], P[S_TOUCHED]
-    while k < S[C_ACTIVE]:
+    k, active, s_lo, s_hi = 0, P[at.S_ACTIVE], P[at.S_LO], P[at.S_HI]
+    s_due, s_slot, touched = P[at.S_DUE], P[at.S_SLOT], P[at.S_TOUCHED]
+    while k < S[at.C_ACTIVE]:
         u = S[active + k]
-        quick = P[U_QUICK] + 8 * u
+        quick = P[at.U_QUICK] + at.QUICK * u
         for window in ended:
-            at = _slot(slot, window - first, w)
-            catch_up_counts(m, u, at, 1)
-            _close_quickly(m, records, part, u, window, P[quick + Q_END] + at)
-            _empty_quickly(m, quick, at)
+            gone = _slot(slot, window - first, w)
+            catch_up_counts(m, u, gone, 1)
+            _close_quickly(m, records, part, u, window, P[quick + at.Q_END] + gone)
+            _empty_quickly(m, quick, gone)
         for window in opened:
-            numbers.set_one(m.v, P[quick + Q_START] + _slot(slot, window - first, w))
+            numbers.set_one(m.v, P[quick + at.Q_START] + _slot(slot, window - first, w))
         S[s_lo + u], S[s_hi + u], S[s_due + u], S[s_slot + u] = lo, hi, due, new_slot
         if S[touched + u] < lo:
             take_out(P, S, u)  # another unit has taken its place in the list
         else:
             k += 1
-    return due if S[C_ACTIVE] > 0 else FAR
+    return due if S[at.C_ACTIVE] > 0 else FAR
 
 
 @compiled
@@ -318,13 +278,13 @@ def sync_all(m):
     """Bring all active units up to date, with numbers that can be trusted."""
     P, S = m.P, m.S
     split_all(m)
-    for k in range(S[C_ACTIVE]):
-        u = S[P[S_ACTIVE] + k]
+    for k in range(S[at.C_ACTIVE]):
+        u = S[P[at.S_ACTIVE] + k]
         sync(m, u)
         w, nc, _ = shape(P, u)
-        first = P[P[U_VBASE] + u]
-        for at in range(first, first + P[P[U_NROWS] + u] * w * nc):
-            if not numbers.is_safe(m.v, at):
+        first = P[P[at.U_VBASE] + u]
+        for number in range(first, first + P[P[at.U_NROWS] + u] * w * nc):
+            if not numbers.is_safe(m.v, number):
                 m.err[0] = 1
 
 
@@ -332,17 +292,17 @@ def sync_all(m):
 def close_all(m, sides, stored, records, part):
     """Close all windows of all units."""
     P, S = m.P, m.S
-    for k in range(S[C_ACTIVE]):
-        u = S[P[S_ACTIVE] + k]
-        quick = P[U_QUICK] + 8 * u
-        if P[quick + Q_END] >= 0:
+    for k in range(S[at.C_ACTIVE]):
+        u = S[P[at.S_ACTIVE] + k]
+        quick = P[at.U_QUICK] + at.QUICK * u
+        if P[quick + at.Q_END] >= 0:
             sync_counts(m, u)
-            for window in range(S[P[S_LO] + u], S[P[S_HI] + u] + 1):
-                slot = _slot(S[P[S_SLOT] + u], window - S[P[S_LO] + u], P[quick + Q_W])
-                _close_quickly(m, records, part, u, window, P[quick + Q_END] + slot)
+            for window in range(S[P[at.S_LO] + u], S[P[at.S_HI] + u] + 1):
+                slot = _slot(S[P[at.S_SLOT] + u], window - S[P[at.S_LO] + u], P[quick + at.Q_W])
+                _close_quickly(m, records, part, u, window, P[quick + at.Q_END] + slot)
             continue
         sync(m, u)
-        for window in range(S[P[S_LO] + u], S[P[S_HI] + u] + 1):
+        for window in range(S[P[at.S_LO] + u], S[P[at.S_HI] + u] + 1):
             _close(m, sides, stored, records, part, u, window)
 
 
@@ -352,20 +312,22 @@ def _close(m, sides, stored, records, part, u, window):
     P = m.P
     w, nc, nx = shape(P, u)
     slot, record = window % w, records.n[0]
-    most, most_x = m.S[C_MOST], m.S[C_MOST_X]
+    most, most_x = m.S[at.C_MOST], m.S[at.C_MOST_X]
     empty_row(Row(records.v, records.x, record * most, record * most_x, nc, most_x))
     total = Row(records.v, records.x, record * most, record * most_x, nc, nx)
-    for k in entries(P, END_P, u):
-        add_row(total, one_window(row_of(m, u, P[P[END_ROW] + k]), slot, nc, nx), m.err)
-    for k in entries(P, ESCAN_P, u):
-        _add_logged(m, sides, stored, P[P[ESCAN_LOG] + k], P[P[ESCAN_COND] + k], u, window, total)
+    for k in entries(P, at.END_P, u):
+        add_row(total, one_window(row_of(m, u, P[P[at.END_ROW] + k]), slot, nc, nx), m.err)
+    for k in entries(P, at.ESCAN_P, u):
+        _add_logged(
+            m, sides, stored, P[P[at.ESCAN_LOG] + k], P[P[at.ESCAN_COND] + k], u, window, total
+        )
     if numbers.is_zero(total.v, total.at):
         return
     for c in range(total.at, total.at + nc):
         if not numbers.is_safe(total.v, c):
             m.err[0] = 1
     for e in range(nx):
-        total.x[total.at_x + e] *= P[P[X_SIGN] + P[P[U_XSBASE] + u] + e]
+        total.x[total.at_x + e] *= P[P[at.X_SIGN] + P[P[at.U_XSBASE] + u] + e]
     _note(records, part, u, window)
     b = stands_for(P, m.S, u)
     if b >= 0:
@@ -377,8 +339,11 @@ def _add_logged(m, sides, stored, log, cond, u, window, total):
     """Add up the stored events of a window at which a trend may end."""
     P, S = m.P, m.S
     w, nc, nx = shape(P, u)
-    for pos in range(S[P[S_LOG_HEAD] + log], S[P[S_LOG_LEN] + log]):
+    start = window * P[P[at.U_SLIDE] + u]
+    for pos in range(S[P[at.S_LOG_HEAD] + log], S[P[at.S_LOG_LEN] + log]):
         j, step, ts = log_entry(S, stored, log, pos)
-        if ts >= window * P[P[U_SLIDE] + u] and edge_open(P, S, sides, cond, step, 0, j, NO_EVENT):
+        if ts < start:
+            continue
+        if edge_open(P, S, sides, cond, step, 0, j, NO_EVENT):
             value = logged(P, S, stored, log, pos, w * nc, w * nx)
             add_row(total, one_window(value, window % w, nc, nx), m.err)

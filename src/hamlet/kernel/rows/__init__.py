@@ -2,9 +2,9 @@
 
 A unit is a pattern of a query. The units of a group have E+ in common, with the same condition
 f(previous) op g(next) between neighbours, and windows of one length and slide; what comes before
-and after E+ is their own. Every stored event of E has one row, in which the numbers of all units and
-open windows stand side by side, so what an event adds is a few operations on vectors, however many
-units there are. States that begin alike have the same numbers, and are kept once (automata.py); a
+and after E+ is their own. Every stored event of E has one row, in which the numbers of all units
+and open windows stand side by side, so what an event adds is a few operations on vectors, however
+many units there are. States that begin alike have the same numbers, and are kept once (automata.py); a
 group whose units end alike rather than begin alike is run from the last event to the first.
 
 group.py        what a group is, as plain values

@@ -30,7 +30,7 @@ from numba.extending import overload
 
 from hamlet.kernel import numbers
 from hamlet.kernel.code import ONE
-from hamlet.kernel.inner import OPTIONS, compiled, inlined
+from hamlet.kernel.jit import OPTIONS, compiled, inlined
 from hamlet.kernel.numbers import SAFE
 from hamlet.kernel.rows.cells import (
     add_cells,

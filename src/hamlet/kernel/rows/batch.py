@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel import numbers
-from hamlet.kernel.arrays import longer, longer_numbers
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.cache_key import digest
+from hamlet.kernel.growth import longer, longer_numbers
+from hamlet.kernel.jit import compiled, inlined, kept_on_disk
 from hamlet.kernel.numbers import pointer, raw_pointer
 from hamlet.kernel.rows.basis import ENTRY, Basis
 from hamlet.kernel.rows.decision import (
@@ -83,7 +83,7 @@ from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table
 from hamlet.kernel.rows.tree import sides
 from hamlet.kernel.rows.walk import ROOM_LOG, ROOM_OUT, ROOM_SCRATCH, walk
 from hamlet.kernel.rows.windows import empty_all
-from hamlet.kernel.sources import digest
+from hamlet.kernel.stopping import STOPPED, stoppable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,7 +143,8 @@ def run_rows(
     policy = SHARING.get(sharing, BY_COIN) if zero.ndim == 1 else OWN
     code = lay_out(made, events.letters, len(events), same, KIND, policy)
     scale = _scale(zero, events, group)
-    part, unit, window, v, x, redo, counts = _run_kept(
+    part, unit, window, v, x, redo, counts = stoppable(
+        run,
         code,
         np.ascontiguousarray(ts),
         np.ascontiguousarray(tied),
@@ -156,7 +157,6 @@ def run_rows(
         zero,
         np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64),
         scale,
-        np.zeros(1, np.int64),
     )
     n, most, most_x = len(part), group.components, group.extremes
     components = v.reshape((n, most, *v.shape[1:]))
@@ -293,6 +293,8 @@ def _run(
         _begin_basis(S, int(shared), found.of_three + 3)
         begun = S[S_OUT]
         err[0] = 0
+        if err[STOPPED] != 0:
+            break
         short = -1
         while short != 0:
             m = Rows(
@@ -391,15 +393,4 @@ def _run(
     return parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx], again, counts
 
 
-def _kept_on_disk(sources):
-    """The one function that is cached, under a key that changes with any of the sources."""
-
-    @njit(cache=True, nogil=True)
-    def run(*arguments):
-        _ = sources
-        return _run(*arguments)
-
-    return run
-
-
-_run_kept = _kept_on_disk(digest("code.py", *Path(__file__).parent.glob("*.py")))
+run = kept_on_disk(_run, digest("code.py", *Path(__file__).parent.glob("*.py")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.rows.basis import add_up_shared
 from hamlet.kernel.rows.layout import (
     EQUAL,

@@ -16,7 +16,7 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import OPTIONS, inlined
+from hamlet.kernel.jit import OPTIONS, inlined
 from hamlet.kernel.numbers import SAFE
 from hamlet.kernel.rows.layout import BELOW, EQUAL, UP_TO
 

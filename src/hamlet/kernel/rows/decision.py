@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.rows.layout import (
     ALWAYS,
     BY_BENEFIT,

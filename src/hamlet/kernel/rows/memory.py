@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hamlet.kernel.inner import inlined
+from hamlet.kernel.jit import inlined
 from hamlet.kernel.rows.layout import COLUMNS, COMPONENTS, EXTREMES, OVERLAP
 
 

@@ -9,7 +9,7 @@ Cost: O(n log n) for the n events of a block: runs of eight are sorted by insert
 
 from __future__ import annotations
 
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.rows.layout import EQUAL, OPERATOR, SAME_SIDES, UNEQUAL, UP_TO
 
 _RUN = 8

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.rows.cells import fill_cells, least_open, sum_open, zero_cells
 from hamlet.kernel.rows.layout import (
     OPERATOR,

@@ -1,9 +1,9 @@
 """The table where windows are large: sums over ranges of the order in logarithmic time.
 
 Node i of a Fenwick tree, from 1 on, has the sum of the rows of the last i & -i of the first i
-events in the order of f. Blocks are as long as the window: the one at hand is such a tree, the one before
-has been turned once into sums over all first i events, so it costs one row. For f = g there is a
-row for each different key instead. For f != g a second tree has the opposite order; nothing is ever
+events in the order of f. Blocks are as long as the window: the one at hand is such a tree,
+the one before has been turned once into sums over all first i events, so it costs one row. For
+f = g there is a row for each different key instead. For f != g a second tree has the opposite order; nothing is ever
 subtracted, which doubles would not forgive.
 
 A node knows the last window that it has numbers of: what windows before had at the same place is
@@ -14,7 +14,7 @@ Cost: O(row x log events) for each event.
 
 from __future__ import annotations
 
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.rows.cells import (
     copy_cells,
     fill_cells,
@@ -58,6 +58,7 @@ def node_of(m, half, side, i):
 
 @compiled
 def forget_half(m, table, half, leaves):
+    """Have nothing in the nodes of a half."""
     for side in range(sides(m.P)):
         first = node_of(m, half, side, 0)
         for node in range(first, first + leaves + 1):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hamlet.kernel import numbers
 from hamlet.kernel.code import ONE
-from hamlet.kernel.inner import compiled, inlined
+from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.rows.basis import (
     enter,
     extend_row,

@@ -8,7 +8,7 @@ Cost: O(rows) for each window that opens, O(units) for each that closes.
 from __future__ import annotations
 
 from hamlet.kernel import numbers
-from hamlet.kernel.inner import compiled
+from hamlet.kernel.jit import compiled
 from hamlet.kernel.rows.basis import enter, forget_snapshots, settle
 from hamlet.kernel.rows.cells import fill_cells, set_one, zero_cells
 from hamlet.kernel.rows.layout import (

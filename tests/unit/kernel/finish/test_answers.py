@@ -96,12 +96,8 @@ def components_for(
     digits: dict[str, tuple[int, ...]],
 ) -> list[int | Fraction]:
     """The components of trends, each with the numbers of the aggregates that count its events."""
-    functions = [
-        ("COUNT_OF" if a.function == "COUNT" and a.places else a.function, a.attribute)
-        for a in query.aggregates
-    ]
     sums: list[int | Fraction] = [len(trends)]
-    for component in components_of(functions, digits):
+    for component in components_of(query.aggregates, digits):
         total: int | Fraction = 0
         for trend, marks in trends:
             for event, mark in zip(trend, marks, strict=True):

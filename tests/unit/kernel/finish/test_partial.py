@@ -24,15 +24,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hamlet import Workload
-from hamlet.engine import Options, compile_encoded, groups_of
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events import EventTable
-from hamlet.kernel.encode import encode
 from hamlet.kernel.finish import TEXT, packed
 from hamlet.kernel.finish.packed import PACKED, bytes_of
-from hamlet.kernel.finish.partial import answers_of, merged, partial_of, partial_schema
+from hamlet.kernel.finish.partial import answers_of, merged, partial_schema
 from hamlet.kernel.finish.partial_columns import SUM, WIDE
-from hamlet.kernel.shared import run_batch
-from hamlet.plan.program import Role, compile_set
+from hamlet.plan.program import Role
 from hamlet.plan.workload import plan_workload
 from hamlet.results import Results
 
@@ -48,19 +47,8 @@ def partial(
 ) -> pa.Table:
     """What a task knows that runs one set over some events."""
     table = EventTable.of(events, plan, order=options.order)
-    program = compile_set(plan, sharable)
-    encoded = encode(table, plan, sharable, program, options.numbers)
-    compiled = compile_encoded(plan, program, encoded, options)
-    emission, _ = run_batch(compiled, encoded.batch, options.numbers == "float")
-    return partial_of(
-        plan,
-        program,
-        emission,
-        digits=encoded.digits,
-        is_integer={name: name in encoded.integers for name in encoded.digits},
-        groups=groups_of(encoded),
-        schema=partial_schema(plan, table.table.schema, options.numbers),
-    )
+    closed, _ = SetPipeline.of(plan, sharable, options).answered(table)
+    return closed.partial(plan, partial_schema(plan, table.table.schema, options.numbers))
 
 
 def partials(

@@ -1,0 +1,64 @@
+"""How a command ends that somebody ends: by Ctrl-C or SIGTERM, with one line and a status."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class EndedBySignal(Exception):
+    """A command was ended.
+
+    Args:
+        status: The exit status, by which a shell knows the signal.
+        word: What to say.
+    """
+
+    def __init__(self, status: int = 128 + signal.SIGINT, word: str = "interrupted") -> None:
+        super().__init__(status, word)
+        self.status = status
+        self.word = word
+
+    def told(self) -> int:
+        """Say so; the exit status."""
+        # A terminal shows ^C, and stays on that line.
+        click.echo(("\n" if sys.stderr.isatty() else "") + self.word, err=True)
+        return self.status
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come: ends whatever goes on as Ctrl-C does."""
+
+
+class EndedBySignals(click.Group):
+    """Commands that say in one line that they were ended."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except Terminated as error:
+            raise EndedBySignal(128 + signal.SIGTERM, "terminated") from error
+        except KeyboardInterrupt as error:
+            raise EndedBySignal from error
+
+
+@contextmanager
+def sigterm_ends() -> Iterator[None]:
+    """Have SIGTERM end what goes on like Ctrl-C, so that nothing is left half-written."""
+
+    def end(*_: object) -> NoReturn:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

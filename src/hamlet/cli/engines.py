@@ -1,0 +1,173 @@
+"""Which engine runs a workload where nobody has said: this process, or Spark.
+
+Spark takes seconds to start and costs more for each event, so events that fit into memory are run
+here. Measured with ten queries over 2 million rides, a run holds some 450 bytes for each event,
+however they are stored (66 bytes as CSV, 11 as Parquet): so it is events that are counted, or
+reckoned from the length of the first lines.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from hamlet.errors import PlanError
+
+if TYPE_CHECKING:
+    from hamlet.reading.formats import Format
+
+_BYTES_OF_EVENT = 500
+# The rest is for results, for what else runs here, and for events that are larger than most.
+_PART_OF_MEMORY = 0.5
+_LOOKED_AT = 1 << 16
+_GZIP_RATIO = 8
+_NO_LIMIT_KNOWN = 4 << 30
+
+
+class Choice(NamedTuple):
+    """An engine, and why it was taken; no reason where it was asked for."""
+
+    engine: str
+    why: str = ""
+
+    @property
+    def line(self) -> str:
+        """What is said of it."""
+        other = "spark" if self.engine == "local" else "local"
+        return f"engine    {self.engine}: {self.why} (for the other: --engine {other})"
+
+
+def choose_engine(events: str, *, asked: str | None, master: str | None, only_local: str) -> Choice:
+    """The engine for a run.
+
+    Args:
+        events: Where the events are.
+        asked: The engine that was asked for.
+        master: Where Spark is to run.
+        only_local: What was asked for that Spark does not do; empty for nothing.
+
+    Raises:
+        ReadError: There are no such events.
+        PlanError: The events are too many for this machine, and Spark is not installed.
+    """
+    if asked is not None:
+        return Choice(asked)
+    if master is not None:
+        return Choice("spark", "--master says where")
+    if "://" in events:
+        return Choice("spark", "the events are not on this machine")
+    if only_local:
+        return Choice("local", f"{only_local} is not for Spark")
+    return by_size(count_events(events), free_memory())
+
+
+def by_size(events: int, free: int) -> Choice:
+    """The engine for so many events on this machine, with so many bytes of memory.
+
+    >>> by_size(2_000_000, 16 << 30)
+    Choice(engine='local', why='about 2,000,000 events fit into memory')
+
+    Raises:
+        PlanError: It would be Spark, which is not installed.
+    """
+    needed = events * _BYTES_OF_EVENT
+    if needed <= free * _PART_OF_MEMORY:
+        return Choice("local", f"about {_rounded(events):,} events fit into memory")
+    why = (
+        f"about {_rounded(events):,} events may take {needed / 1e9:,.1f} GB of memory, "
+        f"{free / 1e9:,.1f} GB are free"
+    )
+    if find_spec("pyspark") is None:
+        remedy = "For Spark run pip install 'hamlet-trends[spark]', or try it with --engine local."
+        reason = f"{why}, and pyspark is not installed"
+        raise PlanError(reason, remedy)
+    return Choice("spark", why)
+
+
+# How many events
+
+
+def count_events(source: str) -> int:
+    """About how many events there are in files: no more than the beginning of each is read."""
+    from hamlet.reading.files import paths_of
+    from hamlet.reading.formats import format_of
+
+    return sum(_in_file(path, format_of(path)) for path in paths_of(source))
+
+
+def _in_file(path: Path, form: Format) -> int:
+    try:
+        if form.name == "parquet":
+            from pyarrow import parquet
+
+            return int(parquet.read_metadata(path).num_rows)
+        return max(0, _lines(path) - (form.separator is not None))  # without the line of names
+    except (OSError, ValueError, EOFError):
+        return 0  # who reads the file says what is wrong with it
+
+
+def _lines(path: Path) -> int:
+    """About how many lines a file has, by its size and the length of its first lines."""
+    import gzip
+
+    size = path.stat().st_size
+    if path.suffix.lower() == ".gz":
+        size *= _GZIP_RATIO
+        with gzip.open(path) as packed:
+            first = packed.read(_LOOKED_AT)
+    else:
+        with path.open("rb") as file:
+            first = file.read(_LOOKED_AT)
+    if len(first) < _LOOKED_AT:
+        return first.count(b"\n")
+    return size * max(1, first.count(b"\n")) // len(first)
+
+
+def _rounded(number: int) -> int:
+    """A number of which, where it is large, only the first two digits are known.
+
+    >>> _rounded(123456), _rounded(224)
+    (120000, 224)
+    """
+    if number < 10_000:
+        return number
+    unit: int = 10 ** max(0, len(str(number)) - 2)
+    return number // unit * unit
+
+
+# How much memory
+
+
+def free_memory() -> int:
+    """The bytes that a process here may still take: of the machine, and of its container."""
+    limits = [_free_of_machine(), _free_of_container()]
+    return min((each for each in limits if each is not None), default=_NO_LIMIT_KNOWN)
+
+
+def _free_of_machine() -> int | None:
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        found = dict(line.split(":", 1) for line in text.splitlines())
+        return int(found["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _free_of_container() -> int | None:
+    folder = Path("/sys/fs/cgroup")
+    for most, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            limit = int((folder / most).read_text(encoding="ascii"))
+            return max(0, limit - int((folder / used).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # there is none, or it is "max"
+            continue
+    return None

@@ -1,0 +1,70 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hamlet.share.policy import POLICIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
+
+
+sharing_option = click.option(
+    "--sharing",
+    type=click.Choice(POLICIES),
+    default="dynamic",
+    metavar="POLICY",
+    help="Share work: dynamic, always, never or static.  [default: dynamic]",
+)
+
+numbers_option = click.option(
+    "--numbers",
+    type=click.Choice(["exact", "float"]),
+    default="exact",
+    help="Integers, or floats, of any magnitude.  [default: exact]",
+)
+
+
+separator_option = click.option(
+    "--separator",
+    metavar="CHAR",
+    help="Between the columns of text, such as ';'.  [default: by the ending]",
+)
+
+
+def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Say which columns of events have what every workload needs."""
+    options = (
+        click.option(
+            "--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]"
+        ),
+        click.option(
+            "--time", metavar="COLUMN", default="time", help="Their times.  [default: time]"
+        ),
+        click.option("--order", metavar="COLUMN", help="What orders events of equal time."),
+        separator_option,
+    )
+    # The option that is applied last is shown first.
+    return reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace what is there already.")
+
+
+def format_option(
+    *more: str, help: str = "Print text, or one JSON document."
+) -> Callable[[Decorated], Decorated]:
+    """The option --format, which every command has: text, json, and what else it can print."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["text", "json", *more]),
+        default="text",
+        help=f"{help}  [default: text]",
+    )

@@ -1,0 +1,70 @@
+"""`hamlet stream`: answer a workload over a stream, on Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hamlet.cli.loading import load_workload, spark_module
+from hamlet.cli.options import column_options, format_option, numbers_option, sharing_option
+from hamlet.cli.output import give, tell
+
+
+@click.command(
+    "stream",
+    epilog="Exit status: 0 it ended or was stopped, 1 the workload is wrong, 2 it failed.",
+)
+@click.argument("workload")
+@click.option(
+    "--source",
+    metavar="PLACE",
+    required=True,
+    help="A folder of CSV, TSV, JSON lines or Parquet files, or kafka:HOST:PORT/TOPIC.",
+)
+@click.option(
+    "--out", metavar="PLACE", required=True, help="A folder, kafka:HOST:PORT/TOPIC, or console."
+)
+@click.option("--checkpoint", metavar="FOLDER", required=True, help="Where the state is kept.")
+@click.option(
+    "--lateness",
+    metavar="TIME",
+    default="0 s",
+    help="How long rows are waited for.  [default: 0 s]",
+)
+@click.option("--trigger", metavar="TIME", help="Begin a batch at most so often.")
+@click.option("--once", is_flag=True, help="End when all that is there has been read.")
+@click.option("--flush", is_flag=True, help="With --once: close all windows in the end.")
+@column_options
+@numbers_option
+@sharing_option
+@click.option("--schema", metavar="FILE", help="Events that show what columns are, or a schema.")
+@click.option(
+    "--file-format",
+    type=click.Choice(["parquet", "jsonl"]),
+    default="parquet",
+    help="Files at --out.  [default: parquet]",
+)
+@click.option("--files", default=100, help="So many files are read at a time.  [default: 100]")
+@click.option("--buckets", type=int, help="Parts that groups are spread over.  [default: cores]")
+@click.option("--master", metavar="URL", help="Where Spark runs, as in hamlet run.")
+@click.option("--packages", metavar="NAMES", help="What Spark downloads, for Kafka.")
+@format_option(help="In the end, print nothing or the counts as one JSON document.")
+def stream_command(
+    workload: str, lateness: str, trigger: str | None, format_: str, **given: Any
+) -> None:
+    """Answer every query of a workload over a stream, window by window.
+
+    WORKLOAD is a file of queries, or - for standard input. Ctrl-C stops it, and the same command
+    goes on from there.
+    """
+    if given["flush"] and not given["once"]:
+        raise click.UsageError("--flush is for the end of what is there: it goes with --once")
+    if given["once"] and trigger is not None:
+        raise click.UsageError("--trigger is for a stream that goes on, not for --once")
+    if given["out"] == "console" and format_ == "json":
+        raise click.UsageError("--out console prints tables: --format json goes with other places")
+    loaded = load_workload(workload)
+    command = spark_module("hamlet.spark.stream_command")
+    counts = command.stream_run(loaded.plan, lateness, trigger, tell=tell, **given)
+    give(counts, "", format_)

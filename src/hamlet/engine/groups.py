@@ -1,0 +1,36 @@
+"""Groups of partitions, and what they are called: the values they have in common, as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hamlet.kernel.finish import Groups
+from hamlet.kernel.finish.group_text import group_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from hamlet.kernel.partitions import Grouping
+
+
+def groups_of_queries(keys: Mapping[str, pa.Array], groupings: Sequence[Grouping]) -> list[Groups]:
+    """The groups of each query; queries that group alike have them in common.
+
+    Args:
+        keys: For each partition attribute its value in each partition.
+        groupings: How each query groups partitions.
+    """
+    made: dict[tuple[str, ...], Groups] = {}
+    for grouping in groupings:
+        if grouping.attributes not in made:
+            made[grouping.attributes] = groups_of(keys, grouping)
+    return [made[grouping.attributes] for grouping in groupings]
+
+
+def groups_of(keys: Mapping[str, pa.Array], grouping: Grouping) -> Groups:
+    """The groups of partitions with some keys, each called by a JSON text."""
+    values = {name: keys[name].take(grouping.partition) for name in grouping.attributes}
+    texts = group_texts(values, len(grouping.partition))
+    return Groups(grouping.of_partition, texts, values)

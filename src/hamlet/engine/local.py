@@ -1,0 +1,179 @@
+"""A whole workload over a table, in one process: read, encode, run, finish.
+
+Each sharable set is encoded and run by itself; with `sharing="never"` each query is a set of its
+own.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hamlet.compiling import timed_kernels
+from hamlet.engine.groups import groups_of
+from hamlet.engine.pipeline import SetPipeline, shared_plan
+from hamlet.errors import did_you_mean, listed
+from hamlet.events import EventTable
+from hamlet.kernel.partitions import Grouping, rows_without
+from hamlet.required_columns import types_by_key
+from hamlet.results import Results
+from hamlet.share.bundles import bundle_reports, set_trace
+from hamlet.share.trace import trace_schema
+from hamlet.statistics import RunStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from hamlet.engine.options import Options, Progress
+    from hamlet.kernel.code import Compiled
+    from hamlet.kernel.encode import EncodedSet
+    from hamlet.kernel.finish import Answer
+    from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.share.bundles import BundleReport
+    from hamlet.times import Times
+
+
+def run_workload(
+    plan: WorkloadPlan, source: Any, options: Options, progress: Progress | None = None
+) -> Results:
+    """The results of every query over all events of a source."""
+    options.check()
+    statistics = RunStatistics()
+    tell = progress or _say_nothing
+    tell("reading", 0.0)
+    with timed(statistics, "read"):
+        table = EventTable.of(
+            source,
+            plan,
+            type=options.type,
+            time=options.time,
+            order=options.order,
+            separator=options.separator,
+        )
+    times = table.times
+    answers: list[Answer] = []
+    traces: list[Any] = [trace_schema(times).empty_table()]
+    bundles: list[BundleReport] = []
+    shared = shared_plan(plan, options)
+    count = len(shared.sets)
+    for number, sharable in enumerate(shared.sets):
+        # Reading is counted as one part, and so is what each set takes.
+        def tell_set(what: str, done: float, number: int = number) -> None:
+            tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
+
+        ran = _run_set(shared, sharable, table, options, statistics, tell_set)
+        answers += ran.answers
+        if ran.trace is not None and ran.compiled is not None:
+            traces.append(_trace_of(ran, ran.compiled, ran.trace, number + 1, times, options))
+            program = ran.pipeline.program
+            bundles += bundle_reports(ran.compiled, shared, program, options.is_float, number + 1)
+    statistics.events_in = table.statistics.rows
+    statistics.events_used = table.statistics.used
+    statistics.malformed = table.statistics.malformed
+    statistics.without_key = rows_without(table, types_by_key(plan))
+    queries = [planned.query for planned in plan.queries]
+    tell("putting results together", 1.0)
+    with timed(statistics, "results"):
+        results = Results(queries, answers, times=times, statistics=statistics)
+        results.notes = _notes(plan, table)
+        if options.trace:
+            results.trace = pa.concat_tables(traces).unify_dictionaries()
+            results.bundles = tuple(bundles)
+        return results
+
+
+def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
+    """What is odd about the events: types that queries ask for and no event has may be misspelt."""
+    known = set(table.types.words.to_pylist() if table.types.words is not None else ())
+    asked = (place.type for planned in plan.queries for place in planned.query.places)
+    absent = [each for each in dict.fromkeys(asked) if each not in known]
+    if not absent or not len(table):
+        return ()
+    guess = did_you_mean(absent[0], known) if len(absent) == 1 else ""
+    return (f"no event has type {listed(absent)}; there are {listed(sorted(known))}.{guess}",)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """What a sharable set gave, and what is needed to read its trace."""
+
+    answers: tuple[Answer, ...]
+    pipeline: SetPipeline
+    encoded: EncodedSet
+    compiled: Compiled | None
+    trace: list[NDArray[np.int64]] | None
+
+
+def _run_set(
+    plan: WorkloadPlan,
+    sharable: SharableSet,
+    table: EventTable,
+    options: Options,
+    statistics: RunStatistics,
+    tell: Progress,
+) -> _Ran:
+    """Run a set, with the engine or with a system that it is compared with."""
+    tell("encoding", 0.0)
+    with timed(statistics, "plan"):
+        pipeline = SetPipeline.of(plan, sharable, options)
+    with timed(statistics, "encode"):
+        encoded = pipeline.encode(table)
+    with timed(statistics, "plan"):
+        ready = pipeline.ready(encoded)
+    tell("running", 0.3)
+    with timed(statistics, "run"):
+        emission, counters = ready.run(options.trace)
+    statistics.count(counters)
+    tell("finishing", 0.9)
+    with timed(statistics, "finish"):
+        answers = pipeline.closed(encoded, emission).answers(plan)
+    return _Ran(answers, pipeline, encoded, ready.compiled, counters.trace)
+
+
+def _trace_of(
+    ran: _Ran,
+    compiled: Compiled,
+    matrices: list[NDArray[np.int64]],
+    number: int,
+    times: Times,
+    options: Options,
+) -> Any:
+    """The trace of a set as a table."""
+    count = int(ran.encoded.batch.part.max(initial=-1)) + 1
+    everything = np.arange(count, dtype=np.int32)
+    by_partition = Grouping(tuple(ran.encoded.keys), everything, everything)
+    return set_trace(
+        matrices,
+        compiled,
+        ran.pipeline.program,
+        ran.encoded.batch,
+        groups_of(ran.encoded.keys, by_partition).json,
+        options.is_float,
+        sharable_set=number,
+        times=times,
+        coefficients=options.coefficients,
+    )
+
+
+def _say_nothing(what: str, done: float) -> None:
+    """What is called where nobody wants to know."""
+
+
+@contextmanager
+def timed(statistics: RunStatistics, stage: str) -> Iterator[None]:
+    """Add the time that a stage takes to what it has taken; compiling and loading is one apart."""
+    begun = clock.perf_counter()
+    with timed_kernels() as kernels:
+        yield
+    took = clock.perf_counter() - begun - kernels.seconds
+    statistics.seconds[stage] = statistics.seconds.get(stage, 0.0) + took
+    if kernels.seconds:
+        before = statistics.seconds.get("kernels", 0.0)
+        statistics.seconds["kernels"] = before + kernels.seconds

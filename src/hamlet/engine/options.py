@@ -1,0 +1,61 @@
+"""How a workload is run, whoever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hamlet.errors import PlanError, UnknownName, listed
+from hamlet.paper.systems import SYSTEMS
+from hamlet.reading.formats import separator_of
+from hamlet.share.coefficients import DEFAULTS, CoefficientTable
+from hamlet.share.policy import POLICIES, Policy
+
+if TYPE_CHECKING:
+    from hamlet.kernel.base import Numbers
+
+# Is told what is being done, and which part of the whole has been done before, from 0 to 1.
+Progress = Callable[[str, float], None]
+
+NUMBERS = ("exact", "float")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a workload is run.
+
+    `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
+    `system` is what runs it: the engine itself, or one that it is compared with. `separator` stands
+    between the columns of text files where their ending does not say it.
+    """
+
+    type: str = "type"
+    time: str = "time"
+    order: str | None = None
+    numbers: Numbers = "exact"
+    sharing: Policy = "dynamic"
+    coefficients: CoefficientTable = DEFAULTS
+    trace: bool = False
+    system: str = "hamlet"
+    separator: str | None = None
+
+    @property
+    def is_float(self) -> bool:
+        """Whether numbers are floating-point."""
+        return self.numbers == "float"
+
+    def check(self) -> None:
+        """Refuse what is not an option."""
+        if self.numbers not in NUMBERS:
+            raise UnknownName("kind of numbers", self.numbers, "Numbers are exact or float.")
+        if self.sharing not in POLICIES:
+            raise UnknownName(
+                "sharing policy", self.sharing, f"Sharing is one of {listed(POLICIES)}."
+            )
+        if self.system not in SYSTEMS:
+            raise UnknownName("system", self.system, f"Systems are {listed(SYSTEMS)}.")
+        if self.system != "hamlet" and self.trace:
+            reason = f"{self.system} keeps no trace"
+            raise PlanError(reason, "Run without it, or with system hamlet.")
+        separator_of(self.separator)

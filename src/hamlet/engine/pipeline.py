@@ -1,0 +1,176 @@
+"""The pipeline of one sharable set: a table is encoded, code is compiled for it, run, and closed.
+
+Every host goes through it: the engine in one process, tasks of Spark, streams, and what measures
+them. So a policy of sharing, and a kind of numbers, is the same thing everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hamlet.engine.closed import ClosedSet
+from hamlet.engine.groups import groups_of_queries
+from hamlet.kernel.compiler import EventForm, compile_code
+from hamlet.kernel.encode import encode
+from hamlet.kernel.run import Counters, run_batch
+from hamlet.plan.program import compile_set
+from hamlet.plan.workload import plan_alone
+from hamlet.share.bundles import after_static, bundle_patience, with_static_patience
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hamlet.engine.options import Options
+    from hamlet.events import EventTable
+    from hamlet.kernel.base import Emission, EventBatch
+    from hamlet.kernel.code import Compiled
+    from hamlet.kernel.encode import EncodedSet
+    from hamlet.plan.program import Program
+    from hamlet.plan.workload import SharableSet, WorkloadPlan
+
+
+def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
+    """A workload with the sets that are run together: where queries never share, each is one."""
+    return plan_alone(plan) if options.sharing == "never" else plan
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A set that can be run over the events it was made ready for, as often as one likes.
+
+    Attributes:
+        run: Runs it; its argument is whether what is decided on the way is to be kept.
+        compiled: The code that is run; None where a system is run that the engine is compared with.
+    """
+
+    run: Callable[[bool], tuple[Emission, Counters]]
+    compiled: Compiled | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetPipeline:
+    """One sharable set of a workload, with its program, and how it is run."""
+
+    plan: WorkloadPlan
+    sharable: SharableSet
+    options: Options
+    program: Program
+
+    @classmethod
+    def of(cls, plan: WorkloadPlan, sharable: SharableSet, options: Options) -> SetPipeline:
+        """That of a set of a plan (see `shared_plan`)."""
+        return cls(plan, sharable, options, compile_set(plan, sharable))
+
+    def encode(
+        self,
+        table: EventTable,
+        *,
+        grids: Mapping[str, tuple[int, ...] | None] | None = None,
+        has_edges: bool = True,
+    ) -> EncodedSet:
+        """The events of a table as arrays; see `kernel.encode.encode` for the arguments."""
+        return encode(
+            table,
+            self.plan,
+            self.sharable,
+            self.program,
+            self.options.numbers,
+            grids=grids,
+            has_edges=has_edges,
+        )
+
+    def compile(
+        self,
+        encoded: EncodedSet,
+        *,
+        form: EventForm | None = None,
+        only: frozenset[int] | None = None,
+        distinct: bool = True,
+    ) -> Compiled:
+        """The code for events, which the policy of sharing decides with.
+
+        The static policy decides here, once, from these events; others need no more of them than
+        their form.
+
+        Args:
+            encoded: The events.
+            form: What they are like, where that is known already.
+            only: The templates to make units of; all that are not guards when left out.
+            distinct: Whether components that are equal for these events are computed once.
+        """
+        options = self.options
+        compiled = compile_code(
+            self.plan,
+            self.program,
+            EventForm.of(encoded) if form is None else form,
+            share=options.sharing != "never",
+            only=only,
+            patience=bundle_patience(options.sharing, options.is_float, options.coefficients),
+            distinct=distinct,
+        )
+        compiled = replace(compiled, sharing=options.sharing)
+        if options.sharing == "static":
+            batch = encoded.batch
+            return with_static_patience(compiled, batch, options.is_float, options.coefficients)
+        return compiled
+
+    def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
+        """The code to go on with after a batch: a static policy does not merge again."""
+        is_static = self.options.sharing == "static"
+        return after_static(compiled, batch) if is_static else compiled
+
+    def compile_unseen(
+        self, digits: Mapping[str, tuple[int, ...]], only: frozenset[int] | None = None
+    ) -> Compiled:
+        """The code where no events are at hand, which tells how state is laid out."""
+        queries = [self.plan.queries[number].query for number in self.program.queries]
+        form = EventForm.unseen(queries, self.program, digits, self.options.is_float)
+        is_shared = self.options.sharing != "never"
+        return compile_code(self.plan, self.program, form, share=is_shared, only=only)
+
+    def run(
+        self, compiled: Compiled, batch: EventBatch, trace: bool = False
+    ) -> tuple[Emission, Counters]:
+        """All windows of some events, closed at their end."""
+        return run_batch(compiled, batch, self.options.is_float, trace=trace)
+
+    def ready(self, encoded: EncodedSet) -> Ready:
+        """The set, ready to be run over events by the engine or by a system it is compared with."""
+        if self.options.system != "hamlet":
+            return self._ready_system(encoded)
+        compiled = self.compile(encoded)
+        return Ready(lambda trace: self.run(compiled, encoded.batch, trace), compiled)
+
+    def _ready_system(self, encoded: EncodedSet) -> Ready:
+        from hamlet.paper.systems.run import prepared
+
+        start = prepared(self.options.system, self.plan, self.program, encoded)
+
+        def run(_trace: bool) -> tuple[Emission, Counters]:
+            emission = start(self.options.is_float)
+            return emission, Counters(windows=len(emission.part))
+
+        return Ready(run)
+
+    def closed(self, encoded: EncodedSet, emission: Emission) -> ClosedSet:
+        """What was emitted for events, with what it takes to make results of it."""
+        return ClosedSet(
+            self.program,
+            emission,
+            encoded.digits,
+            {name: name in encoded.integers for name in encoded.digits},
+            groups_of_queries(encoded.keys, encoded.groupings),
+        )
+
+    def answered(self, table: EventTable) -> tuple[ClosedSet, Counters]:
+        """All of it over a table: what its windows hold, and what was done."""
+        encoded = self.encode(table)
+        emission, counters = self.ready(encoded).run(False)
+        return self.closed(encoded, emission), counters
+
+
+def pipelines(plan: WorkloadPlan, options: Options) -> Iterator[SetPipeline]:
+    """A pipeline for each set that is run together."""
+    shared = shared_plan(plan, options)
+    return (SetPipeline.of(shared, sharable, options) for sharable in shared.sets)

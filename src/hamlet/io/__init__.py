@@ -1,0 +1,1 @@
+"""Where things are written: places are checked before the work, and files appear whole."""

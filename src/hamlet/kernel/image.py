@@ -1,0 +1,93 @@
+"""The image of the machine: code and state of a batch, laid out as layout.py says.
+
+Code is the same for every batch of a run; what stands beside it depends on the batch: trees, whose
+height follows from the events, and bundles, of which only those are of use that some letter is for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hamlet.kernel import layout as at
+from hamlet.kernel.fast_paths import are_alike, bundle_arrays
+from hamlet.kernel.layout import BatchArrays, Scalars
+from hamlet.kernel.machine.bundles import FOREVER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.code import Compiled
+    from hamlet.kernel.trees import Trees
+
+    Ints = NDArray[np.int64]
+
+
+def image_of(compiled: Compiled, trees: Trees, is_used: list[bool]) -> tuple[Ints, Ints]:
+    """Code in one array, and state, as it is before the first event, in another.
+
+    Args:
+        compiled: The code.
+        trees: The trees of the batch.
+        is_used: Of each bundle whether it is of use.
+    """
+    code, counts = compiled.code, _counts(compiled)
+    width = code.u_w[code.log_unit] * code.u_nc[code.log_unit]
+    width_x = code.u_w[code.log_unit] * code.u_nx[code.log_unit]
+    bundles, ops = bundle_arrays(compiled, is_used)
+    batch = BatchArrays(
+        log_vbase=_begins(width),
+        log_xbase=_begins(width_x),
+        t_vbase=trees.vbase,
+        t_xbase=trees.xbase,
+        t_bits=trees.bits,
+        **bundles,
+    )
+    scalars = Scalars(
+        n_units=len(code.u_w),
+        n_z=len(code.z_atom),
+        n_sums=compiled.sums,
+        t_base=compiled.values,
+        has_always=int(code.u_always.any()),
+        alike=int(are_alike(code)),
+        n_b=len(compiled.bundles),
+        n_ops=len(code.o_unit),
+    )
+    code = code._replace(o_quick=ops)
+    arrays = [*(getattr(code, name) for name in at.CODE_ARRAYS), *batch]
+    sizes = np.array([counts[kind] for kind in at.STATE.values()], np.int64)
+    parts = at.COUNTS + _begins(sizes)
+    starts = at.HEADER + _begins(np.array([len(array) for array in arrays], np.int64))
+    packed = np.concatenate([scalars, starts, parts, *arrays]).astype(np.int64)
+    state = np.zeros(at.COUNTS + int(sizes.sum()), np.int64)
+    # Before anything is known of the stream, queries are taken to behave alike.
+    runs = packed[at.S_B_RUN]
+    state[runs : runs + len(compiled.bundles)] = [p % FOREVER for p in compiled.patience]
+    return packed, state
+
+
+def guard_logs_of(compiled: Compiled) -> int:
+    """How many logs the guards have."""
+    return int(compiled.code.gs_log.max(initial=-1)) + 1
+
+
+def _counts(compiled: Compiled) -> dict[str, int]:
+    """How many there are of what arrays of state have entries for."""
+    code = compiled.code
+    return {
+        "unit": len(code.u_w),
+        "accumulator": len(code.z_atom),
+        "stack": int(code.zx_p[-1]),
+        "guard": len(code.g_unit),
+        "guard state": len(code.gs_end),
+        "log": len(code.log_unit),
+        "guard log": guard_logs_of(compiled),
+        "half tree": 2 * len(code.t_unit),
+        "bundle": len(compiled.bundles),
+    }
+
+
+def _begins(sizes: Ints) -> Ints:
+    """Where things of given sizes begin that stand one after the other."""
+    return np.cumsum(sizes) - sizes

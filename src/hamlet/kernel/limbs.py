@@ -1,0 +1,145 @@
+"""Integers of many words: two's complement, least significant word first.
+
+A number is a pointer and its number of words (see numbers/). Two bits at the top are always
+spare, so a sum of two numbers never wraps around unseen; what would need them sets `err[0]`.
+
+Cost: O(words) for each operation.
+"""
+
+from __future__ import annotations
+
+from numba import uint64
+
+from hamlet.kernel.jit import compiled
+
+
+@compiled
+def bits_of(v, d):
+    """A bound on the bits of |v[d]|."""
+    k = v[1] - 1
+    sign = v[0][d * v[1] + k] >> uint64(63)
+    fill = uint64(0) - sign  # all ones for a negative number
+    while k > 0 and v[0][d * v[1] + k] == fill:
+        k -= 1
+    top = v[0][d * v[1] + k] ^ fill
+    length = 0
+    while top != uint64(0):
+        top >>= uint64(1)
+        length += 1
+    return 64 * k + length + 1
+
+
+@compiled
+def add_shifted(v, d, w, s, n, sign, err):
+    """v[d] += sign * (w[s] << n) for sign +1 or -1."""
+    words = v[1]
+    if bits_of(w, s) + n + 2 > 64 * words - 2:
+        err[0] = 1
+        return
+    skip = n // 64
+    left = uint64(n % 64)
+    flip = uint64(0) if sign > 0 else ~uint64(0)
+    carry = uint64(0) if sign > 0 else uint64(1)
+    before = uint64(0)
+    for k in range(words):
+        x = uint64(0)
+        if k >= skip:
+            word = w[0][s * w[1] + k - skip]
+            if left == uint64(0):
+                x = word
+            else:
+                x = (word << left) | (before >> (uint64(64) - left))
+            before = word
+        x ^= flip
+        total = v[0][d * v[1] + k] + x
+        over = uint64(1) if total < x else uint64(0)
+        total2 = total + carry
+        over += uint64(1) if total2 < carry else uint64(0)
+        v[0][d * v[1] + k] = total2
+        carry = over
+    check_top(v, d, err)
+
+
+@compiled
+def check_top(v, d, err):
+    """Two spare bits must be left, so that the next sum cannot wrap around unseen."""
+    top = v[0][d * v[1] + v[1] - 1] >> uint64(61)
+    if top != uint64(0) and top != uint64(7):
+        err[0] = 1
+
+
+@compiled
+def _wide_product(a, b):
+    """The two words of a * b."""
+    mask = uint64(0xFFFFFFFF)
+    half = uint64(32)
+    a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
+    low = a0 * b0
+    mid = a1 * b0 + (low >> half)
+    mid2 = a0 * b1 + (mid & mask)
+    return (mid2 << half) | (low & mask), a1 * b1 + (mid >> half) + (mid2 >> half)
+
+
+@compiled
+def add_product_shifted(v, d, w, s, factor, n, err):
+    """v[d] += (factor * w[s]) << n."""
+    words = v[1]
+    if factor == 0:
+        return
+    if bits_of(w, s) + 64 + n + 2 > 64 * words - 2:
+        err[0] = 1
+        return
+    # The product of sizes is added or subtracted; a negative w[s] is negated word by word.
+    negative = False
+    magnitude = uint64(factor)
+    if factor < 0:
+        magnitude = uint64(0) - uint64(factor)
+        negative = True
+    w_negative = (w[0][s * w[1] + words - 1] >> uint64(63)) != uint64(0)
+    if w_negative:
+        negative = not negative
+    w_flip = ~uint64(0) if w_negative else uint64(0)
+    w_carry = uint64(1) if w_negative else uint64(0)
+    flip = ~uint64(0) if negative else uint64(0)
+    carry = uint64(1) if negative else uint64(0)
+    skip = n // 64
+    left = uint64(n % 64)
+    high = uint64(0)
+    before = uint64(0)
+    for k in range(words):
+        x = uint64(0)
+        if k >= skip:
+            word = w[0][s * w[1] + k - skip] ^ w_flip
+            size = word + w_carry
+            w_carry = uint64(1) if size < w_carry else uint64(0)
+            lo, hi = _wide_product(size, magnitude)
+            lo += high
+            high = hi + (uint64(1) if lo < high else uint64(0))
+            if left == uint64(0):
+                x = lo
+            else:
+                x = (lo << left) | (before >> (uint64(64) - left))
+            before = lo
+        x ^= flip
+        total = v[0][d * v[1] + k] + x
+        over = uint64(1) if total < x else uint64(0)
+        total2 = total + carry
+        over += uint64(1) if total2 < carry else uint64(0)
+        v[0][d * v[1] + k] = total2
+        carry = over
+    check_top(v, d, err)
+
+
+@compiled
+def add_words(v, d, w, s, err):
+    """v[d] += w[s]."""
+    carry = uint64(0)
+    for k in range(v[1]):
+        x = w[0][s * w[1] + k]
+        total = v[0][d * v[1] + k] + x
+        over = uint64(1) if total < x else uint64(0)
+        total2 = total + carry
+        over += uint64(1) if total2 < carry else uint64(0)
+        v[0][d * v[1] + k] = total2
+        carry = over
+    check_top(v, d, err)

@@ -1,0 +1,187 @@
+"""Lazy accumulators: a run of events that is one linear map for all queries and windows.
+
+An event of a lazy op reads its unit's rows, its own among them, and adds what it read to its own.
+With U the sum of the rows it reads, m such events of one time multiply U by 1 + m, whatever U is.
+So a partition keeps for each accumulator only the product of these factors, the sums of weights
+and the extremes of the events; catch_up.py applies what has come since to units that need it.
+
+Cost: an event takes O(weights + extremes) time, whatever the number of units and windows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hamlet.kernel import layout as at
+from hamlet.kernel import numbers
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.machine.bundles import begin_bundles
+from hamlet.kernel.machine.memory import entries
+
+_POWERS = 2.0 ** np.arange(201)
+
+
+@compiled
+def begin(m):
+    """Begin a partition with nothing in it."""
+    P, S = m.P, m.S
+    S[at.C_ACTIVE] = 0
+    S[at.C_STEPS] = 0
+    begin_bundles(P, S)
+    for z in range(P[at.N_Z]):
+        S[P[at.S_Z_N] + z] = 0
+        S[P[at.S_Z_EVENTS] + z] = 0
+        m.zf[2 * z] = 1.0
+        m.zf[2 * z + 1] = 0.0
+    for s in range(2 * P[at.N_SUMS]):
+        m.zs[s] = 0
+    for s in range(P[P[at.ZX_P] + P[at.N_Z]]):
+        S[P[at.S_STACK_LEN] + s] = 0
+
+
+# Stacks of extremes
+
+
+@compiled
+def least_since(m, stack, since):
+    """The least value pushed at or after an event number."""
+    base, n = stack * m.S[at.C_STACK], m.S[m.P[at.S_STACK_LEN] + stack]
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if m.spos[base + middle] < since:
+            low = middle + 1
+        else:
+            high = middle
+    return m.sval[base + low] if low < n else np.inf
+
+
+@compiled
+def _push(m, stack, position, value):
+    """Push a value; greater ones before it will never be the least again."""
+    base, n = stack * m.S[at.C_STACK], m.S[m.P[at.S_STACK_LEN] + stack]
+    while n > 0 and m.sval[base + n - 1] >= value:
+        n -= 1
+    m.spos[base + n] = position
+    m.sval[base + n] = value
+    m.S[m.P[at.S_STACK_LEN] + stack] = n + 1
+
+
+# Taking events in
+
+
+@compiled
+def _multiply(zf, z, factor):
+    """Multiply what an accumulator multiplies by, for a factor of at most 2^200."""
+    mantissa = zf[2 * z] * factor
+    if mantissa >= numbers.HIGH:
+        mantissa *= numbers.INVERSE
+        zf[2 * z + 1] += 1.0
+    zf[2 * z] = mantissa
+
+
+@inlined
+def _least(extremes, first, end, sign):
+    """The least value in a range, in two halves that do not wait for each other.
+
+    Never NaN, which stands for null.
+    """
+    least, other = np.inf, np.inf
+    half = (end - first) // 2
+    for i in range(first, first + half):
+        value, further = sign * extremes[i], sign * extremes[i + half]
+        least = value if value < least else least
+        other = further if further < other else other
+    if first + 2 * half < end:
+        value = sign * extremes[end - 1]
+        least = value if value < least else least
+    return min(least, other)
+
+
+@compiled
+def take_run(m, events, first, end):
+    """Take a run of events of one letter and different times into the accumulators.
+
+    No unit is synced in the middle of a run, so of its extremes only the least has to be kept.
+    """
+    P, S, L = m.P, m.S, events.by_letter
+    n = end - first
+    for k in entries(L, at.L_Z_P, events.letter[first]):
+        z = L[L[at.L_Z] + k]
+        for s in entries(P, at.ZS_P, z):
+            weight = P[P[at.ZS_WEIGHT] + s]
+            if weight < 0:
+                numbers.add_to_sum(m.zs, s, n, 1)
+            else:
+                row = weight * S[at.C_EVENTS]
+                numbers.add_run_to_sum(m.zs, s, events.weights, row + first, row + end)
+        for s in entries(P, at.ZX_P, z):
+            attribute = P[P[at.ZX_ATTRIBUTE] + s]
+            row = (attribute >> 1) * S[at.C_EVENTS]
+            least = _least(events.extremes, row + first, row + end, -1.0 if attribute & 1 else 1.0)
+            if least < np.inf:
+                _push(m, s, S[P[at.S_Z_EVENTS] + z], least)
+        S[P[at.S_Z_N] + z] += n
+        S[P[at.S_Z_EVENTS] + z] += n
+        if numbers.is_float(m.v):
+            left = n
+            while left > 0:
+                part = min(left, 200)
+                _multiply(m.zf, z, _POWERS[part])
+                left -= part
+
+
+@compiled
+def take_step(m, events, first, end):
+    """Take the lazy events of one time into the accumulators."""
+    P, S = m.P, m.S
+    for z in range(P[at.N_Z]):
+        together = multiplicity(events, first, end, z)
+        if together == 0:
+            continue
+        for i in range(first, end):
+            if has_lazy(events, i, z):
+                _take_event(m, events, z, i, together)
+        # In integers a step of several events has been applied to every active unit, which are
+        # stamped right after this; what counts is that the number of steps has moved on.
+        S[P[at.S_Z_N] + z] += 1
+        if numbers.is_float(m.v):
+            _multiply(m.zf, z, 1.0 + together)
+
+
+@compiled
+def _take_event(m, events, z, i, together):
+    """Take the weights and extremes of one of several events of a time."""
+    P, S = m.P, m.S
+    for s in entries(P, at.ZS_P, z):
+        weight = P[P[at.ZS_WEIGHT] + s]
+        if weight < 0:
+            numbers.add_to_sum(m.zs, s, 1, together)
+        else:
+            numbers.add_to_sum(m.zs, s, events.weights[weight * S[at.C_EVENTS] + i], together)
+    for s in entries(P, at.ZX_P, z):
+        attribute = P[P[at.ZX_ATTRIBUTE] + s]
+        value = events.extremes[(attribute >> 1) * S[at.C_EVENTS] + i]
+        if value == value:
+            _push(m, s, S[P[at.S_Z_EVENTS] + z], -value if attribute & 1 else value)
+    S[P[at.S_Z_EVENTS] + z] += 1
+
+
+@compiled
+def has_lazy(events, i, z):
+    """Whether an accumulator takes in event i."""
+    L = events.by_letter
+    for k in entries(L, at.L_Z_P, events.letter[i]):
+        if L[L[at.L_Z] + k] == z:
+            return True
+    return False
+
+
+@compiled
+def multiplicity(events, first, end, z):
+    """How many events of a step an accumulator takes in."""
+    m = 0
+    for i in range(first, end):
+        if has_lazy(events, i, z):
+            m += 1
+    return m

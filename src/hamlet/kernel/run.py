@@ -1,0 +1,322 @@
+"""Running a batch on the machine: memory laid out, words added where integers outgrow them.
+
+In exact mode every partition is first tried with one word for each number. Those that outgrow it
+are run again with more, doubling each time: partitions with small counts never pay for the large
+ones, and the last run costs about as much as all before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hamlet.kernel import layout as at
+from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.emissions import emission_of, joined
+from hamlet.kernel.fast_paths import by_letter
+from hamlet.kernel.image import guard_logs_of, image_of
+from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
+from hamlet.kernel.machine.bundles import TRACED
+from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.rows import run_rows
+from hamlet.kernel.stopping import stoppable
+from hamlet.kernel.trees import lay_out_trees
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.code import Compiled
+    from hamlet.kernel.rows import PlacedGroup
+    from hamlet.kernel.trees import Trees
+
+# Room for records by events and partitions: it is memory only where it is used.
+_FIRST_RECORDS = 1024
+_RECORDS_OF_PARTITION = 8
+# Events in a stack of extremes, or in a log, to begin with
+_FIRST_STACK = 16
+_FIRST_LOG = 64
+
+
+@dataclass(slots=True)
+class Counters:
+    """How often a run did what its cost depends on."""
+
+    snapshots: int = 0
+    bursts: int = 0
+    windows: int = 0
+    partitions_redone: int = 0
+    # Of bundles, see machine/bundles.py: events for all units that cost as one, splits and merges
+    shared: int = 0
+    split: int = 0
+    merged: int = 0
+    # Rows of what was decided, where they are asked for
+    trace: list[NDArray[np.int64]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The state of some partitions between two batches, all with numbers of one kind.
+
+    ranges: For each partition its number, two unused entries, and where it begins in the others.
+    """
+
+    ranges: NDArray[np.int64]
+    ints: NDArray[np.int64]
+    numbers: NDArray[Any]
+    extremes: NDArray[np.float64]
+
+    @staticmethod
+    def nothing(is_float: bool, words: int) -> Kept:
+        """No state of any partition."""
+        empty = np.empty((0, 6), np.int64)
+        return Kept(empty, np.empty(0, np.int64), array_of(0, is_float, words), np.empty(0))
+
+
+def run_batch(
+    compiled: Compiled, batch: EventBatch, is_float: bool, trace: bool = False
+) -> tuple[Emission, Counters]:
+    """All windows of all partitions of a batch, closed at its end."""
+    counters = Counters(trace=[] if trace else None)
+    emissions = [
+        _run_group(compiled, group, batch, is_float, counters) for group in compiled.row_groups
+    ]
+    words = 1
+    while len(batch) and len(compiled.code.u_w):
+        ranges = partition_ranges(batch)
+        kept = Kept.nothing(is_float, words)
+        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, is_float, words, counters)
+        emissions.append(emission)
+        if not len(redo):
+            break
+        counters.partitions_redone += len(redo)
+        batch = only_partitions(batch, redo)
+        words = next_words(words)
+    return joined(compiled, emissions, is_float), counters
+
+
+def _run_group(
+    compiled: Compiled,
+    made: PlacedGroup,
+    batch: EventBatch,
+    is_float: bool,
+    counters: Counters,
+) -> Emission:
+    """All windows of the units of one group."""
+    parts: list[Emission] = []
+    templates = np.array([unit.template for unit in made.group.units], np.int32)
+    words = 1
+    ranges = partition_ranges(batch)
+    while len(ranges):
+        done = run_rows(made, batch, ranges, array_of(0, is_float, words), compiled.sharing)
+        counters.windows += len(done.part)
+        counters.bursts += done.bursts
+        counters.shared += done.shared
+        counters.snapshots += done.snapshots
+        template = templates[done.unit]
+        parts.append(
+            emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
+        )
+        ranges = ranges[np.isin(ranges[:, 0], done.redo)]
+        counters.partitions_redone += len(ranges)
+        words = next_words(words)
+    return joined(compiled, parts, is_float)
+
+
+def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
+    """For each partition its number, its first event, the one after its last, and no state."""
+    part = events.part
+    begins = np.flatnonzero(part[1:] != part[:-1]) + 1
+    firsts = np.concatenate([np.zeros(min(len(part), 1), np.int64), begins])
+    ranges = np.full((len(firsts), 6), -1, np.int64)
+    ranges[:, 0] = part[firsts]
+    ranges[:, 1] = firsts
+    ranges[:, 2] = np.append(firsts[1:], len(part))[: len(firsts)]
+    return ranges
+
+
+def run_once(
+    compiled: Compiled,
+    events: EventBatch,
+    ranges: NDArray[np.int64],
+    kept: Kept,
+    until: int,
+    is_float: bool,
+    words: int,
+    counters: Counters,
+) -> tuple[Emission, NDArray[np.int32], Kept]:
+    """Run some partitions with numbers of one kind.
+
+    Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
+    and, with `until` before the end of time, the state of the others.
+    """
+    zero = array_of(0, is_float, words)
+    memory, seen, sides, stored, records = _laid_out(
+        compiled, events, len(ranges), zero, counters.trace is not None
+    )
+    redo = np.empty(len(ranges), np.int32)
+    known = (kept.ints, kept.numbers, kept.extremes)
+    written, redone, after, trace = stoppable(
+        lambda stop: run(
+            memory._replace(err=stop), seen, sides, stored, records, until, ranges, known, redo
+        )
+    )
+    n = int(records.n[0])
+    _count(counters, memory.S, n, trace)
+    emission = _emission(compiled, memory.S, written, n)
+    return emission, redo[:redone].copy(), Kept(*after)
+
+
+def _laid_out(
+    compiled: Compiled, events: EventBatch, partitions: int, zero: NDArray[Any], is_traced: bool
+) -> tuple[Memory, EventArrays, Sides, Stored, Records]:
+    """What the machine is handed for a batch; `zero` is an array of the kind of its numbers."""
+    code = compiled.code
+    trees = lay_out_trees(compiled, events)
+    letter_table, is_used = by_letter(compiled, events.letters)
+    packed, state = image_of(compiled, trees, is_used)
+    _set_sizes(state, compiled, events, is_traced)
+    seen = EventArrays(
+        events.ts,
+        events.tied,
+        events.letter,
+        _line(events.weights),
+        _line(events.extremes),
+        letter_table,
+    )
+    sides = Sides(
+        events.letter,
+        _line(events.letters),
+        _line(events.previous),
+        _line(events.next),
+        _line(events.columns),
+        code.p_arg,
+    )
+    records = _FIRST_RECORDS + _RECORDS_OF_PARTITION * partitions + len(events) // 16
+    results = Records(
+        np.empty(records, np.int32),
+        np.empty(records, np.int32),
+        np.empty(records, np.int64),
+        _room(zero, records * state[at.C_MOST]),
+        np.empty(records * state[at.C_MOST_X]),
+        np.zeros(1, np.int64),
+    )
+    memory = _memory(compiled, packed, state, zero, events.weights.dtype)
+    return memory, seen, sides, _stored(compiled, trees, zero), results
+
+
+def _set_sizes(
+    state: NDArray[np.int64], compiled: Compiled, events: EventBatch, is_traced: bool
+) -> None:
+    """Write into state the sizes by which the machine finds its way in arrays."""
+    code = compiled.code
+    state[at.C_EVENTS], state[at.C_ATOMS] = len(events), events.letters.shape[1]
+    state[at.C_STACK], state[at.C_LOG], state[at.C_GLOG] = _FIRST_STACK, _FIRST_LOG, _FIRST_LOG
+    state[at.C_LOGS], state[at.C_GUARD_LOGS] = len(code.log_unit), guard_logs_of(compiled)
+    state[at.C_MOST], state[at.C_MOST_X] = max(int(code.u_nc.max()), 1), int(code.u_nx.max())
+    state[at.C_TRACE_ROOM] = 4 * len(code.u_w) if is_traced else 0
+
+
+def _memory(
+    compiled: Compiled,
+    packed: NDArray[np.int64],
+    state: NDArray[np.int64],
+    zero: NDArray[Any],
+    weight_type: np.dtype[Any],
+) -> Memory:
+    """Code, state, rows and accumulators."""
+    code = compiled.code
+    units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
+    widest = int((code.u_w * code.u_nc).max())
+    return Memory(
+        packed,
+        state,
+        _room(zero, compiled.values + widest),
+        np.empty(compiled.extremes),
+        np.ones(2 * (lazies + units)),
+        np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), weight_type),
+        np.empty(stacks * _FIRST_STACK, np.int64),
+        np.empty(stacks * _FIRST_STACK),
+        None,  # what it looks at while it runs: see stopping.py
+        np.empty(TRACED * state[at.C_TRACE_ROOM], np.int64),
+    )
+
+
+def _stored(compiled: Compiled, trees: Trees, zero: NDArray[Any]) -> Stored:
+    """Logs and trees."""
+    code = compiled.code
+    widths = code.u_w[code.log_unit]
+    return Stored(
+        np.empty(3 * len(code.log_unit) * _FIRST_LOG, np.int64),
+        _room(zero, int((widths * code.u_nc[code.log_unit]).sum()) * _FIRST_LOG),
+        np.empty(int((widths * code.u_nx[code.log_unit]).sum()) * _FIRST_LOG),
+        np.empty(3 * guard_logs_of(compiled) * _FIRST_LOG, np.int64),
+        _room(zero, trees.numbers),
+        np.empty(trees.extremes),
+        trees.places,
+    )
+
+
+def _count(
+    counters: Counters, state: NDArray[np.int64], windows: int, trace: NDArray[np.int64]
+) -> None:
+    """Count what a run has done."""
+    counters.snapshots += int(state[at.C_SNAPSHOTS])
+    counters.bursts += int(state[at.C_BURSTS])
+    counters.windows += windows
+    counters.shared += int(state[at.C_SHARED])
+    counters.split += int(state[at.C_SPLIT])
+    counters.merged += int(state[at.C_MERGED])
+    if counters.trace is not None:
+        counters.trace.append(trace.reshape(-1, TRACED).copy())
+
+
+def _emission(
+    compiled: Compiled, state: NDArray[np.int64], written: tuple[NDArray[Any], ...], n: int
+) -> Emission:
+    """The n records that the machine has written."""
+    code, most, most_x = compiled.code, int(state[at.C_MOST]), int(state[at.C_MOST_X])
+    part, unit, window, v, x = written
+    part, unit, window = part[:n], unit[:n], window[:n]
+    v = v[: n * most].reshape((n, most, *v.shape[1:]))
+    if (code.u_nc < most).any():
+        v[np.arange(most)[None, :] >= code.u_nc[unit][:, None]] = 0
+    template = code.u_template.astype(np.int32)[unit]
+    x = x[: n * most_x].reshape(n, most_x)
+    return emission_of(compiled, part, template, window, v, x)
+
+
+def _room(zero: NDArray[Any], n: int) -> NDArray[Any]:
+    """An array for n numbers of the same kind as another."""
+    return np.empty((n, *zero.shape[1:]), zero.dtype)
+
+
+def _line(array: NDArray[Any]) -> NDArray[Any]:
+    """A table as one line of numbers, row after row."""
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
+    """The events of some partitions."""
+    if len(parts) == len(partition_ranges(events)):
+        return events
+    wanted = np.zeros(int(events.part[-1]) + 1, np.bool_)
+    wanted[parts] = True
+    kept = wanted[events.part]
+    weights: NDArray[Any] = np.ascontiguousarray(events.weights[:, kept])
+    return EventBatch(
+        events.part[kept],
+        events.ts[kept],
+        events.tied[kept],
+        events.letter[kept],
+        events.letters,
+        events.weight_specs,
+        weights,
+        events.extreme_attributes,
+        np.ascontiguousarray(events.extremes[:, kept]),
+        np.ascontiguousarray(events.previous[:, kept]),
+        np.ascontiguousarray(events.next[:, kept]),
+        events.column_names,
+        np.ascontiguousarray(events.columns[:, kept]),
+    )

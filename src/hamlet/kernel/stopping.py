@@ -1,0 +1,89 @@
+"""Compiled functions that may run for long, called so that Ctrl-C ends them.
+
+Python handles a signal in its main thread, between two steps of Python. While a compiled function
+runs there are none, and the first one after it is inside Numba, which makes Python objects of the
+arrays that the function returns and does not expect an exception there: what comes out is a
+SystemError, or an array made of a null pointer. So the main thread never calls such a function. A
+thread of its own does, in which no signal is handled, while the main thread waits. When a signal
+ends the wait, as Ctrl-C does, the function is told to stop, and what it returns is dropped.
+
+Functions that are over soon are called directly. They return nothing but numbers, of which Numba
+makes Python objects without a step of Python.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+# Entries of what a function looks at while it runs. The first is its own, and says that numbers do
+# not fit in the partition at hand, which is then given up; the second is only written from outside.
+GIVEN_UP, STOPPED = range(2)
+
+# A function looks at both often enough. What takes longer is Numba, which compiles it first: that
+# is left to go on by itself, for the next run.
+_SECONDS_TO_STOP = 0.5
+_SECONDS_BETWEEN = 0.01
+
+
+def stoppable(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a compiled function, which may take any time.
+
+    Args:
+        function: After its other arguments it is given what it has to look at while it runs.
+        arguments: These others.
+
+    Raises:
+        KeyboardInterrupt: Or whatever else the handler of a signal raises. The function has been
+            stopped, and nothing of it is left.
+    """
+    stop = np.zeros(2, np.int64)
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments, stop)
+    results: list[Any] = []
+    errors: list[BaseException] = []
+    is_running = threading.Lock()
+    is_running.acquire()
+
+    def run() -> None:
+        try:
+            results.append(function(*arguments, stop))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            is_running.release()
+
+    try:
+        _thread.start_new_thread(run, ())
+        is_running.acquire()
+    except BaseException:
+        _end(stop, is_running)
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _end(stop: NDArray[np.int64], is_running: threading.Lock) -> None:
+    """Have a function stop, and wait until it has.
+
+    It clears the first entry whenever it begins a partition, so it is told again and again. Who is
+    impatient and sends another signal changes nothing.
+    """
+    begun = time.monotonic()
+    while time.monotonic() < begun + _SECONDS_TO_STOP:
+        try:
+            stop[:] = 1
+            if is_running.acquire(timeout=_SECONDS_BETWEEN):
+                return
+        except BaseException:
+            continue  # what the caller is told is the first

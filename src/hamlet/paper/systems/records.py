@@ -1,0 +1,95 @@
+"""What a system found, as the emission that results are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hamlet.kernel import numbers
+from hamlet.kernel.base import Emission, values_of_codes
+from hamlet.kernel.growth import move
+from hamlet.kernel.jit import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Closed windows with a trend, as a compiled system returns them.
+
+    templates: The template in the program of each unit of the system.
+    components: How many numbers a record has.
+    records: Partition, unit and window.
+    redo: Partitions whose numbers need a wider kind, of which nothing is here.
+    """
+
+    templates: NDArray[np.int32]
+    components: int
+    records: NDArray[np.int64]
+    numbers: NDArray[Any]
+    extremes: NDArray[np.float64]
+    redo: NDArray[np.int32]
+
+
+@compiled
+def alive(one, two, three, err):
+    """Do nothing, but after everything that used pointers to these arrays."""
+    return one.shape[0] + two.shape[0] + three.shape[0] + err.shape[0]
+
+
+@compiled
+def longer(array, rows):
+    """A copy of an array with room for more rows."""
+    larger = np.empty((rows, *array.shape[1:]), array.dtype)
+    move(larger.ravel(), 0, array.ravel(), 0, array.size)
+    return larger
+
+
+def emission_of(found: list[Found], is_float: bool) -> Emission:
+    """What was found, possibly with numbers of several kinds, as one emission."""
+    most = max((each.components for each in found), default=1)
+    most_x = max((each.extremes.shape[1] for each in found), default=0)
+    parts = [_numbers_of(each, is_float, most) for each in found]
+    components = [mantissas for mantissas, _ in parts]
+    if not components:
+        components = [np.empty((0, most), np.float64 if is_float else np.int64)]
+    return Emission(
+        _joined([each.records[:, 0] for each in found]).astype(np.int32),
+        _joined([each.templates[each.records[:, 1]] for each in found]).astype(np.int32),
+        _joined([each.records[:, 2] for each in found]),
+        np.concatenate(components),
+        np.concatenate([np.empty((0, most)), *(e for _, e in parts)]) if is_float else None,
+        _extremes([_wider(each.extremes, most_x, np.nan) for each in found], most_x),
+    )
+
+
+def _joined(arrays: list[NDArray[Any]]) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *arrays])
+
+
+def _numbers_of(found: Found, is_float: bool, most: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Mantissas and exponents, or integers and nothing, [records, components]."""
+    flat, shape = found.numbers, (len(found.records), found.components)
+    nothing: NDArray[Any] = np.zeros(shape)
+    whole: NDArray[Any]
+    if flat.ndim == 1:
+        whole = flat.reshape(shape)
+    elif is_float:
+        whole, nothing = flat[:, 0].reshape(shape), flat[:, 1].reshape(shape)
+    else:
+        whole = np.empty(len(flat), dtype=object)
+        whole[:] = numbers.integers(flat)
+        whole = whole.reshape(shape)
+    return _wider(whole, most, 0), _wider(nothing, most, 0.0)
+
+
+def _wider(table: NDArray[Any], width: int, filling: Any) -> NDArray[Any]:
+    return np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=filling)
+
+
+def _extremes(tables: list[NDArray[np.float64]], width: int) -> NDArray[np.float64]:
+    """Extremes: NaN where there is none, and infinite ones as they were."""
+    return values_of_codes(np.concatenate([np.empty((0, width)), *tables]))
