@@ -31,7 +31,7 @@ class _Part(NamedTuple):
 
 _PARTS = {
     "hamlet.kernel.machine.batch": _Part("the kernel", 20, numbers=(0, 2)),
-    "hamlet.kernel.rows.batch": _Part(
+    "hamlet.kernel.rows.kernel": _Part(
         "the kernel of loops with an edge predicate", 12, numbers=(9,)
     ),
     "hamlet.kernel.sorting": _Part("what sorts events", 3),

@@ -4,8 +4,9 @@ A unit is a pattern of a query. The units of a group have E+ in common, with the
 f(previous) op g(next) between neighbours, and windows of one length and slide; what comes before
 and after E+ is their own. Every stored event of E has one row, in which the numbers of all units
 and open windows stand side by side, so what an event adds is a few operations on vectors, however
-many units there are. States that begin alike have the same numbers, and are kept once (automata.py); a
-group whose units end alike rather than begin alike is run from the last event to the first.
+many units there are. States that begin alike have the same numbers, and are kept once
+(automata.py); a group whose units end alike rather than begin alike is run from the last event to
+the first.
 
 group.py        what a group is, as plain values
 automata.py     states of all units that have the same numbers, made one
@@ -19,6 +20,7 @@ decision.py     which of the two a partition has
 blocks.py       where trees are turned
 windows.py      windows that open and close
 walk.py         the walk through the events of a partition
+kernel.py       all partitions of a batch, compiled
 batch.py        the entry from Python
 """
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hamlet.kernel.rows.group import END, START
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from hamlet.kernel.rows.group import RowGroup, RowState, RowUnit
 
@@ -95,7 +95,7 @@ def _refined(units: tuple[RowUnit, ...]) -> list[list[int]]:
         colours = finer
 
 
-def _numbered(signs: list[list[Hashable]]) -> list[list[int]]:
+def _numbered(signs: Sequence[Sequence[Hashable]]) -> list[list[int]]:
     known: dict[Hashable, int] = {}
     return [[known.setdefault(sign, len(known)) for sign in each] for each in signs]
 

@@ -81,6 +81,7 @@ from hamlet.kernel.rows.layout import (
 from hamlet.kernel.rows.memory import entries, row_size, window_size
 from hamlet.kernel.rows.tree import node_of
 
+_INLINED: Any = {**OPTIONS, "forceinline": True}
 # Of an entry: its first snapshot, columns of E+, windows, and where its numbers begin
 E_COLUMN, E_FIRST, E_N, E_LO, E_HI, E_AT = range(6)
 ENTRY = 6
@@ -398,7 +399,7 @@ def is_in_range(v: Any, d: int) -> bool:
     raise NotImplementedError
 
 
-@overload(is_in_range, jit_options={**OPTIONS, "forceinline": True})
+@overload(is_in_range, jit_options=_INLINED)
 def _is_in_range(v: Any, d: int) -> Any:
     if v.dtype == types.int64:
 

@@ -3,8 +3,8 @@
 Node i of a Fenwick tree, from 1 on, has the sum of the rows of the last i & -i of the first i
 events in the order of f. Blocks are as long as the window: the one at hand is such a tree,
 the one before has been turned once into sums over all first i events, so it costs one row. For
-f = g there is a row for each different key instead. For f != g a second tree has the opposite order; nothing is ever
-subtracted, which doubles would not forgive.
+f = g there is a row for each different key instead. For f != g a second tree has the opposite
+order; nothing is ever subtracted, which doubles would not forgive.
 
 A node knows the last window that it has numbers of: what windows before had at the same place is
 overwritten when it is next added to, and never read.
