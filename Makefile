@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-browser test-cluster check check-wheel format bench clean
+.PHONY: help setup demo test test-fast test-browser test-cluster check check-wheel format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,13 +45,18 @@ demo: $(READY) ## ten queries over a day of rides, on Spark: what they found, an
 	@echo "With your own events and queries (the language is told in docs/language.md):"
 	@echo "  $(BIN)/hamlet run QUERIES.hql --events EVENTS.csv --type TYPE_COLUMN --time TIME_COLUMN --report REPORT.html"
 
-check: $(READY) ## lint, formatting and types
+check: $(READY) ## lint, formatting, directions of imports, and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 
 test: check ## lint, types, doctests and tests, on all cores
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+
+# What needs neither Spark nor minutes: while working, `make test` before it is done.
+test-fast: $(READY) ## tests without Spark, on all cores: a minute or two
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m 'not slow' --ignore tests/spark
 
 # Workers of the cluster have a Python of their own, with nothing but the wheel in it.
 test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import pytest
 
 from hamlet import Workload
-from hamlet.compiling import COMPILING
+from hamlet.kernel.compiling import COMPILING
 from hamlet.lang.parser import _NEEDED
 from hamlet.testing import stream
 

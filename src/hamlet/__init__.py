@@ -1,11 +1,10 @@
 """Hamlet: many Kleene-pattern queries over one stream of events, answered together."""
 
+from hamlet._version import __version__
 from hamlet.build import query
 from hamlet.errors import HamletError, PlanError, QueryError, ReadError, SchemaError, WriteError
 from hamlet.schema import Schema
 from hamlet.workload import Workload
-
-__version__ = "0.1.0"
 
 __all__ = [
     "HamletError",
@@ -16,5 +15,6 @@ __all__ = [
     "SchemaError",
     "Workload",
     "WriteError",
+    "__version__",
     "query",
 ]

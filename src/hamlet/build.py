@@ -10,10 +10,10 @@ A word that Python has itself ends in an underscore: `sum_`, `min_`, `max_`, `no
 <Workload: 1 query, nothing to share>
 """
 
-from hamlet.builder.aggregates import avg, count, max_, min_, sum_
-from hamlet.builder.conditions import attr, equal, next_
-from hamlet.builder.draft import query
-from hamlet.builder.patterns import and_, event, not_, or_, plus, seq
+from hamlet.lang.builder.aggregates import avg, count, max_, min_, sum_
+from hamlet.lang.builder.conditions import attr, equal, next_
+from hamlet.lang.builder.draft import query
+from hamlet.lang.builder.patterns import and_, event, not_, or_, plus, seq
 
 __all__ = [
     "and_",

@@ -9,49 +9,50 @@ number of seconds leaves as `double`, whole or not, so that two runs can be put 
 from __future__ import annotations
 
 import html
-import json
-import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
-from urllib.parse import quote
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from hamlet.errors import PlanError, UnknownName, WriteError, counted, did_you_mean, listed
-from hamlet.io.targets import check_file, check_folder, is_folder
+from hamlet.engine.statistics import RunStatistics, timed
+from hamlet.errors import PlanError, UnknownName, counted, did_you_mean, listed
+from hamlet.io.long_form import (
+    free_name,
+    long_schema,
+    long_table,
+    no_rows,
+    rows_by_query,
+    whole_or_double,
+    window_columns,
+)
+from hamlet.io.screen import HEADINGS, long_sheet
+from hamlet.io.targets import is_folder
 from hamlet.io.whole import put_whole
+from hamlet.io.writers import (
+    check_target,
+    check_trace_target,
+    wide_file_name,
+    write_lines,
+    write_parquet,
+    write_parts,
+    writer_of,
+)
 from hamlet.kernel.finish import TEXT
-from hamlet.reading.formats import WRITTEN, function
-from hamlet.screen import HEADINGS, long_sheet
-from hamlet.statistics import RunStatistics
-from hamlet.times import Times, given_times, time_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
+    from hamlet.engine.local import LocalRun
+    from hamlet.events.times import Times
     from hamlet.kernel.finish import Answer
-    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.query import Query
     from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
     from hamlet.workload import Workload
 
-COLUMNS = (
-    "query",
-    "window_start",
-    "window_end",
-    "group",
-    "aggregate",
-    "value",
-    "log10",
-    "exact",
-)
-_UTC = pa.timestamp("us", "UTC")
-_LONG_INTEGER = pa.decimal128(38, 0)
 _ROWS_SHOWN = 10
-_ROWS_OF_PART = 1_000_000
 
 
 class Results:
@@ -82,14 +83,14 @@ class Results:
         Args:
             queries: All queries of the workload, in order.
             answers: Their rows, in any order and any number of pieces.
-            times: What the times of events were given in: see `hamlet.times.times_of`.
+            times: What the times of events were given in: see `hamlet.events.times.times_of`.
             statistics: What the run did.
         """
         self._queries = tuple(queries)
         self._times: Times = times
-        self._rows = _rows_by_query(self._queries, answers)
+        self._rows = rows_by_query(self._queries, answers)
         pieces = [long_table(q, self._rows[i], times) for i, q in enumerate(self._queries)]
-        self.table: Any = pa.concat_tables([_schema(times).empty_table(), *pieces])
+        self.table: Any = pa.concat_tables([long_schema(times).empty_table(), *pieces])
         self.statistics = RunStatistics() if statistics is None else statistics
         self.statistics.windows = self._different("window_start")
         self.statistics.groups = self._different("group")
@@ -97,6 +98,14 @@ class Results:
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
         self.notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def of_run(run: LocalRun) -> Results:
+        """The answers of a run put together, which is the last stage of it."""
+        with timed(run.statistics, "results"):
+            results = Results(run.queries, run.answers, times=run.times, statistics=run.statistics)
+        results.notes, results.trace, results.bundles = run.notes, run.trace, run.bundles
+        return results
 
     def _different(self, column: str) -> int:
         """How many different values a column has among the rows of each query, added up."""
@@ -140,18 +149,18 @@ class Results:
         columns: dict[str, Any] = {}
 
         def add(name: str, column: Any) -> None:
-            columns[_free_name(name, columns)] = column
+            columns[free_name(name, columns)] = column
 
         if rows is None:
-            rows = _no_rows(asked)
+            rows = no_rows(asked)
         for name, column in zip(
-            ("window_start", "window_end"), _window(asked, rows, self._times), strict=True
+            ("window_start", "window_end"), window_columns(asked, rows, self._times), strict=True
         ):
             add(name, column)
         for i, attribute in enumerate(asked.group_by):
             add(attribute, rows[f"key.{i}"])
         for i, aggregate in enumerate(asked.aggregates):
-            add(aggregate.name, _number(aggregate, rows[f"value.{i}"], rows[f"exact.{i}"]))
+            add(aggregate.name, whole_or_double(aggregate, rows[f"value.{i}"], rows[f"exact.{i}"]))
             for kind in ("exact", "log10"):
                 if kind in also:
                     add(f"{aggregate.name}__{kind}", rows[f"{kind}.{i}"])
@@ -189,7 +198,7 @@ class Results:
         """
         path = Path(path)
         check_target(path, overwrite=overwrite)
-        write = _write_parts if is_folder(path) else _writer(path)
+        write = write_parts if is_folder(path) else writer_of(path)
         with put_whole(path) as partial:
             write(self.table, partial)
         return path
@@ -219,7 +228,7 @@ class Results:
         with put_whole(folder) as partial:
             partial.mkdir()
             for query in self.queries:
-                write_parquet(self.wide(query, also=also), partial / _file_name(query))
+                write_parquet(self.wide(query, also=also), partial / wide_file_name(query))
         return folder
 
     def write_trace(self, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -243,7 +252,7 @@ class Results:
         )
         table = self.trace.cast(pa.schema(text))
         with put_whole(path) as partial:
-            _writer(path)(table, partial)
+            writer_of(path)(table, partial)
         return path
 
     def save(
@@ -288,14 +297,12 @@ class Results:
     def write_lines(self, stream: BinaryIO, *, wide: bool = False) -> None:
         """Write the long form, or the wide form of each query, as JSON lines to an open stream."""
         if not wide:
-            _write_lines(self.table, stream)
+            write_lines(self.table, stream)
             return
         for name in self.queries:
             table = self.wide(name, also=("log10", "exact"))
             names = pa.repeat(pa.scalar(name, TEXT), table.num_rows)
-            _write_lines(
-                table.add_column(0, _free_name("query", table.column_names), names), stream
-            )
+            write_lines(table.add_column(0, free_name("query", table.column_names), names), stream)
 
     def __repr__(self) -> str:
         """The first rows as a table of text, and what may be a mistake.
@@ -321,247 +328,9 @@ class Results:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
-# Answers to tables
-
-
-def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
-    """The rows of one query in long form; `rows` as an `Answer` has them, None for none."""
-    if rows is None or not rows.num_rows or not query.aggregates:
-        return _schema(times).empty_table()
-    size, width = rows.num_rows, len(query.aggregates)
-    each = pa.array(np.repeat(np.arange(size), width))
-    # Rows of one aggregate stand together in a concatenation; the long form takes them in turn.
-    turns = pa.array((np.arange(width) * size + np.arange(size)[:, None]).ravel())
-
-    def in_turn(kind: str) -> Any:
-        chunks = [c for i in range(width) for c in rows[f"{kind}.{i}"].chunks]
-        return pa.concat_arrays(chunks).take(turns)
-
-    start, end = _window(query, rows, times)
-    names = pa.array([aggregate.name for aggregate in query.aggregates], TEXT)
-    columns = [
-        pa.repeat(pa.scalar(query.name, TEXT), size * width),
-        start.take(each),
-        end.take(each),
-        rows["group"].take(each),
-        names.take(pa.array(np.tile(np.arange(width), size))),
-        *(in_turn(kind) for kind in ("value", "log10", "exact")),
-    ]
-    return pa.table(columns, schema=_schema(times))
-
-
-def _schema(times: Times) -> Any:
-    time = time_type(times)
-    types = (TEXT, time, time, TEXT, TEXT, pa.float64(), pa.float64(), TEXT)
-    return pa.schema(list(zip(COLUMNS, types, strict=True)))
-
-
-def _window(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
-    """Start and end of the window of each row."""
-    start = rows["window_start"].to_numpy()
-    return given_times(start, times), given_times(start + query.window.within_us, times)
-
-
-def _rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:
-    """For each query its rows in order, or None where there is no answer."""
-    found: list[list[Any]] = [[] for _ in queries]
-    for answer in answers:
-        found[answer.query].append(answer.rows)
-    return [_sorted(query, tables) for query, tables in zip(queries, found, strict=True)]
-
-
-def _sorted(query: Query, tables: list[Any]) -> Any:
-    if not tables:
-        return None
-    # A column that is all null in one piece has no type there.
-    rows = pa.concat_tables(tables, promote_options="permissive")
-    keys = [f"key.{i}" for i in range(len(query.group_by))]
-    by = [(name, "ascending") for name in ("window_start", *keys, "group")]
-    return rows.sort_by(by).combine_chunks()
-
-
-def _no_rows(query: Query) -> Any:
-    """The table of an answer without rows; the types of grouping attributes are not known."""
-    fields = [("window_start", pa.int64()), ("group", TEXT)]
-    fields += [(f"key.{i}", pa.null()) for i in range(len(query.group_by))]
-    for i in range(len(query.aggregates)):
-        fields += [
-            (f"value.{i}", pa.float64()),
-            (f"log10.{i}", pa.float64()),
-            (f"exact.{i}", TEXT),
-        ]
-    return pa.schema(fields).empty_table()
-
-
-def _number(aggregate: Aggregate, value: Any, exact: Any) -> Any:
-    """An aggregate as a column of numbers: whole where it has digits, else doubles."""
-    if not len(value):
-        return exact.cast(pa.int64()) if aggregate.function == "COUNT" else value
-    has_digits = exact.null_count == value.null_count < len(value)
-    if not has_digits:
-        return value
-    # Arrow makes other numbers of digits that a decimal cannot hold, and may not say so.
-    length = pc.max(pc.binary_length(pc.utf8_ltrim(exact, "-"))).as_py()
-    if length > _LONG_INTEGER.precision:
-        return exact
-    try:
-        return exact.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return exact.cast(_LONG_INTEGER)
-
-
-def _free_name(name: str, taken: Collection[str]) -> str:
-    """The name, or the first of name_2, name_3, ... that is free."""
-    candidate, number = name, 1
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    return candidate
-
-
 def _needed(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
         message = f"{package} is not installed; run: python -m pip install {package}"
         raise ImportError(message, name=package) from error
-
-
-# In files
-
-
-def check_target(path: Path, *, overwrite: bool, wide: Collection[str] = ()) -> None:
-    """Refuse a path that results cannot, or may not, be written to.
-
-    Of folders, only those are replaced that hold nothing but results.
-
-    Args:
-        path: A file or a folder.
-        overwrite: Whether to replace what is there.
-        wide: The queries whose wide form is to be written.
-
-    Raises:
-        WriteError: It is there already, or cannot be written.
-    """
-    if re.match(r"\w\w+:/", str(path)) and not path.parent.is_dir():
-        raise WriteError(str(path), "results are written on this machine; choose a path")
-    if wide and not is_folder(path):
-        raise WriteError(str(path), "the wide form has a file for each query; name a folder")
-    if not is_folder(path) and path.suffix.lower() not in WRITTEN:
-        reason = f"the ending is none of {listed(WRITTEN)}; without one it is a folder"
-        raise WriteError(str(path), reason)
-    if not is_folder(path):
-        check_file(path, overwrite=overwrite)
-        return
-    names = {_file_name(query) for query in wide}
-
-    def is_ours(each: Path) -> bool:
-        return each.name in names if wide else _is_part(each)
-
-    check_folder(path, overwrite=overwrite, holds="results", is_ours=is_ours)
-
-
-def check_trace_target(path: Path, *, overwrite: bool) -> None:
-    """Refuse a path that a trace cannot, or may not, be written to.
-
-    Raises:
-        WriteError: It is there already, or cannot be written.
-    """
-    if is_folder(path):
-        raise WriteError(str(path), f"a trace is one file, with one of {listed(WRITTEN)}")
-    check_target(path, overwrite=overwrite)
-
-
-def _file_name(query: str) -> str:
-    """A file name for a query; what systems do not allow in one is written as %XX.
-
-    >>> _file_name("calm"), _file_name("a/b"), _file_name(".x")
-    ('calm.parquet', 'a%2Fb.parquet', '%2Ex.parquet')
-    """
-    safe = "".join(c if c.isalnum() or c in " -_.,()" else quote(c, safe="") for c in query)
-    hidden = f"%{ord(safe[0]):02X}{safe[1:]}" if safe[:1] in (".", "_") else safe
-    return f"{hidden}.parquet"
-
-
-def _is_part(path: Path) -> bool:
-    return path.is_file() and path.match("part-*.parquet")
-
-
-def write_csv(table: Any, path: Path, separator: str) -> None:
-    """Write a table to a file of text, columns separated."""
-    from pyarrow import csv
-
-    csv.write_csv(_with_iso_times(table), path, csv.WriteOptions(delimiter=separator))
-
-
-def write_jsonl(table: Any, path: Path) -> None:
-    """Write a table to a file of JSON lines."""
-    with path.open("wb") as lines:
-        _write_lines(table, lines)
-
-
-def _write_lines(table: Any, lines: BinaryIO) -> None:
-    """Whole columns are made text and joined: 4 s for 1.7 million rows, against 22 s one by one."""
-    for batch in _with_iso_times(table).to_batches(max_chunksize=10_000):
-        tokens: list[Any] = []
-        for name in batch.schema.names:
-            opening = ("{" if not tokens else ", ") + json.dumps(name, ensure_ascii=False)
-            tokens += [pa.scalar(f"{opening}: ", TEXT), _json_tokens(batch[name])]
-        joined = pc.binary_join_element_wise(
-            *tokens, *(pa.scalar(each, TEXT) for each in ("}\n", ""))
-        )
-        lines.write("".join(joined.to_pylist()).encode())
-
-
-def _json_tokens(column: Any) -> Any:
-    """Values as JSON text."""
-    if pa.types.is_floating(column.type):
-        text = column.cast(TEXT)
-        text = pc.replace_substring_regex(text, r"^(-?\d+)$", r"\1.0")
-        text = pc.replace_substring(text, "inf", "Infinity")
-    elif pa.types.is_decimal(column.type) and not column.type.scale:
-        text = column.cast(TEXT)
-    else:
-        known = column.dictionary_encode()
-        values = known.dictionary.to_pylist()
-        dumped = [json.dumps(each, ensure_ascii=False, default=str) for each in values]
-        text = pa.array(dumped, TEXT).take(known.indices)
-    return pc.fill_null(text, "null")
-
-
-def _with_iso_times(table: Any) -> Any:
-    """The table with timestamps as text, instants in UTC with a Z, others as they are.
-
-    Each is written once, however many rows have it.
-    """
-    for at, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
-            known = table[field.name].combine_chunks().dictionary_encode()
-            zone = "" if field.type.tz is None else "Z"
-            times = known.dictionary if not zone else known.dictionary.cast(_UTC)
-            text = pc.strftime(times, format=f"%Y-%m-%dT%H:%M:%S{zone}").cast(TEXT)
-            table = table.set_column(at, field.name, text.take(known.indices))
-    return table
-
-
-def write_parquet(table: Any, path: Path) -> None:
-    """Write a table to a file, compressed."""
-    from pyarrow import parquet
-
-    parquet.write_table(table, path, compression="zstd")
-
-
-def _write_parts(table: Any, folder: Path) -> None:
-    folder.mkdir()
-    for number, start in enumerate(range(0, max(1, table.num_rows), _ROWS_OF_PART)):
-        part = table.slice(start, _ROWS_OF_PART)
-        write_parquet(part, folder / f"part-{number:05d}.parquet")
-
-
-def _writer(path: Path) -> Callable[[Any, Path], None]:
-    """What writes a table to a file of this ending."""
-    format_ = WRITTEN[path.suffix.lower()]
-    write: Callable[..., None] = function(format_.write)
-    if format_.separator is None:
-        return write
-    return lambda table, place: write(table, place, format_.separator)

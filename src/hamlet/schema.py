@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from hamlet.errors import ReadError, SchemaError, did_you_mean, listed, reason_of
-from hamlet.reading.formats import ENDINGS, ending_of, format_of, separator_of
+from hamlet.events.formats import ENDINGS, ending_of, format_of, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -173,10 +173,10 @@ def _of_csv(path: Path, type: str, separator: str | None) -> _Look:
     """
     import pyarrow as pa
 
-    from hamlet.reading import rules
-    from hamlet.reading.files import contents, texts_in
-    from hamlet.reading.texts import TYPES
-    from hamlet.reading.typing import facts_of_column
+    from hamlet.events import text_rules as rules
+    from hamlet.events.files import contents, texts_in
+    from hamlet.events.infer_types import facts_of_column
+    from hamlet.events.texts import TYPES
 
     path.stat()  # what is not there is told as everywhere
     content = contents(path)

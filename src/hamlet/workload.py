@@ -7,44 +7,23 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from hamlet.compiling import when_compiling
-from hamlet.errors import (
-    PlanError,
-    QueryError,
-    ReadError,
-    UnknownName,
-    listed,
-    near_path,
-    reason_of,
-)
-from hamlet.explain import describe, explain_text, pictures, summary
-from hamlet.explain.notebook import Explanation, workload_html
-from hamlet.explain.pictures import PICTURED
-from hamlet.explain.text import stage_named
-from hamlet.lang.bind import bind
-from hamlet.lang.parser import read
-from hamlet.picture import render_mermaid, render_svg
-from hamlet.plan.workload import WorkloadPlan, plan_workload
+from hamlet.errors import PlanError, UnknownName
+from hamlet.explain.notebook import Explanation
+from hamlet.explain.planned import PlannedWorkload
+from hamlet.kernel.compiling import when_compiling
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import timedelta
 
     from pyspark.sql import DataFrame
 
-    from hamlet.builder.draft import Draft
     from hamlet.engine import Options, Progress
     from hamlet.kernel.base import Numbers
-    from hamlet.plan.query import Query
     from hamlet.results import Results
-    from hamlet.schema import Schema
     from hamlet.share.policy import Policy
 
-FORMATS = ("text", "json", "mermaid", "svg")
-_LONGEST_TEXT = 50_000_000
 
-
-class Workload:
+class Workload(PlannedWorkload):
     """Queries over one stream of events, analysed together.
 
     >>> workload = Workload.parse('''
@@ -66,104 +45,6 @@ class Workload:
             C      -> B    q2
     <BLANKLINE>
     """
-
-    def __init__(self, plan: WorkloadPlan, name: str = "workload", text: str = "") -> None:
-        self.plan = plan
-        self.name = name
-        self.text = text
-
-    @staticmethod
-    def parse(text: str, *, schema: Schema | None = None, name: str = "workload") -> Workload:
-        """Read a workload from text.
-
-        Args:
-            text: One or more queries, separated by semicolons.
-            schema: What is known of the events; attributes are checked against it.
-            name: What to call the text in messages, usually its file.
-
-        Raises:
-            QueryError: The text is wrong; the error has every problem found in it.
-        """
-        trees, problems = read(text)
-        planned, more = bind(trees, schema)
-        problems += more
-        if problems:
-            ordered = sorted(problems, key=lambda problem: problem.at.start)
-            raise QueryError(name, text, tuple(dict.fromkeys(ordered)))
-        return Workload(plan_workload(planned), name, text)
-
-    @staticmethod
-    def of(*queries: Draft, schema: Schema | None = None, name: str = "workload") -> Workload:
-        """A workload of queries that were written in Python, with `hamlet.query`.
-
-        >>> from hamlet.build import count, plus, query, seq
-        >>> base = query().returns(count()).within("10 min").slide("5 min")
-        >>> Workload.of(*(base.pattern(seq(begin, plus("B"))) for begin in "ACD"))
-        <Workload: 3 queries, 3 of them repeat B+ in 1 set>
-
-        Args:
-            *queries: The queries, in order.
-            schema: What is known of the events; attributes are checked against it.
-            name: What to call the workload in messages.
-
-        Raises:
-            QueryError: A query is wrong; places are those of the queries printed as text.
-        """
-        return Workload.parse(";\n\n".join(map(str, queries)), schema=schema, name=name)
-
-    @staticmethod
-    def load(path: str | Path, *, schema: Schema | None = None) -> Workload:
-        """Read a workload from a file.
-
-        Raises:
-            ReadError: The file cannot be read.
-            QueryError: Its text is wrong.
-        """
-        path = Path(path)
-        return Workload.parse(read_text(path), schema=schema, name=path.name)
-
-    @property
-    def queries(self) -> tuple[Query, ...]:
-        """The queries, in the order they were written."""
-        return tuple(planned.query for planned in self.plan.queries)
-
-    @property
-    def summary(self) -> str:
-        """The workload in one line."""
-        return f"{self.name}: {summary(self.plan)}"
-
-    def describe(self) -> dict[str, Any]:
-        """The whole plan as plain data."""
-        return describe(self.plan, self.name)
-
-    def explain(self, stage: str | Sequence[str] | None = None, *, format: str = "text") -> str:
-        """What Hamlet understood: every stage of the plan, or some, as text or as pictures.
-
-        In a notebook text keeps its lines, and an "svg" is drawn.
-
-        Args:
-            stage: One stage or several; all when left out.
-            format: "text", "json", "mermaid" or "svg". Pictures show the stages "merged" and
-                "templates".
-        """
-        stages = [stage] if isinstance(stage, str) else list(stage or ())
-        for each in stages:
-            stage_named(each)
-        description = self.describe()
-        if format == "text":
-            return Explanation(explain_text(description, stages))
-        if format == "json":
-            return Explanation(_as_json(description, stages))
-        if format not in FORMATS:
-            raise UnknownName("format", format, f"Formats are {listed(FORMATS)}.")
-        graphs = pictures(description, stages)
-        if not graphs:
-            remedy = f"Pictures show {listed(PICTURED)}; text and json show every stage."
-            reason = f"the stage {stages[0]} has no picture"
-            raise PlanError(reason, remedy)
-        if format == "mermaid":
-            return Explanation(render_mermaid(graphs))
-        return Explanation(render_svg(graphs, heading=self.summary))
 
     @overload
     def run(
@@ -258,8 +139,9 @@ class Workload:
             SystemLimit: It would take too much memory or time.
         """
         from hamlet.engine import Options, run_workload
+        from hamlet.io.writers import check_trace_target
         from hamlet.report.record import record_of
-        from hamlet.results import check_trace_target
+        from hamlet.results import Results
         from hamlet.share.coefficients import load_coefficients
 
         path = None if isinstance(trace, bool) else Path(trace)
@@ -286,7 +168,7 @@ class Workload:
         record = record_of(self, "local", events, options)
         # Who follows the progress is told of compilation by it: see console.py.
         with when_compiling() if progress is None else nullcontext():
-            results = run_workload(self.plan, events, options, progress)
+            results = Results.of_run(run_workload(self.plan, events, options, progress))
         results.record = record
         if path is not None:
             results.write_trace(path)
@@ -300,9 +182,9 @@ class Workload:
         checkpoint: str | Path | None,
         flush: bool,
     ) -> DataFrame:
-        from hamlet.spark.stream import answer_stream
-        from hamlet.spark.stream_checkpoint import Checkpoint
-        from hamlet.spark.stream_settings import StreamSettings, duration_us
+        from hamlet.spark.stream.answers import answer_stream
+        from hamlet.spark.stream.checkpoint import Checkpoint
+        from hamlet.spark.stream.settings import StreamSettings, duration_us
 
         settings = StreamSettings(duration_us(lateness or 0))
         folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
@@ -334,13 +216,6 @@ class Workload:
             return Explanation(analysis_text(found))
         return Explanation(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
-    def __repr__(self) -> str:
-        return f"<Workload: {summary(self.plan)}>"
-
-    def _repr_html_(self) -> str:
-        """The plan as a picture with its sets, for notebooks."""
-        return workload_html(self.describe(), self.summary)
-
 
 def _is_of_spark(events: Any) -> bool:
     """Whether events are a DataFrame of Spark, found out without importing it."""
@@ -354,26 +229,3 @@ def _refuse_stream_options(lateness: Any, checkpoint: Any, flush: bool) -> None:
             remedy = f"Leave {name} out: these events are not a stream."
             reason = f"{name} is for streams"
             raise PlanError(reason, remedy)
-
-
-def read_text(path: Path) -> str:
-    """The text of a workload file."""
-    try:
-        if path.stat().st_size > _LONGEST_TEXT:
-            raise ReadError(str(path), "it is too large for a workload file")
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise ReadError(str(path), reason_of(error) + near_path(path)) from error
-    except OSError as error:
-        raise ReadError(str(path), reason_of(error)) from error
-    except UnicodeDecodeError as error:
-        raise ReadError(str(path), "it is not UTF-8 text") from error
-
-
-def _as_json(description: dict[str, Any], stages: list[str]) -> str:
-    keys = {"program": "programs"}
-    chosen = {keys.get(stage, stage) for stage in stages}
-    if "merged" in chosen:
-        chosen.add("sets")  # a set carries its merged template
-    kept = {k: v for k, v in description.items() if not stages or k in chosen or k == "workload"}
-    return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hamlet.compiling import COMPILING
+from hamlet.kernel.compiling import COMPILING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,8 +19,8 @@ from pyarrow import csv, parquet
 
 from hamlet import Workload
 from hamlet import results as results_module
-from hamlet.compiling import COMPILING
-from hamlet.console import interruptible
+from hamlet.cli.console import interruptible
+from hamlet.kernel.compiling import COMPILING
 
 ROOT = Path(__file__).parents[2]
 QUERIES = """\

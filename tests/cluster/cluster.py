@@ -29,7 +29,7 @@ from hamlet import Workload
 from hamlet.data import generate_table
 from hamlet.data.workloads import first
 from hamlet.engine import Options
-from hamlet.results import COLUMNS
+from hamlet.io.long_form import COLUMNS
 from hamlet.spark.batch import answer
 from hamlet.spark.session import find_java, start
 

@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from hamlet import Workload
 from hamlet.engine import Options
+from hamlet.engine.session import Session
 from hamlet.errors import RunError
-from hamlet.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.engine import Options
-from hamlet.events import EventTable
-from hamlet.kernel.evaluate import holds
+from hamlet.events.required_columns import needs_of
+from hamlet.events.table import EventTable
+from hamlet.events.untyped import column_of_values
+from hamlet.kernel.encode.evaluate import holds
 from hamlet.plan.letters import alphabet_of
-from hamlet.reading.untyped import column_of_values
-from hamlet.required_columns import needs_of
 from hamlet.spark.letters import lettering_of
-from hamlet.spark.stream_bucket import TOLD, step
-from hamlet.spark.stream_job import LANES_OF_LONG, job_of
+from hamlet.spark.stream.bucket import TOLD, step
+from hamlet.spark.stream.job import LANES_OF_LONG, job_of
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hamlet.plan.letters import Atom
-    from hamlet.spark.stream_job import Answered
-    from hamlet.spark.stream_lanes import Lane
-    from hamlet.spark.stream_settings import StreamSettings
+    from hamlet.spark.stream.job import Answered
+    from hamlet.spark.stream.lanes import Lane
+    from hamlet.spark.stream.settings import StreamSettings
 
 _ANSWERED = pa.schema([("place", pa.int32()), ("lane", pa.int32()), ("data", pa.binary())])
 

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.engine import Options
-from hamlet.events import EventTable
+from hamlet.engine.session import Session
+from hamlet.events.table import EventTable
 from hamlet.kernel.finish.partial import answers_of, merged
 from hamlet.results import Results
-from hamlet.session import Session
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from conformance import load_cases
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.engine.pipeline import SetPipeline
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
 from hamlet.explain.loops import loop_sharing
 from hamlet.plan.execution import Execution, Grain
 from hamlet.plan.program import compile_set

@@ -22,8 +22,8 @@ from conformance import check_case, load_cases
 from streaming import Host, Stream, by_a_host, check_equal, in_pieces
 
 from hamlet.engine import Options
+from hamlet.engine.session import Session
 from hamlet.errors import InternalError, PlanError, ReadError, SchemaError
-from hamlet.session import Session
 from hamlet.testing import stream as events_of
 
 if TYPE_CHECKING:

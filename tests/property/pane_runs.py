@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet import Workload
 from hamlet.engine import Options
+from hamlet.engine.panes.compose import compose
+from hamlet.engine.panes.derive import composes, derive
 from hamlet.engine.pipeline import SetPipeline
-from hamlet.events import EventTable
+from hamlet.engine.state.closed import Closed
+from hamlet.events.table import EventTable
 from hamlet.kernel.finish.partial import answers_of, partial_schema
-from hamlet.panes.compose import compose
-from hamlet.panes.derive import composes, derive
 from hamlet.plan.workload import pane_us
 from hamlet.results import Results
-from hamlet.state.closed import Closed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hamlet.panes.derive import Panes
+    from hamlet.engine.panes.derive import Panes
 
 
 def panes_of(workload: Workload, parts: int = 1) -> Panes:

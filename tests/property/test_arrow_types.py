@@ -70,6 +70,8 @@ KINDS: dict[str, tuple[pa.DataType, Callable[[random.Random], Any]]] = {
     "bool": (pa.bool_(), lambda chance: chance.random() < 0.5),
     "string": (pa.string(), texts),
     "large_string": (pa.large_string(), texts),
+    "string_view": (pa.string_view(), texts),
+    "binary_view": (pa.binary_view(), lambda chance: texts(chance).encode()),
     "dictionary": (pa.dictionary(pa.int8(), pa.string()), texts),
     "dictionary of integers": (pa.dictionary(pa.int32(), pa.int64()), integers(8, True)),
     "binary": (pa.binary(), lambda chance: texts(chance).encode()),

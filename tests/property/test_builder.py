@@ -32,16 +32,16 @@ from hamlet.build import (
     seq,
     sum_,
 )
-from hamlet.builder.conditions import Expression
 from hamlet.lang import tree
+from hamlet.lang.builder.conditions import Expression
 from hamlet.lang.parser import parse_tree, read
 from hamlet.lang.printer import print_duration, print_query
 from hamlet.testing import conditions, durations, patterns, queries
 
 if TYPE_CHECKING:
-    from hamlet.builder.aggregates import Aggregate
-    from hamlet.builder.draft import Draft
-    from hamlet.builder.patterns import Pattern
+    from hamlet.lang.builder.aggregates import Aggregate
+    from hamlet.lang.builder.draft import Draft
+    from hamlet.lang.builder.patterns import Pattern
 
 _OPERATORS = {
     "=": lambda a, b: a == b,

@@ -18,10 +18,10 @@ import pytest
 
 from hamlet.engine import Options, run_workload
 from hamlet.engine.pipeline import SetPipeline
-from hamlet.events import EventTable
+from hamlet.engine.session import Session
+from hamlet.events.table import EventTable
 from hamlet.kernel.run import run_batch
 from hamlet.results import Results
-from hamlet.session import Session
 from hamlet.share.bundles import bundle_rates, with_static_patience
 from hamlet.share.coefficients import DEFAULTS
 from hamlet.share.cost import FOREVER, BundleSize, patience
@@ -29,7 +29,7 @@ from hamlet.share.policy import UNTIL_SPLIT
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
-    from hamlet.statistics import RunStatistics
+    from hamlet.engine.statistics import RunStatistics
 
 PATTERNS = ("SEQ(X x, T+)", "SEQ(X x, T+, Y y)", "SEQ(W, X x, T+)", "SEQ(X x, T+, X z)")
 RETURNS = ("COUNT(*)", "COUNT(*), SUM(T.v), MIN(T.v), MAX(x.v)", "AVG(T.v), COUNT(T)")

@@ -18,7 +18,7 @@ from loop_groups import LoopSample, long_stream, sample
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.engine.pipeline import SetPipeline
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
 from hamlet.kernel.rows import batch
 from hamlet.kernel.rows.layout import BY_COIN, SCANNED, TREE
 

@@ -20,8 +20,8 @@ from pane_runs import pane_rows
 from random_workloads import Sample, samples
 
 from hamlet import Workload
+from hamlet.engine.panes.derive import composes
 from hamlet.errors import QueryError
-from hamlet.panes.derive import composes
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 FEATURES = ("several queries", "AND", "OR", "+", "NOT", "GROUPBY", "WHERE", "SLIDE", "MIN", "AVG")

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import hamlet
 from hamlet.engine import Options
+from hamlet.engine.session import Session
 from hamlet.results import Results
-from hamlet.session import Session
 
 GREATEST, LEAST = sys.float_info.max, 5e-324
 

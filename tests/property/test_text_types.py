@@ -20,8 +20,8 @@ from pyarrow import compute as pc
 
 import hamlet
 from hamlet.engine import Options
+from hamlet.engine.session import Session
 from hamlet.results import Results
-from hamlet.session import Session
 
 _WORKLOAD = hamlet.Workload.parse("""
     grouped: RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY k WITHIN 60 s;

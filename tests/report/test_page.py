@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 
 from hamlet import PlanError, Workload
+from hamlet.engine.statistics import RunStatistics
 from hamlet.kernel.finish import Answer
 from hamlet.report import decisions as decisions_module
 from hamlet.report.columns import packed, parts_of
@@ -29,7 +30,6 @@ from hamlet.report.saved import Run
 from hamlet.report.text import report_text
 from hamlet.results import Results
 from hamlet.share.trace import DECIDED
-from hamlet.statistics import RunStatistics
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"
 

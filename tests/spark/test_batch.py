@@ -22,11 +22,11 @@ from pyspark.sql import functions as F
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import PlanError, SchemaError
-from hamlet.results import COLUMNS
+from hamlet.events.times import FARTHEST_US
+from hamlet.io.long_form import COLUMNS
 from hamlet.spark.batch import answer
 from hamlet.spark.events import events_of
 from hamlet.spark.shuffle_plan import prepare
-from hamlet.times import FARTHEST_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable

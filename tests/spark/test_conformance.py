@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hamlet import Workload
-from hamlet.reading.untyped import column_of_values
+from hamlet.events.untyped import column_of_values
 from hamlet.spark import shuffle_plan
 from hamlet.spark.skew import Slices
 

@@ -387,7 +387,8 @@ def test_a_stream_that_was_begun_with_other_columns_is_refused(
     with monkeypatch.context() as before:
         # As it was when nothing was derived.
         before.setattr(
-            "hamlet.spark.stream.with_derived", lambda plan, letters, together: Derived(plan, {})
+            "hamlet.spark.stream.answers.with_derived",
+            lambda plan, letters, together: Derived(plan, {}),
         )
         for flush in (False, True):
             run(workload.run(stream, checkpoint=checkpoint, flush=flush), tmp_path)

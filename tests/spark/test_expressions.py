@@ -20,8 +20,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from hamlet.columns import values_of
-from hamlet.kernel.evaluate import evaluate, holds
+from hamlet.events.columns import values_of
+from hamlet.kernel.encode.evaluate import evaluate, holds
 from hamlet.plan.predicates import (
     COMPARISONS,
     Column,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from hamlet.columns import Values
+    from hamlet.events.columns import Values
 
 INF, NAN = float("inf"), float("nan")
 LONGS = [0, 1, -1, 2, 3, 7, 10, -10, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1]

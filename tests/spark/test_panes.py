@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from hamlet import Workload
 from hamlet.engine import Options
-from hamlet.results import COLUMNS
+from hamlet.io.long_form import COLUMNS
 from hamlet.spark import shuffle_plan, skew
 from hamlet.spark.batch import answer
 from hamlet.spark.events import events_of

@@ -20,7 +20,7 @@ from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import ReadError, SchemaError
 from hamlet.spark.batch import answer
-from hamlet.spark.reading import read_files
+from hamlet.spark.files.reading import read_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,8 +116,17 @@ def compare(spark: SparkSession, path: Path, queries: str = QUERIES, **options: 
     assert results.statistics.events_in == alone.statistics.events_in
     assert results.statistics.events_used == alone.statistics.events_used
     assert results.table.to_pylist() == alone.table.to_pylist()
-    assert results.table.schema == alone.table.schema
+    assert results.table.schema == in_utc(alone.table.schema)
     return results
+
+
+def in_utc(schema: pa.Schema) -> pa.Schema:
+    """A schema with times in UTC instead of another zone: Spark has instants, and no zones."""
+    utc = pa.timestamp("us", "UTC")
+    is_zoned = [pa.types.is_timestamp(field.type) and field.type.tz for field in schema]
+    return pa.schema(
+        [field.with_type(utc) if z else field for field, z in zip(schema, is_zoned, strict=True)]
+    )
 
 
 def write(path: Path, lines: list[str], header: str = HEADER) -> Path:

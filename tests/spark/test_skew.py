@@ -16,7 +16,7 @@ import pytest
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import PlanError
-from hamlet.results import COLUMNS
+from hamlet.io.long_form import COLUMNS
 from hamlet.spark import shuffle_plan, skew
 from hamlet.spark.batch import answer
 from hamlet.spark.skew import size_of

@@ -18,11 +18,11 @@ from stream_host import Host
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import ReadError, RunError
-from hamlet.spark import stream_pages
-from hamlet.spark.stream_bucket import LATE, PAGES_READ, PAGES_WRITTEN, step
-from hamlet.spark.stream_job import job_of
-from hamlet.spark.stream_lanes import spread
-from hamlet.spark.stream_settings import StreamSettings
+from hamlet.spark.stream import pages as stream_pages
+from hamlet.spark.stream.bucket import LATE, PAGES_READ, PAGES_WRITTEN, step
+from hamlet.spark.stream.job import job_of
+from hamlet.spark.stream.lanes import spread
+from hamlet.spark.stream.settings import StreamSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

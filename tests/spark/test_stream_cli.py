@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from hamlet import Workload
 from hamlet.cli import run
-from hamlet.results import COLUMNS
+from hamlet.io.long_form import COLUMNS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,16 +26,16 @@ from stream_host import batches
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import PlanError, ReadError, SchemaError
+from hamlet.events.times import microseconds
+from hamlet.events.untyped import column_of_values
+from hamlet.io.long_form import COLUMNS
 from hamlet.plan.letters import alphabet_of
-from hamlet.reading.untyped import column_of_values
-from hamlet.results import COLUMNS
 from hamlet.spark import letters
 from hamlet.spark.events import events_of
 from hamlet.spark.letter_columns import letters_of
-from hamlet.spark.stream import EVENTS, WORK
-from hamlet.spark.stream_job import job_of
-from hamlet.spark.stream_settings import StreamSettings
-from hamlet.times import microseconds
+from hamlet.spark.stream.answers import EVENTS, WORK
+from hamlet.spark.stream.job import job_of
+from hamlet.spark.stream.settings import StreamSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,11 +18,11 @@ from conformance import Case, differences, load_cases
 
 from hamlet import Workload
 from hamlet.engine import Options
+from hamlet.events.required_columns import needs_of
+from hamlet.events.untyped import column_of_values
 from hamlet.kernel.finish.partial import partial_schema
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import WorkloadPlan
-from hamlet.reading.untyped import column_of_values
-from hamlet.required_columns import needs_of
 from hamlet.spark.letters import lettering_of
 from hamlet.spark.task import Job, Layout
 

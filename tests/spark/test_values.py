@@ -21,7 +21,7 @@ from pyspark.sql import types as T
 from hamlet import PlanError, Workload
 from hamlet.engine import Options
 from hamlet.spark.batch import answer
-from hamlet.spark.reading import read_files
+from hamlet.spark.files.reading import read_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,11 +20,12 @@ from pyarrow import json as arrow_json
 
 from hamlet import PlanError, Workload
 from hamlet import results as results_module
+from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import WriteError
+from hamlet.io.long_form import COLUMNS, long_table
+from hamlet.io.screen import show_number
 from hamlet.kernel.finish import Answer
-from hamlet.results import COLUMNS, Results, long_table
-from hamlet.screen import show_number
-from hamlet.statistics import RunStatistics
+from hamlet.results import Results
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from hamlet.bench import streams
-from hamlet.bench.timing import Spread, circumstances, one_core, rate, ratio, seconds
+from hamlet.bench.timing import Spread, one_core, rate, ratio, seconds
 from hamlet.engine import Options
 from hamlet.engine.pipeline import pipelines
 from hamlet.errors import InternalError, UnknownName, listed
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
+from hamlet.io.circumstances import circumstances
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:

@@ -25,8 +25,9 @@ import numpy as np
 
 import hamlet
 from hamlet.bench.paper_points import FULL, QUICK, SEED, SWEEPS, Point, Scale
-from hamlet.bench.timing import Spread, circumstances
+from hamlet.bench.timing import Spread
 from hamlet.errors import InternalError, UnknownName, listed
+from hamlet.io.circumstances import circumstances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

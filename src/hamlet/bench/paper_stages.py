@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hamlet.engine.pipeline import SetPipeline, shared_plan
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
 from hamlet.results import Results
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hamlet.bench import streams
-from hamlet.bench.timing import Spread, circumstances, one_core, seconds
+from hamlet.bench.timing import Spread, one_core, seconds
 from hamlet.errors import InternalError, UnknownName, listed
+from hamlet.io.circumstances import circumstances
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:

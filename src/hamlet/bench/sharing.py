@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hamlet.bench import sharing_streams as streams
 from hamlet.bench.sharing_kernels import POLICIES, Kernel, check_equal, kernel
-from hamlet.bench.timing import Spread, circumstances, one_core, seconds
+from hamlet.bench.timing import Spread, one_core, seconds
 from hamlet.errors import UnknownName, listed
+from hamlet.io.circumstances import circumstances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,7 +10,7 @@ import numpy as np
 from hamlet.engine import Options
 from hamlet.engine.pipeline import pipelines
 from hamlet.errors import InternalError
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
 from hamlet.kernel.run import Counters
 from hamlet.workload import Workload
 

@@ -19,9 +19,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hamlet.bench import streams
-from hamlet.bench.timing import Spread, circumstances
+from hamlet.bench.timing import Spread
 from hamlet.engine import Options
 from hamlet.errors import InternalError
+from hamlet.io.circumstances import circumstances
 from hamlet.spark.batch import answer
 from hamlet.spark.session import cut_into_tasks, running, start
 from hamlet.workload import Workload

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
-from hamlet import __version__
+from hamlet._version import __version__
 from hamlet.cli.bench import bench_command
 from hamlet.cli.calibrate_command import calibrate_command
 from hamlet.cli.check_command import check_command

@@ -25,7 +25,7 @@ def calibrate_command(quick: bool, out: str | None, overwrite: bool, format_: st
     file of coefficients, or in the one that HAMLET_COEFFICIENTS names.
     """
     from hamlet.bench import calibrate
-    from hamlet.console import interruptible, shown_progress
+    from hamlet.cli.console import interruptible, shown_progress
     from hamlet.share.coefficients import save_coefficients
 
     if out is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hamlet.errors import PlanError
 
 if TYPE_CHECKING:
-    from hamlet.reading.formats import Format
+    from hamlet.events.formats import Format
 
 _BYTES_OF_EVENT = 500
 # The rest is for results, for what else runs here, and for events that are larger than most.
@@ -91,8 +91,8 @@ def by_size(events: int, free: int) -> Choice:
 
 def count_events(source: str) -> int:
     """About how many events there are in files: no more than the beginning of each is read."""
-    from hamlet.reading.files import paths_of
-    from hamlet.reading.formats import format_of
+    from hamlet.events.files import paths_of
+    from hamlet.events.formats import format_of
 
     return sum(_in_file(path, format_of(path)) for path in paths_of(source))
 

@@ -74,7 +74,7 @@ def explain_command(
 
 def _analyzed(loaded: Workload, events: str, format_: str, options: dict[str, Any]) -> str:
     """What a run over some events decided."""
-    from hamlet.console import interruptible, shown_progress
+    from hamlet.cli.console import interruptible, shown_progress
 
     with shown_progress() as progress:
         return interruptible(

@@ -9,9 +9,10 @@ from typing import Any
 
 from hamlet.cli.output import tell
 from hamlet.errors import PlanError, QueryError, ReadError, reason_of
-from hamlet.reading.formats import ENDINGS, ending_of
+from hamlet.events.formats import ENDINGS, ending_of
+from hamlet.explain.planned import read_text
 from hamlet.schema import Schema
-from hamlet.workload import Workload, read_text
+from hamlet.workload import Workload
 
 
 def load_workload(

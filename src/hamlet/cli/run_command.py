@@ -135,7 +135,7 @@ class _Run:
     engine: str
 
     def locally(self, traced: bool, system: str) -> Results:
-        from hamlet.console import interruptible, shown_progress
+        from hamlet.cli.console import interruptible, shown_progress
 
         with shown_progress() as progress:
             return interruptible(
@@ -149,7 +149,7 @@ class _Run:
 
         In this thread, where Ctrl-C ends what Spark does.
         """
-        from hamlet.console import shown_progress
+        from hamlet.cli.console import shown_progress
         from hamlet.engine import Options
 
         command = spark_module("hamlet.spark.command", ", or pass --engine local")
@@ -183,7 +183,7 @@ def _give(
     numbers: str,
 ) -> None:
     """Print results, or write them to files."""
-    from hamlet.console import print_results
+    from hamlet.cli.console import print_results
 
     if out is None and format_ == "json":
         results.write_lines(sys.stdout.buffer, wide=bool(wide))
@@ -200,7 +200,7 @@ def _check_targets(
     out: str | None, trace: str | None, kept: Kept, wide: Workload | None, format_: str
 ) -> None:
     """Refuse a place before any event is read."""
-    from hamlet.results import check_target, check_trace_target
+    from hamlet.io.writers import check_target, check_trace_target
 
     if out is not None:
         if format_ != "text":

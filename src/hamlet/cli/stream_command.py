@@ -65,6 +65,6 @@ def stream_command(
     if given["out"] == "console" and format_ == "json":
         raise click.UsageError("--out console prints tables: --format json goes with other places")
     loaded = load_workload(workload)
-    command = spark_module("hamlet.spark.stream_command")
+    command = spark_module("hamlet.spark.stream.command")
     counts = command.stream_run(loaded.plan, lateness, trigger, tell=tell, **given)
     give(counts, "", format_)

@@ -12,7 +12,7 @@ from hamlet.cli.options import format_option
 from hamlet.cli.output import give, tell
 
 if TYPE_CHECKING:
-    from hamlet.warming import Numbers
+    from hamlet.engine.warming import Numbers
 
 
 @click.command("warm", epilog="Exit status: 0 fine, 1 the workload is wrong, 2 it cannot compile.")
@@ -30,10 +30,10 @@ def warm_command(workload: str | None, numbers: str, systems: bool, format_: str
 
     With a WORKLOAD, what that one may need; without, what any may need.
     """
-    from hamlet.console import interruptible, shown_progress
-    from hamlet.warming import has_edges, warm
+    from hamlet.cli.console import interruptible, shown_progress
+    from hamlet.engine.warming import has_edges, warm
 
-    edges = workload is None or has_edges(load_workload(workload))
+    edges = workload is None or has_edges(load_workload(workload).plan)
     kinds: list[Numbers] = ["exact", "float"]
     chosen = [kind for kind in kinds if numbers in (kind, "all")]
     begun = time.perf_counter()

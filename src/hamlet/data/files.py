@@ -17,9 +17,9 @@ from pyarrow import compute as pc
 from pyarrow import csv, parquet
 
 from hamlet.data.places import check_place, ending_of
+from hamlet.events.formats import GZIP, WRITTEN, function
 from hamlet.io.targets import is_folder
 from hamlet.io.whole import put_whole
-from hamlet.reading.formats import GZIP, WRITTEN, function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

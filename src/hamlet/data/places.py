@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hamlet.errors import WriteError, listed
+from hamlet.events.formats import GZIP, WRITTEN
 from hamlet.io.targets import check_file, check_folder, is_folder
-from hamlet.reading.formats import GZIP, WRITTEN
 
 if TYPE_CHECKING:
     from pathlib import Path

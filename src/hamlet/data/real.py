@@ -125,7 +125,7 @@ def _times(column: Any, unit: str | None) -> Any:
     import pyarrow as pa
     from pyarrow import compute as pc
 
-    from hamlet.reading.texts import moments_of_texts
+    from hamlet.events.texts import moments_of_texts
 
     if unit is None:
         return moments_of_texts(column.combine_chunks())

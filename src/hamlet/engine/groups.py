@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hamlet.kernel.partitions import Grouping
+    from hamlet.kernel.encode.partitions import Grouping
 
 
 def groups_of_queries(keys: Mapping[str, pa.Array], groupings: Sequence[Grouping]) -> list[Groups]:

@@ -6,44 +6,62 @@ own.
 
 from __future__ import annotations
 
-import time as clock
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from hamlet.compiling import timed_kernels
 from hamlet.engine.groups import groups_of
 from hamlet.engine.pipeline import SetPipeline, shared_plan
+from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import did_you_mean, listed
-from hamlet.events import EventTable
-from hamlet.kernel.partitions import Grouping, rows_without
-from hamlet.required_columns import types_by_key
-from hamlet.results import Results
+from hamlet.events.required_columns import types_by_key
+from hamlet.events.table import EventTable
+from hamlet.kernel.encode.partitions import Grouping, rows_without
 from hamlet.share.bundles import bundle_reports, set_trace
 from hamlet.share.trace import trace_schema
-from hamlet.statistics import RunStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from hamlet.engine.options import Options, Progress
+    from hamlet.events.times import Times
     from hamlet.kernel.code import Compiled
-    from hamlet.kernel.encode import EncodedSet
+    from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.kernel.finish import Answer
+    from hamlet.plan.query import Query
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.share.bundles import BundleReport
-    from hamlet.times import Times
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRun:
+    """What a run gave.
+
+    Attributes:
+        queries: All queries of the workload, in order.
+        answers: Their rows, in any order and any number of pieces.
+        times: What the times of events were given in.
+        statistics: What was done.
+        notes: What may be a mistake, such as a type that no event has.
+        trace: What was decided about sharing, a table, if that was asked for.
+        bundles: With a trace, the queries that could be one while they behave alike.
+    """
+
+    queries: tuple[Query, ...]
+    answers: list[Answer]
+    times: Times
+    statistics: RunStatistics
+    notes: tuple[str, ...]
+    trace: Any
+    bundles: tuple[BundleReport, ...]
 
 
 def run_workload(
     plan: WorkloadPlan, source: Any, options: Options, progress: Progress | None = None
-) -> Results:
-    """The results of every query over all events of a source."""
+) -> LocalRun:
+    """The answers of every query over all events of a source."""
     options.check()
     statistics = RunStatistics()
     tell = progress or _say_nothing
@@ -78,15 +96,16 @@ def run_workload(
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
-    queries = [planned.query for planned in plan.queries]
     tell("putting results together", 1.0)
-    with timed(statistics, "results"):
-        results = Results(queries, answers, times=times, statistics=statistics)
-        results.notes = _notes(plan, table)
-        if options.trace:
-            results.trace = pa.concat_tables(traces).unify_dictionaries()
-            results.bundles = tuple(bundles)
-        return results
+    return LocalRun(
+        tuple(planned.query for planned in plan.queries),
+        answers,
+        times,
+        statistics,
+        _notes(plan, table),
+        pa.concat_tables(traces).unify_dictionaries() if options.trace else None,
+        tuple(bundles),
+    )
 
 
 def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
@@ -164,16 +183,3 @@ def _trace_of(
 
 def _say_nothing(what: str, done: float) -> None:
     """What is called where nobody wants to know."""
-
-
-@contextmanager
-def timed(statistics: RunStatistics, stage: str) -> Iterator[None]:
-    """Add the time that a stage takes to what it has taken; compiling and loading is one apart."""
-    begun = clock.perf_counter()
-    with timed_kernels() as kernels:
-        yield
-    took = clock.perf_counter() - begun - kernels.seconds
-    statistics.seconds[stage] = statistics.seconds.get(stage, 0.0) + took
-    if kernels.seconds:
-        before = statistics.seconds.get("kernels", 0.0)
-        statistics.seconds["kernels"] = before + kernels.seconds

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hamlet.errors import PlanError, UnknownName, listed
+from hamlet.events.formats import separator_of
 from hamlet.paper.systems import SYSTEMS
-from hamlet.reading.formats import separator_of
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.policy import POLICIES, Policy
 

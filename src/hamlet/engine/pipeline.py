@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from hamlet.engine.closed import ClosedSet
 from hamlet.engine.groups import groups_of_queries
-from hamlet.kernel.compiler import EventForm, compile_code
-from hamlet.kernel.encode import encode
+from hamlet.kernel.compile import EventForm, compile_code
+from hamlet.kernel.encode.batch import encode
 from hamlet.kernel.run import Counters, run_batch
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from hamlet.engine.options import Options
-    from hamlet.events import EventTable
+    from hamlet.events.table import EventTable
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
-    from hamlet.kernel.encode import EncodedSet
+    from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 

@@ -2,7 +2,7 @@
 
 Queries that repeat E in one set have it in common, but a burst is one map only for those that ask
 the same of its events, and a table of rows is kept only for those that also have the same edge
-predicate and windows. A query whose events, predicate or windows no other has works alone.
+predicate, windows and functions of aggregates. A query whose events, predicate or windows no other has works alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from hamlet.plan.program import Program
+    from hamlet.plan.query import Query
     from hamlet.plan.template import Condition, PlannedQuery, State, Template
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.policy import Policy
@@ -65,9 +66,14 @@ def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Hashable]:
             if kind == "rows":
                 predicates = planned.query.edge_predicates
                 compared = frozenset(predicates[n] for n in condition.predicates)
-                yield state.atom, compared, planned.query.window
+                yield state.atom, compared, planned.query.window, _asked(planned.query)
             elif not condition.predicates and not condition.guards:
                 yield state.atom
+
+
+def _asked(query: Query) -> tuple[str, ...]:
+    """What is worked out for each trend besides their number: rows of one table are of one width."""
+    return tuple(sorted(a.function for a in query.aggregates if a.places))
 
 
 def _loops(template: Template, name: str) -> Iterator[tuple[State, Condition]]:

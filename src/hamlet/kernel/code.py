@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Component
-    from hamlet.kernel.bundles import Bundle
+    from hamlet.kernel.compile.bundles import Bundle
     from hamlet.kernel.rows.letters import PlacedGroup
 
     Ints = NDArray[np.int64]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.fast_paths import are_alike, bundle_arrays
+from hamlet.kernel.compile.fast_paths import are_alike, bundle_arrays
 from hamlet.kernel.layout import BatchArrays, Scalars
 from hamlet.kernel.machine.bundles import FOREVER
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel.base import Emission, EventBatch
+from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.kernel.emissions import emission_of, joined
-from hamlet.kernel.fast_paths import by_letter
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED

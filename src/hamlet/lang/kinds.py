@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from hamlet.errors import Problem
+from hamlet.events.text_rules import NUMBER
 from hamlet.lang import tree
 from hamlet.lang.printer import print_condition
-from hamlet.reading.rules import NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hamlet.errors import SchemaError
-from hamlet.screen import show_number
-from hamlet.times import from_seconds
+from hamlet.events.times import from_seconds
+from hamlet.io.screen import show_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

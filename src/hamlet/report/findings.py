@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.errors import counted
+from hamlet.io.screen import long_sheet
 from hamlet.report.columns import parts_of
 from hamlet.report.shared import sharing_told
 from hamlet.report.words import group_name, grouped
-from hamlet.screen import long_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

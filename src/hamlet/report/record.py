@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hamlet.engine import Options
-    from hamlet.workload import Workload
+    from hamlet.explain.planned import PlannedWorkload
 
 _OPTIONS = ("type", "time", "order", "numbers", "sharing")
 
@@ -39,7 +39,7 @@ class RunRecord:
         begun: When, as ISO 8601 text.
     """
 
-    workload: Workload
+    workload: PlannedWorkload
     engine: str
     events: str
     options: dict[str, str | None]
@@ -48,7 +48,11 @@ class RunRecord:
 
 
 def record_of(
-    workload: Workload, engine: str, events: Any, options: Options, command: Sequence[str] = ()
+    workload: PlannedWorkload,
+    engine: str,
+    events: Any,
+    options: Options,
+    command: Sequence[str] = (),
 ) -> RunRecord:
     """How a run that begins now comes about."""
     given = {name: getattr(options, name) for name in _OPTIONS}
@@ -70,7 +74,7 @@ def circumstances_of(engine: str) -> dict[str, str]:
     """The machine and the versions of what runs here and now, each in a line."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from hamlet.bench.timing import circumstances
+    from hamlet.io.circumstances import circumstances
 
     found = circumstances()
     versions = {"python": found["python"], **found["versions"]}

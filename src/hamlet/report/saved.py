@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import PlanError, QueryError, ReadError, WriteError, listed, reason_of
+from hamlet.explain.planned import PlannedWorkload, read_text
+from hamlet.io.long_form import COLUMNS
 from hamlet.io.targets import check_file, check_folder, is_folder
 from hamlet.io.whole import put_whole
+from hamlet.io.writers import write_parquet
 from hamlet.report.record import circumstances_of
-from hamlet.results import COLUMNS, write_parquet
 from hamlet.share.cost import FOREVER
-from hamlet.statistics import RunStatistics
-from hamlet.workload import Workload, read_text
 
 if TYPE_CHECKING:
     from hamlet.results import Results
@@ -56,7 +57,7 @@ class Run:
         circumstances: Machine and versions.
     """
 
-    workload: Workload
+    workload: PlannedWorkload
     table: Any
     statistics: RunStatistics
     trace: Any = None
@@ -69,7 +70,7 @@ class Run:
     circumstances: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def of(results: Results, workload: Workload | None = None) -> Run:
+    def of(results: Results, workload: PlannedWorkload | None = None) -> Run:
         """A run that has just been done.
 
         Args:
@@ -161,7 +162,7 @@ class Run:
             raise ReadError(str(folder / HOW), reason)
         text = read_text(folder / WORKLOAD)
         try:
-            workload = Workload.parse(text, name=str(how["workload"]))
+            workload = PlannedWorkload.parse(text, name=str(how["workload"]))
             statistics = RunStatistics(**_read_json(folder / STATISTICS))
             run = Run(
                 workload,

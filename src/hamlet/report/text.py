@@ -7,8 +7,8 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import counted
+from hamlet.io.screen import Sheet, printable
 from hamlet.report.words import group_name, grouped
-from hamlet.screen import Sheet, printable
 
 if TYPE_CHECKING:
     from hamlet.report.findings import Findings

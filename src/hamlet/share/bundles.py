@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.kernel.fast_paths import bundle_letters
+from hamlet.kernel.compile.fast_paths import bundle_letters
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
 from hamlet.share.cost import FOREVER, BundleSize
 from hamlet.share.policy import Policy, Rates, patience_of
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hamlet.events.times import Times
     from hamlet.kernel.base import EventBatch
-    from hamlet.kernel.bundles import Bundle
     from hamlet.kernel.code import Code, Compiled
+    from hamlet.kernel.compile.bundles import Bundle
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.times import Times
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]

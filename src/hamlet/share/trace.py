@@ -20,16 +20,16 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.errors import counted
+from hamlet.events.times import given_times, time_type
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
-from hamlet.times import given_times, time_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from hamlet.events.times import Times
     from hamlet.share.cost import BundleSize
-    from hamlet.times import Times
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]

@@ -20,8 +20,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.engine.pipeline import shared_plan
 from hamlet.errors import PlanError
+from hamlet.io.long_form import long_table
 from hamlet.kernel.finish.partial import partial_schema
-from hamlet.results import long_table
 from hamlet.spark.events import events_of
 from hamlet.spark.results import SparkResults
 from hamlet.spark.settings import Settings
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hamlet.engine import Options
-    from hamlet.panes.derive import Panes
+    from hamlet.engine.panes.derive import Panes
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.events import Events
     from hamlet.spark.shuffle_plan import Shuffle

@@ -18,7 +18,7 @@ from hamlet.errors import HamletError, RunError
 from hamlet.io.whole import put_whole
 from hamlet.spark import session
 from hamlet.spark.batch import answer
-from hamlet.spark.reading import read_files
+from hamlet.spark.files.reading import read_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from hamlet.engine import Options, Progress
+    from hamlet.engine.statistics import RunStatistics
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Results
     from hamlet.spark.results import SparkResults
-    from hamlet.statistics import RunStatistics
 
 _LOOK_EVERY_S = 0.2
 _SECONDS_TO_CANCEL = 10.0

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from hamlet.events.required_columns import needs_of
 from hamlet.plan.predicates import Column, Operation, columns_of, edge_predicate, roles_of, show
-from hamlet.required_columns import needs_of
 from hamlet.spark.expressions import number_of
 from hamlet.spark.letters import is_bit_column, over_bits
 

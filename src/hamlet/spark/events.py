@@ -19,9 +19,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hamlet.errors import SchemaError
-from hamlet.events import NO_TYPE, EventTable
-from hamlet.reading.found import Wanted
-from hamlet.spark.infer_types import Look
+from hamlet.events.source import Wanted
+from hamlet.events.table import NO_TYPE, EventTable
+from hamlet.events.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
+from hamlet.spark.files.infer_types import Look
+from hamlet.spark.files.untyped import Typed, look_at, time_column
 from hamlet.spark.kinds import (
     DAY_US,
     FLOATING,
@@ -32,8 +34,6 @@ from hamlet.spark.kinds import (
     plain_text,
     term_of,
 )
-from hamlet.spark.untyped import Typed, look_at, time_column
-from hamlet.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from hamlet.engine import Options
+    from hamlet.events.times import Times
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.times import Times
 
     # A condition that rows should not meet, and what is wrong with those that do.
     Fault = tuple[Column, str]

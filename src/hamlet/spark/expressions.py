@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.columns import EXACT, LARGEST
+from hamlet.events.columns import EXACT, LARGEST
 from hamlet.plan.predicates import COMPARISONS, FLIPPED, Column, Constant, Expression
 from hamlet.spark.kinds import Term, nothing, number_or_null
 

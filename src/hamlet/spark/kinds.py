@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.times import FARTHEST_US
+from hamlet.events.times import FARTHEST_US
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

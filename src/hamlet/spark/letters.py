@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hamlet.columns import numpy_of
+from hamlet.engine.state.bits import bit_name, bit_of
+from hamlet.events.columns import numpy_of
 from hamlet.plan.letters import Alphabet, alphabet_of
 from hamlet.plan.predicates import Column, Operation, all_of
-from hamlet.state.bits import bit_name, bit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
+from hamlet.events.times import UTC, from_seconds, time_type, times_of
 from hamlet.kernel.finish import Answer
 from hamlet.results import Results
 from hamlet.spark.events import LACKING
 from hamlet.spark.kinds import arrow_type
-from hamlet.statistics import RunStatistics
-from hamlet.times import UTC, from_seconds, time_type, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
-from hamlet.panes.derive import composes, derive
+from hamlet.engine.panes.derive import composes, derive
+from hamlet.events.required_columns import needs_of, types_by_key
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import pane_us
-from hamlet.required_columns import needs_of, types_by_key
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import LACKING, are_given, lacking
 from hamlet.spark.kinds import FLOATING, WHOLE
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
+    from hamlet.engine.panes.derive import Panes
     from hamlet.kernel.base import Numbers
-    from hamlet.panes.derive import Panes
     from hamlet.plan.letters import Alphabet
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.derived import Derived

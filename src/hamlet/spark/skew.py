@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
-from hamlet.panes.cutting import pane_length
+from hamlet.engine.panes.cutting import pane_length
 from hamlet.spark.kinds import NUMBERS, microseconds
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
+from hamlet.kernel.encode.sorting import sort_by_value
 from hamlet.kernel.machine import FAR
-from hamlet.kernel.sorting import sort_by_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,22 +23,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hamlet.columns import Values, numpy_of
+from hamlet.engine.panes.compose import compose
 from hamlet.engine.pipeline import SetPipeline
-from hamlet.events import EventTable, Statistics
+from hamlet.engine.state.emitted import picked
+from hamlet.engine.state.rows import Rows
+from hamlet.engine.state.set_state import SetState
+from hamlet.engine.state.window_replay import with_single_windows
+from hamlet.engine.statistics import RunStatistics
+from hamlet.events.columns import Values, numpy_of
+from hamlet.events.table import EventTable, Statistics
+from hamlet.events.times import microseconds
+from hamlet.io.long_form import long_table
 from hamlet.kernel.finish.partial import answers_of, merged
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.run import Counters
-from hamlet.panes.compose import compose
-from hamlet.results import long_table
 from hamlet.spark.letters import bit_column
 from hamlet.spark.spill import Pool
-from hamlet.state.emitted import picked
-from hamlet.state.rows import Rows
-from hamlet.state.set_state import SetState
-from hamlet.state.window_replay import with_single_windows
-from hamlet.statistics import RunStatistics
-from hamlet.times import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 
     from hamlet.engine import Options
     from hamlet.engine.closed import ClosedSet
+    from hamlet.engine.panes.derive import Panes
+    from hamlet.events.times import Times
     from hamlet.kernel.base import Emission
     from hamlet.kernel.finish import Answer
-    from hamlet.panes.derive import Panes
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.letters import Lettering
     from hamlet.spark.spill import Runs
-    from hamlet.times import Times
 
 # What a task tells of its work, by the name that stands in the column `aggregate`. Its groups are
 # those of no other task, and each is counted once, unless it is among the `unsure` tasks.

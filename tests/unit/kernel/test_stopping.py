@@ -165,10 +165,11 @@ def test_what_the_main_thread_calls_directly_returns_nothing_but_numbers():
     from numba import types
     from numba.core.dispatcher import Dispatcher
 
-    from hamlet.kernel import digits, row_pieces, sorting
+    from hamlet.engine.state import hashing
+    from hamlet.kernel import row_pieces
+    from hamlet.kernel.encode import digits, sorting
     from hamlet.kernel.finish import packed
     from hamlet.kernel.machine import checkpoint
-    from hamlet.state import hashing
 
     def is_plain(kind: object) -> bool:
         if isinstance(kind, types.BaseTuple):

@@ -37,7 +37,7 @@ def paper_command(
     Answers are compared before anything is timed.
     """
     from hamlet.bench import paper
-    from hamlet.console import shown_progress
+    from hamlet.cli.console import shown_progress
 
     if only == ("list",):
         give_names(paper.names(), paper.names(), format_)

@@ -35,7 +35,7 @@ def spark_command(
         reports["batch"] = batch.measure(events, master=master, quick=quick, tell=tell)
         _show(batch.as_text(reports["batch"]), format_)
     if only != "batch":
-        stream = spark_module("hamlet.spark.stream_bench")
+        stream = spark_module("hamlet.bench.spark_stream")
         reports["stream"] = stream.measure_streaming(quick, tell, master=master)
         _show(stream.as_text(reports["stream"]), format_)
     give(reports, "", format_)

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
+from hamlet.kernel.encode.sorting import dense_codes, sort_by_code
 from hamlet.kernel.finish.packed import PACKED, Packed
 from hamlet.kernel.finish.partial_columns import SUM, WIDE, array_of, conformed
 from hamlet.kernel.finish.wides import Wides
-from hamlet.kernel.sorting import dense_codes, sort_by_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
+from hamlet.kernel.encode.sorting import dense_codes, sort_by_code
 from hamlet.kernel.finish.answers import Answer, answer_of
 from hamlet.kernel.finish.integers import TEXT
 from hamlet.kernel.finish.merging import merged
@@ -32,7 +33,6 @@ from hamlet.kernel.finish.partial_columns import (
 )
 from hamlet.kernel.finish.totals import Groups, Records, Totals, joined, sides_of
 from hamlet.kernel.finish.wides import Wides
-from hamlet.kernel.sorting import dense_codes, sort_by_code
 from hamlet.plan.program import Role
 
 if TYPE_CHECKING:

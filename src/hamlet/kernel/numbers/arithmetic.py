@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types, uint64
+from numba import uint64
 from numba.extending import overload
 
 from hamlet.kernel.jit import inlined
 from hamlet.kernel.limbs import add_product_shifted, add_words
-from hamlet.kernel.numbers.kinds import INLINED, SAFE, kind_of
+from hamlet.kernel.numbers.kinds import INLINED, SAFE, is_one, kind_of
 from hamlet.kernel.numbers.wide_floats import add_wide, add_wide_product
 
 
@@ -19,7 +19,7 @@ def set_zero(v: Any, d: int) -> None:
 
 @overload(set_zero, jit_options=INLINED)
 def _set_zero(v: Any, d: int) -> Any:
-    if isinstance(v, types.CPointer):
+    if is_one(v):
 
         def single(v: Any, d: int) -> None:
             v[d] = 0
@@ -39,7 +39,7 @@ def set_one(v: Any, d: int) -> None:
 
 @overload(set_one, jit_options=INLINED)
 def _set_one(v: Any, d: int) -> Any:
-    if isinstance(v, types.CPointer):
+    if is_one(v):
 
         def single(v: Any, d: int) -> None:
             v[d] = 1
@@ -79,7 +79,7 @@ def copy(v: Any, d: int, w: Any, s: int) -> None:
 
 @overload(copy, jit_options=INLINED)
 def _copy(v: Any, d: int, w: Any, s: int) -> Any:
-    if isinstance(v, types.CPointer):
+    if is_one(v):
 
         def single(v: Any, d: int, w: Any, s: int) -> None:
             v[d] = w[s]

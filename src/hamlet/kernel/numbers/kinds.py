@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, types
+from numba import config, float64, types
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
@@ -22,9 +22,14 @@ LARGEST = 2.0**900
 INLINED = {**OPTIONS, "forceinline": True}
 
 
+def is_one(v: Any) -> bool:
+    """Whether a type is that of one address, and not of an address with a number of words."""
+    return isinstance(v, types.CPointer | types.Array)
+
+
 def kind_of(v: Any) -> str:
     """The kind of numbers that a type of pointers is for: plain, float, int or limbs."""
-    if isinstance(v, types.CPointer):
+    if is_one(v):
         return "plain" if v.dtype == float64 else "int"
     return "float" if v[0].dtype == float64 else "limbs"
 
@@ -37,6 +42,20 @@ def raw_pointer(context: Any, array: Any) -> Any:
         return arrayobj.make_array(signature.args[0])(context, builder, arguments[0]).data
 
     return types.CPointer(array.dtype)(array), code
+
+
+if config.BOUNDSCHECK:  # type: ignore[attr-defined]
+    # Whoever has Numba check bounds gets arrays for addresses, which have some. That is slow.
+    def raw_pointer(array: Any) -> Any:  # type: ignore[misc]
+        """The elements of an array, one after the other."""
+        raise NotImplementedError
+
+    @overload(raw_pointer)
+    def _elements(array: Any) -> Any:
+        def elements(array: Any) -> Any:
+            return array.reshape(array.size)
+
+        return elements
 
 
 def pointer(array: Any) -> Any:

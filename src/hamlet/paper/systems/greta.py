@@ -26,7 +26,7 @@ from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stack_machine import compared
 from hamlet.kernel.stopping import STOPPED, stoppable
-from hamlet.kernel.windowing import first_window, overlap
+from hamlet.kernel.windowing import first_window, last_window, overlap
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, looked_at
 from hamlet.paper.systems.records import Found, alive, longer
@@ -95,7 +95,7 @@ def _run(graph, rules, events, ranges, zero, err_array):
     room_of = most + most // 4 + 16
     base = np.cumsum(room_of) - room_of
     total_room = room_of.sum()
-    node, last_window = np.empty(total_room, np.int64), np.empty(total_room, np.int64)
+    node, node_last = np.empty(total_room, np.int64), np.empty(total_room, np.int64)
     node_v, node_x = numbers.room(zero, total_room * size), np.empty(total_room * size_x)
     head, count = np.empty(states, np.int64), np.empty(states, np.int64)
     seen = np.empty(states, np.int64)
@@ -140,7 +140,7 @@ def _run(graph, rules, events, ranges, zero, err_array):
                             if rule <= 0:
                                 continue
                             for p in range(base[s] + head[s], base[s] + count[s]):
-                                if last_window[p] >= w and looked_at(
+                                if node_last[p] >= w and looked_at(
                                     rules, events, rule, node[p], NO_EVENT, at, w * slide
                                 ):
                                     for c in range(nc):
@@ -198,7 +198,7 @@ def _run(graph, rules, events, ranges, zero, err_array):
                             continue
                         while (
                             head[source] < seen[source]
-                            and last_window[base[source] + head[source]] < low
+                            and node_last[base[source] + head[source]] < low
                         ):
                             head[source] += 1
                         kind, q = rules.kind[rule], rules.predicate[rule]
@@ -215,7 +215,7 @@ def _run(graph, rules, events, ranges, zero, err_array):
                             ):
                                 continue
                             slot = first_slot
-                            for _ in range(last_window[p] - low + 1):
+                            for _ in range(node_last[p] - low + 1):
                                 for c in range(nc):
                                     numbers.add(
                                         acc, slot * nc + c, v, p * size + slot * nc + c, err
@@ -265,10 +265,10 @@ def _run(graph, rules, events, ranges, zero, err_array):
                     if count[s] == room_of[s]:
                         # Nodes that no open window has go; as many as are left were planned for.
                         gone = 0
-                        while gone < count[s] and last_window[base[s] + gone] < low:
+                        while gone < count[s] and node_last[base[s] + gone] < low:
                             gone += 1
                         for p in range(base[s], base[s] + count[s] - gone):
-                            node[p], last_window[p] = node[p + gone], last_window[p + gone]
+                            node[p], node_last[p] = node[p + gone], node_last[p + gone]
                             for c in range(size):
                                 numbers.copy(v, p * size + c, v, (p + gone) * size + c)
                             for x in range(size_x):
@@ -277,7 +277,7 @@ def _run(graph, rules, events, ranges, zero, err_array):
                         head[s] = max(head[s] - gone, 0)
                         seen[s] -= gone
                     p = base[s] + count[s]
-                    node[p], last_window[p] = i, high
+                    node[p], node_last[p] = i, high
                     for c in range(size):
                         numbers.copy(v, p * size + c, acc, c)
                     for x in range(size_x):

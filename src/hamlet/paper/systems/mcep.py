@@ -24,7 +24,7 @@ import numpy as np
 
 from hamlet.errors import SystemLimit
 from hamlet.kernel import numbers
-from hamlet.kernel.compiler.parts import Rows
+from hamlet.kernel.compile.parts import Rows
 from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer

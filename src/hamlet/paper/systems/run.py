@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Emission, EventBatch
-    from hamlet.kernel.encode import EncodedSet
+    from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.paper.systems.records import Found
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.compiler.parts import Rows, ints
+from hamlet.kernel.compile.parts import Rows, ints
 from hamlet.paper.systems.flatten import Step
 from hamlet.paper.systems.middles import TOUCHED, Middles
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.compiler.parts import Rows
+from hamlet.kernel.compile.parts import Rows
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
 from hamlet.plan.letters import Atom
 from hamlet.plan.program import Role
@@ -21,7 +21,7 @@ from hamlet.plan.template import END, START
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.kernel.encode import EncodedSet
+    from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.plan.predicates import EdgePredicate, Expression
     from hamlet.plan.program import Program
     from hamlet.plan.query import Query

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.engine.pipeline import SetPipeline
-from hamlet.events import EventTable
+from hamlet.events.table import EventTable
 from hamlet.kernel.finish import TEXT, packed
 from hamlet.kernel.finish.packed import PACKED, bytes_of
 from hamlet.kernel.finish.partial import answers_of, merged, partial_schema

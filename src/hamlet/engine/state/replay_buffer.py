@@ -1,0 +1,140 @@
+"""The raw rows of open windows, for units with edge predicates.
+
+When a window closes, the rows of all windows that close with it are run again from their beginning.
+A row is kept as long as a window is open that it is in, of a unit that asks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hamlet.engine.state.rows import Rows
+from hamlet.kernel.machine import FAR, NEVER
+from hamlet.plan.program import Role
+from hamlet.plan.windows import end_of_window, first_window, last_ended, last_window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.encode.batch import EncodedSet
+    from hamlet.plan.program import Program
+    from hamlet.plan.query import Query, Window
+
+    Longs = NDArray[np.int64]
+
+# Rows stand in as many pieces before they are put together.
+_MOST_PARTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A unit with edge predicates: its template, its windows and the atoms that it looks at."""
+
+    template: int
+    window: Window
+    atoms: NDArray[np.intp]
+
+    def oldest(self, ts: int) -> int:
+        """When the oldest window begins that is open at a time."""
+        within, slide = self.window.within_us, self.window.slide_us
+        return first_window(ts, within, slide) * slide
+
+    def newest_end(self, ts: int) -> int:
+        """When the last window ends that has ended by a time."""
+        within, slide = self.window.within_us, self.window.slide_us
+        return end_of_window(last_ended(ts, within, slide), within, slide)
+
+
+class StoredRows:
+    """The rows of open windows, in pieces.
+
+    Args:
+        program: The program of the set.
+        queries: Its queries.
+        units: Its units with edge predicates, by template.
+        types: The names of all types of the workload.
+        schema: What the set looks at of an event.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        queries: Sequence[Query],
+        units: Iterable[int],
+        types: Sequence[str],
+        schema: pa.Schema,
+    ) -> None:
+        self.schema = schema
+        self.parts: list[Rows] = []
+        self._units = [_unit(program, queries, unit) for unit in sorted(units)]
+        asked = {program.alphabet.atoms[a].type for unit in self._units for a in unit.atoms}
+        self._is_asked = np.array([name in asked for name in types], np.bool_)
+
+    @property
+    def units_by_window(self) -> dict[Window, frozenset[int]]:
+        """The units that have windows of the same length and slide, by template."""
+        windows = dict.fromkeys(unit.window for unit in self._units)
+        return {w: frozenset(u.template for u in self._units if u.window == w) for w in windows}
+
+    def all(self) -> Rows:
+        """All rows."""
+        return Rows.joined(self.parts, self.schema)
+
+    def add(self, rows: Rows) -> None:
+        """Add those rows that some unit may ask for."""
+        mine = rows.taken(self._is_asked[rows.types])
+        if len(mine):
+            self.parts.append(mine.selected(self.schema.names))
+        if len(self.parts) > _MOST_PARTS:
+            self.parts = [self.all()]
+
+    def take_due(self, until: int, closed: Longs) -> Rows | None:
+        """Take out the rows of windows that close now; None where no such window has any."""
+        if not self.parts:
+            return None
+        before = min(int(closed[part.page].min()) for part in self.parts)
+        first = min(unit.oldest(before) for unit in self._units)
+        end = max(unit.newest_end(until) for unit in self._units) if until < FAR else FAR + 1
+        if not any(((part.ts >= first) & (part.ts < end)).any() for part in self.parts):
+            return None
+        rows = self.all()
+        later = rows.ts >= end
+        self.parts = [rows.taken(later)] if later.any() else []
+        return rows.taken(~later)
+
+    def put_back(self, rows: Rows, encoded: EncodedSet, until: int) -> None:
+        """Go on keeping those of the rows that are in a window that is still open."""
+        if until >= FAR:
+            return
+        batch = encoded.batch
+        oldest = np.full(len(batch.letters), NEVER, np.int64)
+        for unit in self._units:
+            asks = batch.letters[:, unit.atoms].any(axis=1)
+            oldest[asks] = np.minimum(oldest[asks], unit.oldest(until))
+        kept = rows.taken(encoded.rows[batch.ts >= oldest[batch.letter]])
+        if len(kept):
+            self.parts.append(kept)
+
+    def lower_deadlines(self, found: Longs, closed: Longs) -> None:
+        """Lower what was found for each page to when a window with a row in it ends there."""
+        for rows in self.parts:
+            for within, slide in {(w.within_us, w.slide_us) for w in self.units_by_window}:
+                # The first window that has the row in it and was not closed yet
+                first = first_window(np.maximum(rows.ts, closed[rows.page]), within, slide)
+                is_open = first <= last_window(rows.ts, slide)
+                end = end_of_window(first, within, slide)
+                np.minimum.at(found, rows.page[is_open], end[is_open])
+
+
+def _unit(program: Program, queries: Sequence[Query], unit: int) -> _Unit:
+    query = int(program.template_query[unit])
+    own = (program.template_role == Role.GUARD) & (program.template_query == query)
+    states = np.isin(program.state_template, [unit, *np.flatnonzero(own)])
+    atoms = np.unique(program.state_atom[states]).astype(np.intp)
+    return _Unit(unit, queries[query].window, atoms)

@@ -1,0 +1,361 @@
+"""One sharable set over a stream: what it keeps, and how it goes on.
+
+Units without edge predicates keep rows (kernel/row_store.py), by partition. Units with edge
+predicates keep the raw rows of their open windows, which are encoded and run again when a window
+closes: ranks of text, thresholds and places in trees are found anew each time, so they need not
+agree from one time to the next. Digits have to, since sums over them are kept: their grids grow
+where new values ask for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types as kinds
+
+from hamlet.engine.closed import ClosedSet
+from hamlet.engine.pipeline import SetPipeline
+from hamlet.engine.state.closed import KeyedEmission, groups_of
+from hamlet.engine.state.emitted import ends_of, no_events, picked
+from hamlet.engine.state.keys import KeyTable
+from hamlet.engine.state.layout import Grids, RowLayout, digits_of, united
+from hamlet.engine.state.replay_buffer import StoredRows
+from hamlet.engine.state.window_replay import Layers
+from hamlet.events.required_columns import needs_of
+from hamlet.kernel.compile import EventForm
+from hamlet.kernel.emissions import joined
+from hamlet.kernel.machine import FAR
+from hamlet.kernel.row_pieces import Shape
+from hamlet.kernel.row_store import RowStore
+from hamlet.kernel.run import partition_ranges
+from hamlet.plan.execution import Execution
+from hamlet.plan.workload import WorkloadPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hamlet.engine import Options
+    from hamlet.engine.state.rows import Rows
+    from hamlet.kernel.base import Emission
+    from hamlet.kernel.code import Compiled
+    from hamlet.kernel.encode.batch import EncodedSet
+    from hamlet.kernel.run import Counters
+    from hamlet.plan.workload import SharableSet
+
+    Longs = NDArray[np.int64]
+
+# Partitions that are over stay in the table of keys until they are as many.
+_FEW = 1024
+_MOST_COMPILED = 16
+
+
+class SetState:
+    """What is kept of one sharable set, and how it goes on.
+
+    Attributes:
+        attributes: What it looks at of an event, the order column included.
+        layout: How kept rows are laid out.
+        grids: The grids of the digits of summed attributes.
+        keys: The keys of the partitions that rows are kept of, by slot.
+        store: Those rows.
+        stored: The events of open windows of units with edge predicates.
+    """
+
+    def __init__(
+        self,
+        plan: WorkloadPlan,
+        sharable: SharableSet,
+        options: Options,
+        types: Sequence[str],
+        schema: pa.Schema,
+        plan_apart: WorkloadPlan,
+    ) -> None:
+        """Begin with nothing.
+
+        Args:
+            plan: The workload.
+            sharable: The set.
+            options: How it is run.
+            types: The names of all types of the workload.
+            schema: Which attributes events have.
+            plan_apart: The workload with windows that do not overlap.
+        """
+        self.sharable = sharable
+        self.options = options
+        self.types = types
+        self._pipeline = SetPipeline.of(plan, sharable, options)
+        self._pipeline_apart = replace(self._pipeline, plan=plan_apart)
+        self.program = self._pipeline.program
+        members = [plan.queries[number] for number in sharable.queries]
+        self.queries = [planned.query for planned in members]
+        needs = needs_of(WorkloadPlan(tuple(members), ()))
+        order = [] if options.order is None else [options.order]
+        self.attributes = tuple(dict.fromkeys([*needs.attributes, *order]))
+        self.schema = pa.schema([schema.field(name) for name in self.attributes])
+        self.key_schema = pa.schema([schema.field(name) for name in sorted(sharable.partition)])
+        self._is_whole = {name: _is_whole(schema.field(name).type) for name in needs.summed}
+        self.grids: Grids = dict.fromkeys(sorted(needs.summed))
+        self._compiled: dict[Any, Compiled] = {}
+        self._all = self._compile_unseen()
+        execution = Execution(self.program)
+        self._stored_units = frozenset(filter(execution.keeps_events, execution.units))
+        self._row_units = frozenset(execution.units) - self._stored_units
+        rows = self._compile_unseen(self._row_units) if self._stored_units else self._all
+        query_of = self.program.template_query[sorted(self._row_units)]
+        self.layout = RowLayout(self.queries, query_of, Shape.of(rows))
+        stored = self._stored_units
+        self.stored = StoredRows(self.program, self.queries, stored, types, self.schema)
+        self.begin()
+
+    def begin(self) -> None:
+        """Be as at the beginning."""
+        self.grids = dict.fromkeys(self.grids)
+        self._row_code: Compiled | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Keep nothing of any partition."""
+        self.keys = KeyTable(self.key_schema)
+        self.store = RowStore(self.options.is_float)
+        self.stored.parts = []
+
+    def fingerprint(self) -> list[Any]:
+        """What the bytes of kept rows depend on, apart from the queries."""
+        shape = self.layout.plain
+        units = [sorted(self._row_units), sorted(self._stored_units)]
+        return [*self.sharable.queries, *units, shape.ints.tolist(), shape.rows.tolist()]
+
+    # Going on
+
+    def advance(
+        self,
+        rows: Rows,
+        until: int,
+        closed: Longs,
+        is_changed: NDArray[np.bool_],
+        counters: Counters,
+    ) -> ClosedSet | None:
+        """Take in rows, all before a time, and close the windows that end by it.
+
+        Args:
+            rows: The rows, in any order; those of any one time are all among them.
+            until: The time; FAR for the end of the stream.
+            closed: For each page the time by which windows have been closed before.
+            is_changed: For each page whether what is kept of it has changed; set here.
+            counters: Where what is done is counted.
+
+        Returns:
+            What the windows hold, None where no window holds anything.
+        """
+        again: Rows | None = None
+        if self._stored_units:
+            self.stored.add(rows)
+            again = self.stored.take_due(until, closed)
+        encoded, encoded_again = self._encoded(rows, again)
+        found: list[KeyedEmission] = []
+        if encoded is not None or len(self.store.due(until)):
+            found += self._advance_rows(encoded, until, is_changed, counters)
+        if again is not None and encoded_again is not None:
+            is_changed[again.page] = True
+            found += self._run_again(again, encoded_again, until, closed, counters)
+        found = [each for each in found if len(each.emission.part)]
+        return self._closed(found) if found else None
+
+    def _encoded(
+        self, rows: Rows, again: Rows | None
+    ) -> tuple[EncodedSet | None, EncodedSet | None]:
+        """New rows for units that keep rows, and those to be run again, on the same grids."""
+        is_new = bool(self._row_units) and len(rows) > 0
+        while True:
+            encoded = self._encode(rows, has_edges=False) if is_new else None
+            encoded_again = None if again is None else self._encode(again, has_edges=True)
+            if encoded is None or not len(encoded.batch):
+                return None, encoded_again
+            # Where the second has asked for more than the first, the first is encoded anew.
+            if encoded.digits == digits_of(self.grids):
+                return encoded, encoded_again
+
+    def _encode(self, rows: Rows, has_edges: bool) -> EncodedSet:
+        table = rows.event_table(self.types, self.options.order)
+        encoded = self._pipeline.encode(table, grids=self.grids, has_edges=has_edges)
+        if not self.options.is_float:
+            digits = encoded.digits
+            self._grow({a: None if a in encoded.zeros else digits[a] for a in self.grids})
+        return encoded
+
+    # Units that keep rows
+
+    def _advance_rows(
+        self,
+        encoded: EncodedSet | None,
+        until: int,
+        is_changed: NDArray[np.bool_],
+        counters: Counters,
+    ) -> list[KeyedEmission]:
+        if encoded is None:
+            compiled = self._row_code or self._compile_unseen(self._row_units)
+            batch, slots = no_events(compiled), np.zeros(0, np.int64)
+        else:
+            compiled, batch = self._compile(encoded, self._row_units), encoded.batch
+            keys = _key_table(encoded.keys, self.key_schema)
+            slots = self.keys.slots_of(keys, len(partition_ranges(batch)))
+            self.store.grow(len(self.keys))
+        self._row_code = compiled
+        emissions, touched = self.store.advance(compiled, batch, slots, until, counters)
+        if encoded is not None:
+            self._go_on_after(encoded)
+        is_changed[self.pages_of(touched, len(is_changed))] = True
+        found = []
+        for emission in emissions:
+            is_used = np.zeros(len(self.store), np.bool_)
+            is_used[emission.part] = True
+            numbers = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
+            keys = self.keys.taken(np.flatnonzero(is_used))
+            found.append(KeyedEmission(replace(emission, part=numbers[emission.part]), keys))
+        self._forget_empty()
+        return found
+
+    def pages_of(self, slots: Longs, pages: int) -> Longs:
+        """The pages of some partitions."""
+        return (self.keys.hashes[slots] % np.uint64(pages)).astype(np.int64)
+
+    def _forget_empty(self) -> None:
+        """Drop the keys of partitions that are over, where there are many of them."""
+        live = np.flatnonzero(self.store.words > 0)
+        if len(self.store) > 2 * len(live) + _FEW:
+            self.keys.renumber(live)
+            self.store.renumber(live)
+
+    # Units with edge predicates
+
+    def _run_again(
+        self,
+        rows: Rows,
+        encoded: EncodedSet,
+        until: int,
+        closed: Longs,
+        counters: Counters,
+    ) -> list[KeyedEmission]:
+        """Run over the rows of windows that close now; keep those of windows that are open."""
+        batch = encoded.batch
+        if not len(batch):
+            return []
+        closed = closed[rows.page[encoded.rows]]
+        by_window = self.stored.units_by_window
+        layers = [(Layers.of(batch, w, closed, until), units) for w, units in by_window.items()]
+        apart = sum(len(units) * each.cost_apart for each, units in layers)
+        together = sum(len(units) * each.cost_together for each, units in layers)
+        if apart < together:
+            emissions = self._run_apart(encoded, layers, counters)
+        else:
+            emissions = [self._run_together(encoded, until, closed, counters)]
+        self.stored.put_back(rows, encoded, until)
+        keys = _key_table(encoded.keys, self.key_schema)
+        return [KeyedEmission(emission, keys) for emission in emissions]
+
+    def _run_apart(
+        self,
+        encoded: EncodedSet,
+        layers: list[tuple[Layers, frozenset[int]]],
+        counters: Counters,
+    ) -> list[Emission]:
+        """Run each window that closes by itself."""
+        emissions = []
+        for each, units in layers:
+            compiled = self._compile(encoded, units, is_apart=True)
+            for batch, part, window in each.windows_apart():
+                emission, done = self._pipeline_apart.run(compiled, batch)
+                _add_counters(counters, done, len(emission.part))
+                number = emission.part
+                emissions.append(replace(emission, part=part[number], window=window[number]))
+        return emissions
+
+    def _run_together(
+        self, encoded: EncodedSet, until: int, closed: Longs, counters: Counters
+    ) -> Emission:
+        """Run all windows, of which some close; `closed` is known of each event."""
+        compiled = self._compile(encoded, self._stored_units)
+        emission, done = self._pipeline.run(compiled, encoded.batch)
+        end = ends_of(emission, self.program, [query.window for query in self.queries])
+        before = closed[partition_ranges(encoded.batch)[:, 1]][emission.part]
+        emission = picked(emission, (end > before) & ((end <= until) | (until >= FAR)))
+        _add_counters(counters, done, len(emission.part))
+        return emission
+
+    def lower_deadlines(self, found: Longs, closed: Longs) -> None:
+        """Lower what was found for each page to when a window with an event in it ends there."""
+        slots = np.flatnonzero(self.store.words > 0)
+        np.minimum.at(found, self.pages_of(slots, len(found)), self.store.deadline[slots])
+        self.stored.lower_deadlines(found, closed)
+
+    def _closed(self, found: list[KeyedEmission]) -> ClosedSet:
+        emissions, groups = groups_of(found, self.queries)
+        emission = joined(self._all, emissions, self.options.is_float)
+        return ClosedSet(self.program, emission, digits_of(self.grids), self._is_whole, groups)
+
+    # Code
+
+    def _compile(
+        self, encoded: EncodedSet, only: frozenset[int], is_apart: bool = False
+    ) -> Compiled:
+        """Some units for encoded events; batches mostly need the same code."""
+        form = EventForm.of(encoded)
+        needed = (is_apart, only, form)
+        if needed not in self._compiled:
+            if len(self._compiled) >= _MOST_COMPILED:
+                self._compiled.clear()
+            pipeline = self._pipeline_apart if is_apart else self._pipeline
+            # Which components are equal depends on the events: not where they are kept.
+            distinct = only != self._row_units
+            self._compiled[needed] = pipeline.compile(
+                encoded, form=form, only=only, distinct=distinct
+            )
+        return self._compiled[needed]
+
+    def _go_on_after(self, encoded: EncodedSet) -> None:
+        """Have the code that comes after some events for the next of the same form."""
+        for needed, compiled in self._compiled.items():
+            self._compiled[needed] = self._pipeline.afterwards(compiled, encoded.batch)
+
+    def _compile_unseen(self, only: frozenset[int] | None = None) -> Compiled:
+        """The units where no event is at hand."""
+        return self._pipeline.compile_unseen(digits_of(self.grids), only)
+
+    # Grids of digits
+
+    def extend(self, grids: Grids) -> None:
+        """Add the exponents of other grids to those of this set, and bring what is kept to them."""
+        self._grow(united(self.grids, grids))
+
+    def _grow(self, grids: Grids) -> None:
+        if grids == self.grids:
+            return
+        old, self.grids = self.grids, grids
+        self._row_code = None
+        layout = self.layout
+        self.store.reshape(layout.shape(old), layout.shape(grids), layout.sources(old, grids))
+
+
+def _add_counters(counters: Counters, done: Counters, windows: int) -> None:
+    counters.snapshots += done.snapshots
+    counters.bursts += done.bursts
+    counters.partitions_redone += done.partitions_redone
+    counters.shared += done.shared
+    counters.split += done.split
+    counters.merged += done.merged
+    counters.windows += windows
+
+
+def _is_whole(column: pa.DataType) -> bool:
+    """Whether sums over a column have exact digits."""
+    return bool(kinds.is_integer(column) or (kinds.is_decimal(column) and column.scale <= 0))
+
+
+def _key_table(keys: dict[str, pa.Array], schema: pa.Schema) -> pa.Table:
+    """The keys of partitions as a table."""
+    return pa.Table.from_arrays([keys[name] for name in schema.names], schema=schema)

@@ -1,0 +1,1 @@
+"""Sources of events to one table: files, text to typed columns, times."""

@@ -1,0 +1,205 @@
+"""What a workload needs of its events: which attributes, and of which kind its use makes each.
+
+A source without types of its own (CSV) is read by what the queries do with a column: what is
+summed, compared with a number or reckoned with is a number. A source with types is checked against
+it, before any work is done.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hamlet.errors import SchemaError
+from hamlet.events.text_rules import NUMBER
+from hamlet.plan.predicates import COMPARISONS, Column, Constant, Expression, Operation, columns_of
+from hamlet.plan.predicates import show as shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hamlet.plan.query import Query
+    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.schema import Kind
+
+_CONSTANT_KINDS: dict[str, Kind] = {
+    "int": "number",
+    "float": "number",
+    "str": "text",
+    "bool": "boolean",
+}
+_ARITHMETIC = ("+", "-", "*", "/", "%")
+_LOGIC = ("and", "or", "not")
+_CALLED = {"number": "a number", "text": "text", "boolean": "a truth value", "time": "a time"}
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The attributes that a workload looks at.
+
+    kinds: Of attributes whose use says what they are. To be compared with text says nothing: what
+        looks like a number is one, and then such a comparison is refused.
+    contested: Attributes that are used as several kinds, at least one of which is wrong.
+    partition: Those whose values make partitions.
+    summed: Those of SUM and AVG.
+    """
+
+    attributes: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    partition: frozenset[str]
+    summed: frozenset[str]
+    contested: frozenset[str] = frozenset()
+
+
+def needs_of(plan: WorkloadPlan) -> Needs:
+    """What all queries of a workload need together."""
+    queries = [planned.query for planned in plan.queries]
+    found: dict[str, None] = {}
+    uses: dict[str, set[Kind]] = {}
+    for query in queries:
+        found.update(dict.fromkeys(query.partition))
+        for aggregate in query.aggregates:
+            if aggregate.attribute is not None:
+                found[aggregate.attribute] = None
+                uses.setdefault(aggregate.attribute, set()).add("number")
+        for expression in _conditions(query):
+            found.update((column.attribute, None) for column in columns_of(expression))
+            for attribute, kind in _demands(expression, "boolean"):
+                uses.setdefault(attribute, set()).add(kind)
+    contested = frozenset(attribute for attribute, some in uses.items() if len(some) > 1)
+    return Needs(
+        attributes=tuple(found),
+        kinds={a: min(some) for a, some in uses.items() if len(some) == 1 and "text" not in some},
+        partition=frozenset(attribute for query in queries for attribute in query.partition),
+        summed=frozenset(
+            str(aggregate.attribute)
+            for query in queries
+            for aggregate in query.aggregates
+            if aggregate.is_summed
+        ),
+        contested=contested,
+    )
+
+
+def types_by_key(plan: WorkloadPlan) -> dict[str, frozenset[str]]:
+    """For each attribute that partitions a query, the types of events that such queries ask for.
+
+    An event of one of these types takes no part in them where it has no value for the attribute.
+    """
+    found: dict[str, set[str]] = {}
+    for planned in plan.queries:
+        for attribute in planned.query.partition:
+            asked = (place.type for place in planned.query.places)
+            found.setdefault(attribute, set()).update(asked)
+    return {attribute: frozenset(found[attribute]) for attribute in sorted(found)}
+
+
+def _conditions(query: Query) -> Iterator[Expression]:
+    yield from (local for local in query.local if local is not None)
+    yield from (predicate.condition for predicate in query.edge_predicates)
+
+
+def _demands(expression: Expression, place: Kind | None) -> Iterator[tuple[str, Kind]]:
+    """Attributes and the kinds that the places they stand in ask for."""
+    if isinstance(expression, Column) and place is not None:
+        yield expression.attribute, place
+    if not isinstance(expression, Operation):
+        return
+    wanted: Kind | None = None
+    if expression.operator in _ARITHMETIC:
+        wanted = "number"
+    elif expression.operator in _LOGIC:
+        wanted = "boolean"
+    elif expression.operator not in ("is null", "is not null"):
+        kinds = [kind for kind in map(_kind_by_form, expression.operands) if kind is not None]
+        wanted = kinds[0] if kinds else None
+    for operand in expression.operands:
+        yield from _demands(operand, wanted)
+
+
+def _kind_by_form(expression: Expression) -> Kind | None:
+    if isinstance(expression, Constant):
+        return _CONSTANT_KINDS.get(expression.kind)
+    if isinstance(expression, Operation):
+        return "number" if expression.operator in _ARITHMETIC else "boolean"
+    return None
+
+
+def check_kinds(plan: WorkloadPlan, kinds: Mapping[str, Kind | None], name: str) -> None:
+    """Refuse attributes that are of another kind than their use.
+
+    Args:
+        plan: The workload.
+        kinds: The kind of every attribute it needs; None for one that is always null.
+        name: What to call the events in a message.
+    """
+    for planned in plan.queries:
+        query = planned.query
+        for aggregate in query.aggregates:
+            attribute = aggregate.attribute
+            kind = "number" if attribute is None else kinds[attribute]
+            if kind not in ("number", None):
+                reason = f"needs numbers, but attribute '{attribute}' is {_CALLED[kind]}"
+                raise SchemaError(name, f"{query.name}: {aggregate.function} {reason}")
+        checker = _Checker(query.name, kinds, name)
+        for condition in _conditions(query):
+            checker.require(condition, "boolean", condition)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checker:
+    """Finds the kinds of the expressions of one query."""
+
+    query: str
+    kinds: Mapping[str, Kind | None]
+    name: str
+
+    def require(self, expression: Expression, wanted: Kind, whole: Expression) -> None:
+        kind = self.kind(expression)
+        if kind not in (wanted, None):
+            self._refuse(
+                whole, f"{shown(expression)} is {_CALLED[kind]}, where {_CALLED[wanted]} is needed"
+            )
+
+    def kind(self, expression: Expression) -> Kind | None:
+        """The kind of an expression; None where it is always null."""
+        if isinstance(expression, Column):
+            return self.kinds[expression.attribute]
+        if isinstance(expression, Constant):
+            return _CONSTANT_KINDS.get(expression.kind)
+        symbol, operands = expression.operator, expression.operands
+        if symbol in _ARITHMETIC or symbol in _LOGIC:
+            wanted: Kind = "number" if symbol in _ARITHMETIC else "boolean"
+            for operand in operands:
+                self.require(operand, wanted, expression)
+            return wanted
+        kinds = [self.kind(operand) for operand in operands]
+        if symbol in COMPARISONS or symbol in ("in", "not in"):
+            self._comparable(expression, kinds)
+        return "boolean"
+
+    def _comparable(self, comparison: Operation, kinds: list[Kind | None]) -> None:
+        first = comparison.operands[0]
+        for operand, kind in zip(comparison.operands[1:], kinds[1:], strict=True):
+            if None not in (kinds[0], kind) and kinds[0] != kind:
+                left, right = _CALLED[str(kinds[0])], _CALLED[str(kind)]
+                reason = f"{shown(first)} is {left} and {shown(operand)} is {right}"
+                remedy = without_quotes([first, operand])
+                self._refuse(comparison, f"{reason}: they cannot be compared{remedy}")
+        is_order = comparison.operator in ("<", "<=", ">", ">=")
+        if is_order and "boolean" in kinds:
+            self._refuse(comparison, "truth values have no order")
+
+    def _refuse(self, whole: Expression, reason: str) -> None:
+        raise SchemaError(self.name, f"{self.query}: in {shown(whole)}, {reason}")
+
+
+def without_quotes(operands: list[Expression]) -> str:
+    """What to write instead of a number in quotes, where one of some operands is that."""
+    for operand in operands:
+        if isinstance(operand, Constant) and operand.kind == "str":
+            text = str(operand.value).strip()
+            if re.fullmatch(NUMBER, text):
+                return f"; write {text}, without quotes"
+    return ""

@@ -1,0 +1,130 @@
+"""Answers to the long form of results: a row for each query, window, group and aggregate.
+
+Rows stand in the order of the workload, of time, of the values of the grouping attributes, and of
+the RETURN clause: the same run writes the same bytes. Types never depend on the values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
+
+from hamlet.events.times import Times, given_times, time_type
+from hamlet.kernel.finish import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from hamlet.kernel.finish import Answer
+    from hamlet.plan.query import Aggregate, Query
+
+COLUMNS = (
+    "query",
+    "window_start",
+    "window_end",
+    "group",
+    "aggregate",
+    "value",
+    "log10",
+    "exact",
+)
+_LONG_INTEGER = pa.decimal128(38, 0)
+
+
+def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
+    """The rows of one query in long form; `rows` as an `Answer` has them, None for none."""
+    if rows is None or not rows.num_rows or not query.aggregates:
+        return long_schema(times).empty_table()
+    size, width = rows.num_rows, len(query.aggregates)
+    each = pa.array(np.repeat(np.arange(size), width))
+    # Rows of one aggregate stand together in a concatenation; the long form takes them in turn.
+    turns = pa.array((np.arange(width) * size + np.arange(size)[:, None]).ravel())
+
+    def in_turn(kind: str) -> Any:
+        chunks = [c for i in range(width) for c in rows[f"{kind}.{i}"].chunks]
+        return pa.concat_arrays(chunks).take(turns)
+
+    start, end = window_columns(query, rows, times)
+    names = pa.array([aggregate.name for aggregate in query.aggregates], TEXT)
+    columns = [
+        pa.repeat(pa.scalar(query.name, TEXT), size * width),
+        start.take(each),
+        end.take(each),
+        rows["group"].take(each),
+        names.take(pa.array(np.tile(np.arange(width), size))),
+        *(in_turn(kind) for kind in ("value", "log10", "exact")),
+    ]
+    return pa.table(columns, schema=long_schema(times))
+
+
+def long_schema(times: Times) -> Any:
+    """The columns of the long form and their types."""
+    time = time_type(times)
+    types = (TEXT, time, time, TEXT, TEXT, pa.float64(), pa.float64(), TEXT)
+    return pa.schema(list(zip(COLUMNS, types, strict=True)))
+
+
+def window_columns(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
+    """Start and end of the window of each row."""
+    start = rows["window_start"].to_numpy()
+    return given_times(start, times), given_times(start + query.window.within_us, times)
+
+
+def rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:
+    """For each query its rows in order, or None where there is no answer."""
+    found: list[list[Any]] = [[] for _ in queries]
+    for answer in answers:
+        found[answer.query].append(answer.rows)
+    return [_sorted(query, tables) for query, tables in zip(queries, found, strict=True)]
+
+
+def _sorted(query: Query, tables: list[Any]) -> Any:
+    if not tables:
+        return None
+    # A column that is all null in one piece has no type there.
+    rows = pa.concat_tables(tables, promote_options="permissive")
+    keys = [f"key.{i}" for i in range(len(query.group_by))]
+    by = [(name, "ascending") for name in ("window_start", *keys, "group")]
+    return rows.sort_by(by).combine_chunks()
+
+
+def no_rows(query: Query) -> Any:
+    """The table of an answer without rows; the types of grouping attributes are not known."""
+    fields = [("window_start", pa.int64()), ("group", TEXT)]
+    fields += [(f"key.{i}", pa.null()) for i in range(len(query.group_by))]
+    for i in range(len(query.aggregates)):
+        fields += [
+            (f"value.{i}", pa.float64()),
+            (f"log10.{i}", pa.float64()),
+            (f"exact.{i}", TEXT),
+        ]
+    return pa.schema(fields).empty_table()
+
+
+def whole_or_double(aggregate: Aggregate, value: Any, exact: Any) -> Any:
+    """An aggregate as a column of numbers: whole where it has digits, else doubles."""
+    if not len(value):
+        return exact.cast(pa.int64()) if aggregate.function == "COUNT" else value
+    has_digits = exact.null_count == value.null_count < len(value)
+    if not has_digits:
+        return value
+    # Arrow makes other numbers of digits that a decimal cannot hold, and may not say so.
+    length = pc.max(pc.binary_length(pc.utf8_ltrim(exact, "-"))).as_py()
+    if length > _LONG_INTEGER.precision:
+        return exact
+    try:
+        return exact.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return exact.cast(_LONG_INTEGER)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, or the first of name_2, name_3, ... that is free."""
+    candidate, number = name, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate

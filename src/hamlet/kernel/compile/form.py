@@ -1,0 +1,105 @@
+"""What events are like, as far as code depends on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hamlet.kernel.base import components_of
+from hamlet.plan.predicates import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.base import Weight
+    from hamlet.kernel.encode.batch import EncodedSet
+    from hamlet.plan.predicates import Expression
+    from hamlet.plan.program import Program
+    from hamlet.plan.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class EventForm:
+    """What events are like: batches of one form are run by the same code.
+
+    Attributes:
+        weights: What the rows of a batch's weights are.
+        extreme_attributes: What the rows of a batch's extremes are.
+        digits: Each summed attribute with the exponents of its digits.
+        conditions: For each edge predicate its condition with constants as floats.
+        column_names: What the rows of a batch's columns are.
+        comparable: For each edge predicate whether its two sides can be compared directly.
+        is_float: Whether weights, and numbers, are floating-point.
+        summable: For each weight whether sums over a run may be had as differences of running sums,
+            which in floating-point asks for values of about one size.
+        ones: For each weight whether it is 1 for every event.
+    """
+
+    weights: tuple[Weight, ...]
+    extreme_attributes: tuple[str, ...]
+    digits: tuple[tuple[str, tuple[int, ...]], ...]
+    conditions: tuple[Expression | None, ...]
+    column_names: tuple[str, ...]
+    comparable: tuple[bool, ...]
+    is_float: bool
+    summable: tuple[bool, ...]
+    ones: tuple[bool, ...]
+
+    @staticmethod
+    def of(encoded: EncodedSet) -> EventForm:
+        """The form of some events."""
+        batch = encoded.batch
+        rows = list(zip(batch.weight_specs, batch.weights, strict=True))
+        return EventForm(
+            batch.weight_specs,
+            batch.extreme_attributes,
+            tuple(encoded.digits.items()),
+            encoded.conditions,
+            batch.column_names,
+            encoded.ordered_usable,
+            batch.weights.dtype == np.float64,
+            tuple(_is_summable(row) for _, row in rows),
+            tuple(spec.kind != "value" and bool((row == 1).all()) for spec, row in rows),
+        )
+
+    @staticmethod
+    def unseen(
+        queries: Sequence[Query],
+        program: Program,
+        digits: Mapping[str, tuple[int, ...]],
+        is_float: bool,
+    ) -> EventForm:
+        """The form that events are taken to have before there are any."""
+        components = [c for query in queries for c in components_of(query.aggregates, digits)]
+        weights = tuple(dict.fromkeys(component.weight for component in components))
+        extremes = (str(each.attribute) for query in queries for each in query.extremes)
+        count = len(program.predicates)
+        return EventForm(
+            weights,
+            tuple(dict.fromkeys(extremes)),
+            tuple(digits.items()),
+            (Constant.of(1.0),) * count,
+            (),
+            (True,) * count,
+            is_float,
+            (True,) * len(weights),
+            (False,) * len(weights),
+        )
+
+
+def _is_summable(weights: NDArray[Any]) -> bool:
+    """Whether sums over a run may be had as differences of running sums.
+
+    Of integers always: they are exact. Of doubles when the largest is at most 2^30 times the
+    smallest: then what is lost of the running sum, which is kept in two doubles, is far below 1e-9
+    of any term.
+    """
+    if weights.dtype == np.int64:
+        return True
+    sizes = np.abs(weights[weights != 0])
+    low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
+    return bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400)

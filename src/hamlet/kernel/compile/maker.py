@@ -1,0 +1,245 @@
+"""Units of a program: which rows each has, what its ops read, and how edges are executed.
+
+The parts of the work that stand by themselves are functions of a `Maker` in the modules beside.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hamlet.kernel.base import Component, components_of
+from hamlet.kernel.code import NO_WEIGHT, ONE
+from hamlet.kernel.compile.parts import Rows, Unit
+from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
+from hamlet.plan.execution import Execution, Grain
+from hamlet.plan.template import END, START, Condition
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.compile.form import EventForm
+    from hamlet.kernel.rows.letters import PlacedGroup
+    from hamlet.plan.program import Program
+    from hamlet.plan.workload import WorkloadPlan
+
+    Ints = NDArray[np.int64]
+    # The source of an edge, its condition, and how it is executed
+    _Incoming = tuple[int, Condition, Grain]
+
+
+class Maker:
+    """Units, their rows and ops, and what is numbered on the way."""
+
+    def __init__(
+        self,
+        plan: WorkloadPlan,
+        program: Program,
+        form: EventForm,
+        only: frozenset[int] | None,
+    ) -> None:
+        self.program = program
+        self.form = form
+        digits = dict(form.digits)
+        self.queries = [plan.queries[number].query for number in program.queries]
+        self.components = [components_of(query.aggregates, digits) for query in self.queries]
+        self.weight_number = {weight: i for i, weight in enumerate(form.weights)}
+        self.extreme_number = {name: i for i, name in enumerate(form.extreme_attributes)}
+        self.execution = Execution(program, form.comparable, self._is_summable)
+        self.states_of, self.edges_of = self.execution.states_of, self.execution.edges_of
+        self.units = [
+            Unit(i, t, int(program.template_query[t]))
+            for i, t in enumerate(t for t in self.execution.units if only is None or t in only)
+        ]
+        # A guard is kept once for each unit of its query, with rows of its own.
+        self.guards = [
+            (unit.number, template)
+            for unit in self.units
+            for template in self.execution.guards_of.get(unit.query, ())
+        ]
+        self.guard_number = {pair: i for i, pair in enumerate(self.guards)}
+        self.aggregates_at = self._aggregates_at()
+        self.conditions: dict[tuple[int, str, Condition], int] = {}
+        self.logs: dict[int, int] = {}
+        self.log_unit: list[int] = []
+        self.guard_logs: dict[tuple[int, int], int] = {}
+        self.trees: dict[tuple[int, int, frozenset[int]], int] = {}
+        self.trees_of: dict[int, list[int]] = {}  # by source state
+        self.tree_unit: list[int] = []
+        self.classes: dict[tuple[int, int, int], int] = {}
+        self.row_groups: tuple[PlacedGroup, ...] = ()
+        self.repeats: Ints | None = None
+        self.weight_type: type = np.float64 if form.is_float else np.int64
+
+    def _aggregates_at(self) -> dict[int, set[int]]:
+        """For each state the aggregates (numbers in its query) that count its events."""
+        program = self.program
+        found: dict[int, set[int]] = {}
+        number_in_query: Counter[int] = Counter()
+        for index, query in enumerate(program.aggregate_query):
+            low, high = program.aggregate_state_start[index : index + 2]
+            for state in program.aggregate_states[low:high]:
+                found.setdefault(int(state), set()).add(number_in_query[int(query)])
+            number_in_query[int(query)] += 1
+        return found
+
+    def keep_distinct_components(self) -> None:
+        """Keep one of several components with equal weights at the same states."""
+        program = self.program
+        query_of = program.template_query[program.state_template]
+        repeats = np.full((len(self.queries), 1 + max(map(len, self.components))), -1, np.int64)
+        repeats[:, 0] = 0
+        for query, components in enumerate(self.components):
+            kept: dict[tuple[Any, frozenset[int]], Component] = {}
+            for number, component in enumerate(components):
+                states = frozenset(
+                    state
+                    for state, aggregates in self.aggregates_at.items()
+                    if component.aggregate in aggregates and query_of[state] == query
+                )
+                key = (ONE if self._is_one(component) else component.weight, states)
+                kept.setdefault(key, component)
+                repeats[query, 1 + number] = 1 + list(kept).index(key)
+            self.components[query] = tuple(kept.values())
+        self.repeats = repeats[program.template_query]
+
+    # Edges
+
+    def condition_number(self, unit: int, target: int, condition: Condition) -> int:
+        """The number of a condition on an edge to a state of some type."""
+        event_type = "" if target == END else self.execution.type_of(target)
+        return self.conditions.setdefault((unit, event_type, condition), len(self.conditions))
+
+    def atom_condition_number(self, unit: int, target: int, condition: Condition) -> int:
+        """The number of what an edge asks of the second event itself; -1 for nothing."""
+        if not condition.holds and not condition.fails:
+            return -1
+        own = Condition(holds=condition.holds, fails=condition.fails)
+        return self.condition_number(unit, target, own)
+
+    def _log(self, unit: int, state: int) -> int:
+        if state not in self.logs:
+            self.logs[state] = len(self.log_unit)
+            self.log_unit.append(unit)
+        return self.logs[state]
+
+    def _tree(self, unit: int, state: int, condition: Condition) -> int:
+        """The tree that an edge reads, made when first asked for."""
+        key = (state, next(iter(condition.predicates)), condition.guards)
+        if key not in self.trees:
+            self.trees[key] = len(self.trees)
+            self.trees_of.setdefault(state, []).append(self.trees[key])
+            self.tree_unit.append(unit)
+        return self.trees[key]
+
+    def _reading_row(self, unit: Unit, owner: int, guards: frozenset[int]) -> int:
+        """The row that an edge with some guards reads; copies of it are made along with it."""
+        row = unit.row(owner, guards)
+        for guard in sorted(guards):
+            states = self.states_of[guard]
+            if len(states) > 1:
+                for copy in range(len(states)):
+                    unit.row(owner, guards, copy)
+        return row
+
+    def make_units(self, share: bool) -> None:
+        """Rows, ops and ends of every unit."""
+        conditions, grains = self.program.conditions, self.execution.grains
+        self.op_of_state: dict[int, int] = {}
+        self.op_state: list[int] = []
+        self.op_unit: list[int] = []
+        self.sources, self.scans, self.firsts = Rows(), Rows(), Rows()
+        self.ends, self.end_scans = Rows(), Rows()
+        self.tree_reads = Rows()
+        for unit in self.units:
+            incoming: dict[int, list[_Incoming]] = {}
+            for s, t, c in self.edges_of.get(unit.template, []):
+                incoming.setdefault(t, []).append((s, conditions[c], grains[c]))
+            for state in self.states_of.get(unit.template, []):
+                self.op_of_state[state] = len(self.op_state)
+                self.op_state.append(state)
+                self.op_unit.append(unit.number)
+                sources, scans, firsts, trees = self._incoming(unit, state, incoming.get(state, []))
+                self.tree_reads.lists.append(trees)
+                self.sources.lists.append(sources)
+                self.scans.lists.append(scans)
+                self.firsts.lists.append(firsts)
+            rows, scans, _, _ = self._incoming(unit, END, incoming.get(END, []))
+            self.ends.lists.append([row for row, _ in rows])
+            self.end_scans.lists.append(scans)
+        number = {unit.template: unit.number for unit in self.units}
+        bursts = self.execution.bursts(number) if share else {}
+        self.lazy_op = {number[template]: state for template, state in bursts.items()}
+
+    def _incoming(
+        self, unit: Unit, target: int, edges: list[_Incoming]
+    ) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[int], list[int]]:
+        """Rows read, logs looked through, conditions at START and trees read, of some edges."""
+        sources: list[tuple[int, int]] = []
+        scans: list[tuple[int, int]] = []
+        firsts: list[int] = []
+        trees: list[int] = []
+        for source, condition, grain in edges:
+            if grain == Grain.ORDERED:
+                trees.append(self._tree(unit.number, source, condition))
+            elif grain == Grain.TYPE:
+                row = self._reading_row(unit, source, condition.guards)
+                sources.append((row, self.atom_condition_number(unit.number, target, condition)))
+            elif source == START:
+                firsts.append(self.condition_number(unit.number, target, condition))
+            else:
+                log = self._log(unit.number, source)
+                scans.append((log, self.condition_number(unit.number, target, condition)))
+        return sources, scans, firsts, trees
+
+    # Predicates
+
+    def make_predicates(self) -> None:
+        """Comparisons of two sides, or code for the stack machine."""
+        column = {name: i for i, name in enumerate(self.form.column_names)}
+        self.p_kind: list[int] = []
+        self.p_code = Rows()
+        for number, predicate in enumerate(self.program.predicates):
+            condition = self.form.conditions[number]
+            if self.execution.is_comparable(number):
+                self.p_kind.append(COMPARE_CODES[predicate.operator])
+                self.p_code.lists.append([])
+            else:
+                self.p_kind.append(GENERAL)
+                steps: list[tuple[int, float]] = []
+                emit(condition if condition is not None else predicate.condition, column, steps)
+                self.p_code.lists.append(steps)
+
+    def _is_summable(self, state: int) -> bool:
+        """Whether sums over events at a state may be had as differences of running sums."""
+        query = int(self.program.template_query[self.program.state_template[state]])
+        return all(self.form.summable[w] for w in self.state_weights(query, state) if w >= 0)
+
+    def _is_one(self, component: Component) -> bool:
+        """Whether a component adds up 1 for every event."""
+        weight = component.weight
+        return weight.kind == "one" or self.form.ones[self.weight_number[weight]]
+
+    def state_weights(self, query: int, state: int) -> list[int]:
+        """For each component after the first the weight that an event at a state adds."""
+        at = self.aggregates_at.get(state, set())
+        numbers = []
+        for component in self.components[query]:
+            if component.aggregate not in at:
+                numbers.append(NO_WEIGHT)
+            elif self._is_one(component):
+                numbers.append(ONE)
+            else:
+                numbers.append(self.weight_number[component.weight])
+        return numbers
+
+    def state_extremes(self, query: int, state: int) -> list[int]:
+        """For each extreme the attribute that an event at a state has a value of."""
+        at = self.aggregates_at.get(state, set())
+        return [
+            self.extreme_number[str(a.attribute)] if number in at else -1
+            for number, a in enumerate(self.queries[query].aggregates)
+            if a.sign
+        ]

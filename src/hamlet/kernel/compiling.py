@@ -1,0 +1,134 @@
+"""The first run on a machine compiles kernels, which takes a while: it says so, and how long."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# How every line begins that says so.
+COMPILING = "compiling "
+
+
+class _Part(NamedTuple):
+    """A part of the package that is compiled.
+
+    what: What it is.
+    seconds: About how long it takes.
+    numbers: Where among its arguments the numbers are that it is compiled for: which argument, and
+        which field of that.
+    """
+
+    what: str
+    seconds: int
+    numbers: tuple[int, ...] = ()
+
+
+_PARTS = {
+    "hamlet.kernel.machine.batch": _Part("the kernel", 20, numbers=(0, 2)),
+    "hamlet.kernel.rows.kernel": _Part(
+        "the kernel of loops with an edge predicate", 12, numbers=(9,)
+    ),
+    "hamlet.kernel.encode.sorting": _Part("what sorts events", 3),
+    "hamlet.kernel.encode.digits": _Part("what makes exact sums of fractions", 2),
+    "hamlet.kernel.machine.checkpoint": _Part("what keeps the state of streams", 3),
+    "hamlet.kernel.row_pieces": _Part("what keeps the state of streams", 3),
+    "hamlet.kernel.finish.packed": _Part("what adds up long integers", 5),
+    "hamlet.engine.state.hashing": _Part("what hashes the keys of partitions", 1),
+    "hamlet.paper.systems.greta": _Part("greta", 15),
+    "hamlet.paper.systems.guards": _Part("negation for the systems to compare with", 3),
+    "hamlet.paper.systems.mcep": _Part("mcep", 10),
+    "hamlet.paper.systems.sharon": _Part("sharon", 15),
+}
+_NUMBERS = {
+    "array(int64, 1d, C)": "64-bit integers",
+    "array(uint64, 2d, C)": "long integers",
+    "array(float64, 1d, C)": "doubles",
+    "array(float64, 2d, C)": "doubles with long exponents",
+}
+
+
+@contextmanager
+def when_compiling(tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Tell what Numba compiles instead of loading it from its cache: each thing once.
+
+    Without anybody to tell, the logger "hamlet" is told, which shows warnings where logging has not
+    been set up.
+    """
+    from numba.core import event
+
+    class Teller(event.Listener):
+        # What a function calls is compiled while the function is: the outermost is told of.
+        def __init__(self) -> None:
+            self.depth = 0
+            self.told = set[str]()
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            if self.depth > 1:
+                return
+            line = told_of(event.data.get("dispatcher"), event.data.get("args", ()))
+            if line not in self.told:
+                self.told.add(line)
+                tell(line) if tell else logging.getLogger("hamlet").warning(line)
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+
+    with event.install_listener("numba:compile", Teller()):
+        yield
+
+
+def told_of(dispatcher: Any, args: tuple[Any, ...]) -> str:
+    """What is said when a function is compiled for some arguments."""
+    module = getattr(getattr(dispatcher, "py_func", None), "__module__", "")
+    part = _PARTS.get(module, _Part("a kernel", 5))
+    what = f"{part.what}{_for_numbers(part, args)}"
+    return f"{COMPILING}{what}, once on this machine: about {part.seconds} s"
+
+
+def _for_numbers(part: _Part, args: tuple[Any, ...]) -> str:
+    if not part.numbers:
+        return ""
+    found = args[0]  # all arguments in one tuple: see kept_on_disk in kernel/jit.py
+    for place in part.numbers:
+        found = found.types[place]
+    return f" for {_NUMBERS.get(str(found), str(found))}"
+
+
+@dataclass(slots=True)
+class KernelTime:
+    """How long Numba has compiled, or loaded what it compiled before, in seconds."""
+
+    seconds: float = 0.0
+
+
+@contextmanager
+def timed_kernels() -> Iterator[KernelTime]:
+    """Find out how long Numba compiles and loads: it holds a lock meanwhile."""
+    from numba.core import event
+
+    found = KernelTime()
+
+    class Watch(event.Listener):
+        # What a function calls is compiled while the function is: the outermost lock counts.
+        depth = 0
+        begun = 0.0
+
+        def on_start(self, event: Any) -> None:
+            if self.depth == 0:
+                self.begun = time.perf_counter()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                found.seconds += time.perf_counter() - self.begun
+
+    with event.install_listener("numba:compiler_lock", Watch()):
+        yield found

@@ -1,0 +1,1 @@
+"""A table of events to the arrays that kernels read."""

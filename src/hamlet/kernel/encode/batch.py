@@ -1,0 +1,328 @@
+"""Events of any table as the arrays that a kernel runs on: letters, partitions, weights and keys.
+
+Steps: the letter of each row; rows with the empty letter, or without a value for a partition
+attribute, are left out; partition numbers; a counting sort by partition of rows in time order; and
+what queries look at, gathered in that order. No step does anything in Python for each row or group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hamlet.events.columns import Values, ranks_of
+from hamlet.kernel.base import EventBatch, Numbers, Weight, components_of, finite_codes
+from hamlet.kernel.encode.digits import digits_of, digits_within, doubles_or, present
+from hamlet.kernel.encode.lettering import letters_of
+from hamlet.kernel.encode.partitions import Grouping, Partitions, partitions_of, present_rows
+from hamlet.kernel.encode.ranks import sides_of
+from hamlet.kernel.encode.residual_predicates import GeneralColumns
+from hamlet.kernel.encode.sorting import (
+    gathered,
+    is_sorted,
+    is_sorted_inside,
+    sort_by_code,
+    sort_by_value,
+    take,
+    tied_flags,
+)
+from hamlet.plan.predicates import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from hamlet.events.table import EventTable
+    from hamlet.plan.predicates import Column, Expression
+    from hamlet.plan.program import Program
+    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.workload import SharableSet, WorkloadPlan
+
+    Rows = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedSet:
+    """The events of one sharable set and what is needed to name and finish its results.
+
+    batch: The events.
+    rows: The row of the table that each event was.
+    keys: For each partition attribute its value in each partition.
+    groupings: The groups of each query of the set.
+    digits: For each summed attribute the exponents of its digits.
+    integers: The aggregated attributes that are whole numbers, whose sums have exact digits.
+    ordered_usable: For each edge predicate whether its sides in the batch decide it.
+    conditions: For each edge predicate that is not decided so its condition, over the columns of
+        the batch and constants as doubles.
+    zeros: The summed attributes without a grid that have no value here but 0.
+    """
+
+    batch: EventBatch
+    rows: Rows
+    keys: dict[str, pa.Array]
+    groupings: tuple[Grouping, ...]
+    digits: dict[str, tuple[int, ...]]
+    integers: frozenset[str]
+    ordered_usable: tuple[bool, ...]
+    conditions: tuple[Expression | None, ...]
+    zeros: frozenset[str] = frozenset()
+
+
+def encode(
+    table: EventTable,
+    plan: WorkloadPlan,
+    sharable: SharableSet,
+    program: Program,
+    numbers: Numbers = "exact",
+    *,
+    grids: Mapping[str, tuple[int, ...] | None] | None = None,
+    has_edges: bool = True,
+) -> EncodedSet:
+    """Encode a table for one sharable set of a workload.
+
+    Args:
+        table: The events.
+        plan: The workload.
+        sharable: The set.
+        program: Its program.
+        numbers: Which kind of numbers weights are for.
+        grids: For each summed attribute the exponents that its digits must have among them, None
+            where it has none yet; see `digits_within`. Chosen for the table where left out.
+        has_edges: Whether edge predicates are encoded, for units that have some.
+    """
+    letter, letters = letters_of(table, program.alphabet)
+    rows = _taking_part(table, letter, sharable.partition)
+    placed = _placed(table, sharable.partition, rows)
+    table.mark_used(rows)
+    gathered = _Gathered(table, placed.rows)
+    queries = [plan.queries[number].query for number in sharable.queries]
+    digits, zeros, specs, weights = _weights(queries, gathered, numbers, grids)
+    extremes, length = _attributes(queries, lambda a: a.sign != 0), len(placed.part)
+    edges = _edges(program, gathered, table.name) if has_edges else _no_edges(program, gathered)
+    batch = EventBatch(
+        part=placed.part,
+        ts=placed.ts,
+        tied=tied_flags(placed.part, placed.ts, placed.order),
+        letter=take(letter, placed.rows),
+        letters=letters,
+        weight_specs=specs,
+        weights=weights,
+        extreme_attributes=extremes,
+        extremes=_matrix([finite_codes(doubles_or(gathered[a], np.nan)) for a in extremes], length),
+        previous=edges.previous,
+        next=edges.next,
+        column_names=tuple(edges.general.columns),
+        columns=edges.general.matrix,
+    )
+    aggregated = _attributes(queries, lambda a: True)
+    return EncodedSet(
+        batch=batch,
+        rows=placed.rows,
+        keys=placed.partitions.keys,
+        groupings=_groupings(queries, placed.partitions),
+        digits=digits,
+        integers=frozenset(a for a in aggregated if gathered[a].is_integer),
+        ordered_usable=edges.usable,
+        conditions=edges.conditions,
+        zeros=zeros,
+    )
+
+
+def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> NDArray[Any]:
+    matrix = np.empty((len(rows), length), dtype)
+    for number, row in enumerate(rows):
+        matrix[number] = row
+    return matrix
+
+
+# Rows
+
+
+def _taking_part(
+    table: EventTable, letter: NDArray[np.int32], partition: tuple[str, ...]
+) -> Rows | None:
+    """The rows with a letter and a partition; None for all."""
+    taking_part = letter >= 0
+    complete = present_rows(table, partition)
+    if complete is not None:
+        taking_part &= complete
+    if taking_part.all():
+        return None
+    return np.flatnonzero(taking_part).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Rows in the order of a batch, with their partitions, times and order values."""
+
+    rows: Rows
+    part: NDArray[np.int32]
+    ts: NDArray[np.int64]
+    order: NDArray[np.int64] | None
+    partitions: Partitions
+
+
+def _placed(table: EventTable, attributes: tuple[str, ...], rows: Rows | None) -> _Placed:
+    """Rows by partition, then time, then order."""
+    ts = table.ts if rows is None else take(table.ts, rows)
+    order = None if table.order is None else _order_values(table.order)
+    if order is not None and rows is not None:
+        order = take(order, rows)
+    partitions = partitions_of(table, attributes, rows)
+    codes, count = partitions.of_row, partitions.count
+    arranged, starts = sort_by_code(codes, count)
+    part = np.repeat(np.arange(count, dtype=np.int32), np.diff(starts))
+    if not is_sorted(ts, order):
+        there = take(ts, arranged)
+        then = None if order is None else take(order, arranged)
+        if not is_sorted_inside(part, there, then):
+            by_order = None if order is None else sort_by_value(order)
+            arranged, _ = sort_by_code(codes, count, sort_by_value(ts, by_order))
+    return _Placed(
+        rows=arranged if rows is None else take(rows, arranged),
+        part=part,
+        ts=take(ts, arranged),
+        order=None if order is None else take(order, arranged),
+        partitions=partitions,
+    )
+
+
+def _order_values(values: Values) -> NDArray[np.int64]:
+    """Integers with the order of the values; null comes first."""
+    if values.kind is None:
+        return np.zeros(len(values), np.int64)
+    if values.kind == "text":
+        ranks = ranks_of(values.words)
+        whole = ranks[values.data] if len(ranks) else np.zeros(len(values), np.int64)
+    elif values.data.dtype == object:
+        whole = np.unique(values.data, return_inverse=True)[1].astype(np.int64)
+    elif values.data.dtype == np.float64:
+        bits = (values.data + 0.0).view(np.int64)
+        whole = bits ^ ((bits >> 63) & np.int64(2**63 - 1))
+    else:
+        whole = values.data.astype(np.int64)
+    if values.valid is None:
+        return whole
+    known = np.zeros(len(values), np.int64)
+    known[values.valid] = np.unique(whole[values.valid], return_inverse=True)[1] + 1
+    return known
+
+
+class _Gathered:
+    """Attributes of the events of a batch, in its order, each gathered once."""
+
+    def __init__(self, table: EventTable, rows: Rows) -> None:
+        self.table = table
+        self.rows = rows
+        self.gathered_columns: dict[str, Values] = {}
+
+    def __getitem__(self, attribute: str) -> Values:
+        if attribute not in self.gathered_columns:
+            self.gathered_columns[attribute] = gathered(self.table.column(attribute), self.rows)
+        return self.gathered_columns[attribute]
+
+    def lookup(self, column: Column) -> Values:
+        """An attribute, whichever of two events it is of."""
+        return self[column.attribute]
+
+
+def _groupings(queries: list[Query], partitions: Partitions) -> tuple[Grouping, ...]:
+    groupings: dict[tuple[str, ...], Grouping] = {}
+    for query in queries:
+        if query.group_by not in groupings:
+            groupings[query.group_by] = partitions.grouped(query.group_by)
+    return tuple(groupings[query.group_by] for query in queries)
+
+
+# Aggregates
+
+
+def _attributes(queries: list[Query], is_one: Callable[[Aggregate], bool]) -> tuple[str, ...]:
+    """The attributes that some aggregates are applied to, each once."""
+    return tuple(
+        dict.fromkeys(
+            aggregate.attribute
+            for query in queries
+            for aggregate in query.aggregates
+            if is_one(aggregate) and aggregate.attribute is not None
+        )
+    )
+
+
+def _weights(
+    queries: list[Query],
+    gathered: _Gathered,
+    numbers: Numbers,
+    grids: Mapping[str, tuple[int, ...] | None] | None,
+) -> tuple[dict[str, tuple[int, ...]], frozenset[str], tuple[Weight, ...], NDArray[Any]]:
+    """Digits of each summed attribute, those that are all 0, the weights, and their values."""
+    digits: dict[str, tuple[int, ...]] = {}
+    zeros: set[str] = set()
+    values: dict[tuple[str, int], NDArray[Any]] = {}
+    for attribute in _attributes(queries, lambda a: a.is_summed):
+        column = gathered[attribute]
+        if numbers == "exact" and grids is not None:
+            digits[attribute], rows = digits_within(column, grids[attribute])
+            if grids[attribute] is None and not any(row.any() for row in rows):
+                zeros.add(attribute)
+        elif numbers == "exact":
+            digits[attribute], rows = digits_of(column)
+        else:
+            digits[attribute], rows = (0,), [doubles_or(column, 0.0)]  # type: ignore[list-item]
+        values.update({(attribute, place): row for place, row in enumerate(rows)})
+    specs: dict[Weight, None] = {}
+    for query in queries:
+        components = components_of(query.aggregates, digits)
+        specs.update((component.weight, None) for component in components)
+    length = len(gathered.rows)
+    matrix = np.empty((len(specs), length), np.int64 if numbers == "exact" else np.float64)
+    for number, weight in enumerate(specs):
+        if weight.kind == "one":
+            matrix[number] = 1
+        elif weight.kind == "present":
+            matrix[number] = present(gathered[str(weight.attribute)])
+        else:
+            matrix[number] = values[str(weight.attribute), weight.digit]
+    return digits, frozenset(zeros), tuple(specs), matrix
+
+
+# Edges
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    previous: NDArray[np.float64]
+    next: NDArray[np.float64]
+    usable: tuple[bool, ...]
+    conditions: tuple[Expression | None, ...]
+    general: GeneralColumns
+
+
+def _edges(program: Program, gathered: _Gathered, name: str) -> _Edges:
+    """The sides of ordered predicates, and the columns of all others."""
+    count, length = len(program.predicates), len(gathered.rows)
+    previous, following = np.zeros((count, length)), np.zeros((count, length))
+    general = GeneralColumns(gathered.lookup, length, name)
+    conditions: list[Expression | None] = [None] * count
+    usable = [False] * count
+    for number, predicate in enumerate(program.predicates):
+        sides = sides_of(predicate, gathered.lookup, length)
+        if sides is None:
+            conditions[number] = general.rewrite(predicate.condition)
+        else:
+            usable[number] = True
+            previous[number], following[number] = sides
+    return _Edges(previous, following, tuple(usable), tuple(conditions), general)
+
+
+def _no_edges(program: Program, gathered: _Gathered) -> _Edges:
+    """For units without edge predicates: no sides, and conditions that ask nothing."""
+    count, length = len(program.predicates), len(gathered.rows)
+    nothing = np.empty((0, length))
+    general = GeneralColumns(gathered.lookup, length, "")
+    always = Constant.of(1.0)
+    return _Edges(nothing, nothing, (True,) * count, (always,) * count, general)

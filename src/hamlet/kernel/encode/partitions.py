@@ -1,0 +1,171 @@
+"""Partitions of events: a number for each combination of values, and the group of each partition.
+
+Every attribute is made a dense code of its own, codes are combined pair by pair, and each pair is
+made dense again, so that no product of counts grows beyond 64 bits however many attributes there
+are. Values themselves are never touched row by row: those of a partition are read off its first
+event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from hamlet.events.columns import kind_of, numpy_of
+from hamlet.kernel.encode.sorting import dense_codes, take
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hamlet.events.table import EventTable
+
+    Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The groups of a query.
+
+    of_partition: The group number of each partition.
+    partition: A partition of each group, to read the values of its attributes from.
+    """
+
+    attributes: tuple[str, ...]
+    of_partition: Codes
+    partition: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """Partitions of some rows.
+
+    of_row: The partition number of each row.
+    count: How many there are.
+    keys: For each partition attribute its value in each partition.
+    codes: For each partition attribute a code of its value in each partition.
+    """
+
+    of_row: Codes
+    count: int
+    keys: dict[str, pa.Array]
+    codes: dict[str, Codes]
+
+    def grouped(self, attributes: tuple[str, ...]) -> Grouping:
+        """The groups that partitions with equal values of some attributes make."""
+        if set(attributes) == set(self.keys):
+            everything = np.arange(self.count, dtype=np.int32)
+            return Grouping(attributes, everything, everything)
+        of_partition, first = _combined([self.codes[name] for name in attributes], self.count)
+        return Grouping(attributes, of_partition, first)
+
+
+def present_rows(table: EventTable, attributes: Sequence[str]) -> NDArray[np.bool_] | None:
+    """Which rows have a value for every one of some attributes; None where all have."""
+    present: NDArray[np.bool_] | None = None
+    for attribute in attributes:
+        column = table.table.column(attribute)
+        missing = column.is_null(nan_is_null=True) if _may_be_nan(column.type) else column.is_null()
+        if column.null_count or _may_be_nan(column.type):
+            here = ~numpy_of(missing)
+            present = here if present is None else present & here
+    return None if present is None or present.all() else present
+
+
+def rows_without(
+    table: EventTable,
+    keys: Mapping[str, frozenset[str]],
+    wanted: NDArray[np.bool_] | None = None,
+) -> dict[str, int]:
+    """How many rows lack a value for an attribute without which they take no part, by attribute.
+
+    Args:
+        table: The events.
+        keys: The types of events that have to have each attribute; see `needs.types_by_key`.
+        wanted: Which rows to look at; all where left out.
+    """
+    words = [] if table.types.words is None else table.types.words.to_pylist()
+    found: dict[str, int] = {}
+    for attribute, types_asked in keys.items():
+        present = present_rows(table, [attribute])
+        if present is None:
+            continue
+        is_asked = np.array([*(word in types_asked for word in words), False], np.bool_)
+        missing = is_asked[table.types.data] & ~present
+        count = int(np.count_nonzero(missing if wanted is None else missing & wanted))
+        if count:
+            found[attribute] = count
+    return found
+
+
+def _may_be_nan(column: pa.DataType) -> bool:
+    return bool(types.is_floating(column))
+
+
+def partitions_of(
+    table: EventTable, attributes: Sequence[str], rows: NDArray[np.int32] | None
+) -> Partitions:
+    """The partitions of some rows, all of which have values; of all rows where `rows` is None."""
+    count = len(table) if rows is None else len(rows)
+    parts: list[tuple[Codes, Codes]] = []
+    for attribute in attributes:
+        values = _key_values(table, attribute)
+        parts.append(dense_codes(values if rows is None else take(values, rows)))
+    of_row, first = parts[0] if len(parts) == 1 else _combined([codes for codes, _ in parts], count)
+    original = first if rows is None else rows[first]
+    keys = {a: _key(table.table.column(a), original) for a in attributes}
+    codes = {a: part[0][first] for a, part in zip(attributes, parts, strict=True)}
+    return Partitions(of_row, len(first), keys, codes)
+
+
+def _combined(parts: list[Codes], count: int) -> tuple[Codes, Codes]:
+    """Codes of the combinations of some codes, and where each is first."""
+    codes = np.zeros(count, np.int32)
+    first = np.zeros(min(count, 1), np.int32)
+    for part in parts:
+        width = int(part.max()) + 1 if count else 1
+        codes, first = dense_codes(codes.astype(np.int64) * width + part)
+    return codes, first
+
+
+def _key_values(table: EventTable, attribute: str) -> NDArray[np.int64]:
+    """Integers that are equal where values are; any integer where null."""
+    column = table.table.column(attribute)
+    if types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    if kind_of(column.type) == "text":
+        return table.column(attribute).data
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if types.is_floating(column.type):
+        doubles = numpy_of(column.cast(pa.float64()).fill_null(0.0))
+        return (doubles + 0.0).view(np.int64)  # which makes -0.0 and 0.0 one
+    if types.is_decimal(column.type):
+        column = column.dictionary_encode()
+        indices = pa.chunked_array([chunk.indices for chunk in column.chunks], pa.int32())
+        return numpy_of(indices.fill_null(0)).astype(np.int64)
+    if types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    elif types.is_timestamp(column.type) or types.is_date64(column.type):
+        column = column.cast(pa.int64())
+    elif types.is_date32(column.type):
+        column = column.cast(pa.int32())
+    values = numpy_of(column.fill_null(0) if column.null_count else column)
+    if values.dtype == np.uint64:
+        return values.view(np.int64)
+    return values.astype(np.int64, copy=False)
+
+
+def _key(column: pa.ChunkedArray, rows: NDArray[np.int32]) -> pa.Array:
+    taken = column.take(pa.array(rows)).combine_chunks()
+    if isinstance(taken, pa.ChunkedArray):
+        taken = pa.concat_arrays(taken.chunks) if taken.num_chunks else pa.array([], taken.type)
+    if types.is_dictionary(taken.type):
+        taken = taken.cast(taken.type.value_type)
+    return pc.add(taken, pa.scalar(0.0, taken.type)) if types.is_floating(taken.type) else taken

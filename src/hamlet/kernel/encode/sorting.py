@@ -1,0 +1,281 @@
+"""Dense codes, counting sorts and gathers, compiled.
+
+Everything here is one or a few passes over flat arrays. Inputs are taken as read-only, whether they
+are or not, so that each function is compiled once; memory is allocated by NumPy outside.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from hamlet.events.columns import Values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.int32]
+    Rows = NDArray[np.int32]
+    Ints = NDArray[np.int64]
+
+_FIRST_TABLE = 1 << 16
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+# Codes
+
+
+def dense_codes(values: NDArray[np.int64]) -> tuple[Codes, Rows]:
+    """A code for each value, numbered as they first appear, and the row of each code's first.
+
+    A table by value where the values are close together, else hashing: about 4 to 10 ns a row.
+
+    >>> codes, first = dense_codes(np.array([7, 5, 7, 9]))
+    >>> codes.tolist(), first.tolist()
+    ([0, 1, 0, 2], [0, 1, 3])
+    """
+    n = len(values)
+    codes = np.empty(n, np.int32)
+    if not n:
+        return codes, np.empty(0, np.int32)
+    values = _read_only(values.astype(np.int64, copy=False))
+    low, high = _range(values)
+    if high - low < max(4 * n, _FIRST_TABLE):
+        first = np.empty(min(n, high - low + 1), np.int32)
+        table = np.full(high - low + 1, -1, np.int32)
+        count = _codes_by_table(values, np.int64(low), table, codes, first)
+        return codes, first[:count]
+    return codes, _hashed(values, codes)
+
+
+def _hashed(values: NDArray[np.int64], codes: Codes) -> Rows:
+    size, done, count = _FIRST_TABLE, 0, 0
+    first = np.empty(len(values), np.int32)
+    while True:
+        slots = np.full(size, -1, np.int32)
+        shift = np.uint64(64 - size.bit_length() + 1)
+        _insert(values, first, count, slots, shift)
+        done, count = _codes_by_hash(values, slots, shift, codes, first, done, count)
+        if done == len(values):
+            return first[:count].copy()
+        size *= 4
+
+
+@njit(cache=True, nogil=True)
+def _range(values):  # type: ignore[no-untyped-def]
+    low = high = values[0]
+    for value in values:
+        low = min(low, value)
+        high = max(high, value)
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def _codes_by_table(values, low, table, codes, first):  # type: ignore[no-untyped-def]
+    count = 0
+    for row in range(len(values)):
+        place = values[row] - low
+        code = table[place]
+        if code < 0:
+            code = count
+            table[place] = code
+            first[code] = row
+            count += 1
+        codes[row] = code
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _insert(values, first, count, slots, shift):  # type: ignore[no-untyped-def]
+    mask = len(slots) - 1
+    for code in range(count):
+        value = values[first[code]]
+        slot = np.int64((np.uint64(value) * _GOLDEN) >> shift)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot] = code
+
+
+@njit(cache=True, nogil=True)
+def _codes_by_hash(values, slots, shift, codes, first, done, count):  # type: ignore[no-untyped-def]
+    """Codes from row `done` on; stops where the table is half full."""
+    mask = len(slots) - 1
+    most = len(slots) // 2
+    for row in range(done, len(values)):
+        value = values[row]
+        slot = np.int64((np.uint64(value) * _GOLDEN) >> shift)
+        code = slots[slot]
+        while code >= 0 and values[first[code]] != value:
+            slot = (slot + 1) & mask
+            code = slots[slot]
+        if code < 0:
+            if count >= most:
+                return row, count
+            code = np.int32(count)
+            slots[slot] = code
+            first[count] = row
+            count += 1
+        codes[row] = code
+    return len(values), count
+
+
+# Sorting
+
+
+def sort_by_code(codes: Codes, count: int, rows: Rows | None = None) -> tuple[Rows, Ints]:
+    """Rows by code, in their given order inside a code, and where each code begins.
+
+    Args:
+        codes: A code below `count` for each row.
+        count: The number of codes.
+        rows: The rows in the order to keep inside each code; as they are when left out.
+    """
+    starts = np.zeros(count + 1, np.int64)
+    _count(_read_only(codes), starts)
+    np.cumsum(starts, out=starts)
+    order = np.empty(len(codes), np.int32)
+    if rows is None:
+        _place(_read_only(codes), starts[:-1].copy(), order)
+    else:
+        _place_rows(_read_only(codes), _read_only(rows), starts[:-1].copy(), order)
+    return order, starts
+
+
+@njit(cache=True, nogil=True)
+def _count(codes, starts):  # type: ignore[no-untyped-def]
+    for code in codes:
+        starts[code + 1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _place(codes, ends, order):  # type: ignore[no-untyped-def]
+    for row in range(len(codes)):
+        code = codes[row]
+        order[ends[code]] = row
+        ends[code] += 1
+
+
+@njit(cache=True, nogil=True)
+def _place_rows(codes, rows, ends, order):  # type: ignore[no-untyped-def]
+    for place in range(len(rows)):
+        row = rows[place]
+        code = codes[row]
+        order[ends[code]] = row
+        ends[code] += 1
+
+
+def sort_by_value(values: NDArray[np.int64], rows: Rows | None = None) -> Rows:
+    """Rows by value, in their given order where equal: a radix sort over the bytes that differ."""
+    n = len(values)
+    order = np.arange(n, dtype=np.int32) if rows is None else rows.copy()
+    if not n:
+        return order
+    low, high = _range(_read_only(values))
+    keys = (take(values, order) - np.int64(low)).view(np.uint64)  # wraps round to the right thing
+    spread = int(high) - int(low)
+    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
+    for shift in range(0, spread.bit_length(), 8):
+        _radix_pass(keys, order, other_keys, other_order, np.uint64(shift))
+        keys, other_keys = other_keys, keys
+        order, other_order = other_order, order
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _radix_pass(keys, order, new_keys, new_order, shift):  # type: ignore[no-untyped-def]
+    ends = np.zeros(257, np.int64)
+    low = np.uint64(255)
+    for key in keys:
+        ends[np.int64((key >> shift) & low) + 1] += 1
+    for before in range(256):
+        ends[before + 1] += ends[before]
+    for place in range(len(keys)):
+        key = keys[place]
+        digit = np.int64((key >> shift) & low)
+        new_keys[ends[digit]] = key
+        new_order[ends[digit]] = order[place]
+        ends[digit] += 1
+
+
+def is_sorted(values: NDArray[np.int64], order: NDArray[np.int64] | None = None) -> bool:
+    """Whether values do not decrease (and where equal, those of `order` do not)."""
+    if order is None:
+        return bool(_is_sorted(_read_only(values)))
+    return bool(_is_sorted_by_both(_read_only(values), _read_only(order)))
+
+
+@njit(cache=True, nogil=True)
+def _is_sorted(values):  # type: ignore[no-untyped-def]
+    for row in range(1, len(values)):  # noqa: SIM110 - compiled, and faster so
+        if values[row] < values[row - 1]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _is_sorted_by_both(values, order):  # type: ignore[no-untyped-def]
+    for row in range(1, len(values)):
+        if values[row] < values[row - 1]:
+            return False
+        if values[row] == values[row - 1] and order[row] < order[row - 1]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _is_sorted_inside(part, ts, order):  # type: ignore[no-untyped-def]
+    for row in range(1, len(part)):
+        if part[row] == part[row - 1] and (
+            ts[row] < ts[row - 1] or (ts[row] == ts[row - 1] and order[row] < order[row - 1])
+        ):
+            return False
+    return True
+
+
+def is_sorted_inside(part: Codes, ts: Ints, order: Ints | None) -> bool:
+    """Whether time (then order) does not decrease inside any partition."""
+    given = np.broadcast_to(np.int64(0), len(ts)) if order is None else order
+    return bool(_is_sorted_inside(_read_only(part), _read_only(ts), _read_only(given)))
+
+
+def tied_flags(part: Codes, ts: Ints, order: Ints | None) -> NDArray[np.uint8]:
+    """1 where a row is at the same time, and has the same order, as the one before it."""
+    tied = np.zeros(len(part), np.uint8)
+    if len(part) > 1:
+        same = (part[1:] == part[:-1]) & (ts[1:] == ts[:-1])
+        if order is not None:
+            same &= order[1:] == order[:-1]
+        tied[1:] = same
+    return tied
+
+
+# Gathering
+
+
+def gathered(values: Values, rows: Rows) -> Values:
+    """A column of some rows."""
+    valid = None if values.valid is None else take(values.valid, rows)
+    return Values(values.kind, take(values.data, rows), valid, values.words)
+
+
+def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
+    """The values of some rows."""
+    if values.dtype == object:
+        return values[rows]
+    out = np.empty(len(rows), values.dtype)
+    _take(_read_only(values), _read_only(rows), out)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _take(values, rows, out):  # type: ignore[no-untyped-def]
+    for place in range(len(rows)):
+        out[place] = values[rows[place]]

@@ -1,0 +1,83 @@
+"""Aggregates: what a query returns, by the names that the language has for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hamlet.lang import tree
+from hamlet.lang.builder.conditions import Expression, attribute_tree
+from hamlet.lang.builder.patterns import Pattern
+from hamlet.lang.printer import print_item
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate that a query returns; `str` is its text."""
+
+    tree: tree.AggregateItem
+
+    def named(self, name: str) -> Aggregate:
+        """The same under another name: `AVG(T.speed) AS speed`.
+
+        >>> avg("T.speed").named("speed")
+        <aggregate AVG(T.speed) AS speed>
+        """
+        return Aggregate(replace(self.tree, alias=tree.Name(name)))
+
+    def __str__(self) -> str:
+        return print_item(self.tree)
+
+    def __repr__(self) -> str:
+        return f"<aggregate {self}>"
+
+
+def count(variable: str | Pattern | None = None) -> Aggregate:
+    """How many trends there are; with a variable, how often its events occur in them.
+
+    >>> from hamlet.build import event
+    >>> count(), count("T"), count(event("order.created"))
+    (<aggregate COUNT(*)>, <aggregate COUNT(T)>, <aggregate COUNT(`order.created`)>)
+
+    Args:
+        variable: An alias or a type; as `event(type)` where there is a dot in its name.
+    """
+    if variable is None:
+        return Aggregate(tree.AggregateItem(tree.Name("COUNT"), tree.Star()))
+    if isinstance(variable, Pattern):
+        if not isinstance(variable.tree, tree.TypePattern):
+            message = f"COUNT is over one type or alias, not over {variable}"
+            raise TypeError(message)
+        name = variable.tree.alias or variable.tree.type
+        return Aggregate(tree.AggregateItem(tree.Name("COUNT"), name))
+    return _aggregate("COUNT", variable)
+
+
+def sum_(attribute: str | Expression) -> Aggregate:
+    """The sum of an attribute over all events of a variable in all trends: `SUM(T.duration)`."""
+    return _aggregate("SUM", attribute)
+
+
+def avg(attribute: str | Expression) -> Aggregate:
+    """That sum divided by the number of those events: `AVG(T.speed)`."""
+    return _aggregate("AVG", attribute)
+
+
+def min_(attribute: str | Expression) -> Aggregate:
+    """The least value of an attribute of an event that is in a trend: `MIN(T.speed)`."""
+    return _aggregate("MIN", attribute)
+
+
+def max_(attribute: str | Expression) -> Aggregate:
+    """The greatest value of an attribute of an event that is in a trend: `MAX(T.speed)`."""
+    return _aggregate("MAX", attribute)
+
+
+def _aggregate(function: str, argument: str | Expression) -> Aggregate:
+    found = argument.tree if isinstance(argument, Expression) else attribute_tree(argument)
+    match found:
+        case tree.BareName(name=name):
+            return Aggregate(tree.AggregateItem(tree.Name(function), name))
+        case tree.AttributeRef(is_next=False):
+            return Aggregate(tree.AggregateItem(tree.Name(function), found))
+    message = f"{function} is over an attribute such as 'T.speed', not over {argument}"
+    raise TypeError(message)

@@ -1,0 +1,153 @@
+"""A query that is being put together: each call gives a new one, and the old one stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hamlet.errors import QueryError, Span
+from hamlet.lang import tree
+from hamlet.lang.builder.aggregates import Aggregate
+from hamlet.lang.builder.conditions import Expression, all_of
+from hamlet.lang.builder.durations import duration_tree
+from hamlet.lang.builder.patterns import Pattern, pattern_tree
+from hamlet.lang.mistakes import too_deep
+from hamlet.lang.parser import parse_tree
+from hamlet.lang.printer import (
+    print_condition,
+    print_duration,
+    print_item,
+    print_name,
+    print_pattern,
+)
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Draft:
+    """A query from Python; `str` is the text that says the same.
+
+    Clauses come in any order. `returns`, `where` and `group_by` add to what is there; `pattern`,
+    `within`, `slide` and `named` replace it. A draft never changes, so one may be the beginning of
+    many queries.
+
+    >>> from hamlet.build import attr, avg, count, equal, not_, plus, query, seq
+    >>> towards = query().pattern(seq("Request", plus("Travel", alias="T"), not_("Pickup")))
+    >>> towards = towards.where(equal("driver", "rider")).group_by("district")
+    >>> slow = towards.named("slow").returns(count(), avg("T.speed").named("speed"))
+    >>> slow.where(attr("T.speed") < 10).within("30 min").slide("5 min")
+    slow: RETURN COUNT(*), AVG(T.speed) AS speed
+    PATTERN SEQ(Request, Travel T+, NOT Pickup)
+    WHERE [driver, rider] AND T.speed < 10
+    GROUPBY district
+    WITHIN 30 min SLIDE 5 min
+    """
+
+    _name: tree.Name | None = None
+    _items: tuple[tree.ReturnItem, ...] = ()
+    _pattern: tree.Pattern | None = None
+    _where: tree.Expression | None = None
+    _group_by: tuple[tree.Name, ...] = field(default=())
+    _within: tree.Duration | None = None
+    _slide: tree.Duration | None = None
+
+    def named(self, name: str) -> Draft:
+        """The query under this name."""
+        return replace(self, _name=tree.Name(name))
+
+    def returns(self, *items: Aggregate | str) -> Draft:
+        """Return aggregates, and grouping attributes by their names."""
+        return replace(self, _items=self._items + tuple(map(_item, items)))
+
+    def pattern(self, pattern: Pattern | str) -> Draft:
+        """Which sequences of events are trends; text is the name of a type."""
+        return replace(self, _pattern=pattern_tree(pattern))
+
+    def where(self, *conditions: Expression) -> Draft:
+        """Conditions that hold as well."""
+        before = () if self._where is None else (Expression(self._where),)
+        joined = (*before, *conditions)
+        return replace(self, _where=all_of(*joined).tree) if joined else self
+
+    def group_by(self, *attributes: str) -> Draft:
+        """Attributes whose values make groups."""
+        return replace(self, _group_by=self._group_by + tuple(map(tree.Name, attributes)))
+
+    def within(self, length: str | timedelta) -> Draft:
+        """How long windows are: "30 min", or a timedelta."""
+        return replace(self, _within=duration_tree(length, "WITHIN"))
+
+    def slide(self, length: str | timedelta) -> Draft:
+        """How far apart windows begin; without it, where the one before ends."""
+        return replace(self, _slide=duration_tree(length, "SLIDE"))
+
+    @property
+    def tree(self) -> tree.QueryTree:
+        """The syntax tree, which the text gives as well.
+
+        Raises:
+            QueryError: A clause is missing.
+        """
+        if not self._items or self._pattern is None or self._within is None:
+            return parse_tree(str(self), "query").queries[0]  # says what is missing
+        return tree.QueryTree(
+            self._name,
+            self._items,
+            self._pattern,
+            self._where,
+            self._group_by,
+            self._within,
+            self._slide,
+        )
+
+    def __str__(self) -> str:
+        try:
+            return self._label() + "\n".join(self._clauses())
+        except RecursionError as error:
+            raise QueryError("query", "", (too_deep(Span(0, 0)),)) from error
+
+    __repr__ = __str__
+
+    def _label(self) -> str:
+        return "" if self._name is None else f"{print_name(self._name)}: "
+
+    def _clauses(self) -> list[str]:
+        """The clauses that are there, as the printer writes them."""
+        clauses = []
+        if self._items:
+            clauses.append(f"RETURN {', '.join(map(print_item, self._items))}")
+        if self._pattern is not None:
+            clauses.append(f"PATTERN {print_pattern(self._pattern)}")
+        if self._where is not None:
+            clauses.append(f"WHERE {print_condition(self._where)}")
+        if self._group_by:
+            clauses.append(f"GROUPBY {', '.join(map(print_name, self._group_by))}")
+        lengths = {"WITHIN": self._within, "SLIDE": self._slide}
+        shown = [f"{word} {print_duration(each)}" for word, each in lengths.items() if each]
+        return [*clauses, " ".join(shown)] if shown else clauses
+
+
+def query(name: str | None = None) -> Draft:
+    """Begin a query.
+
+    >>> from hamlet.build import count, plus
+    >>> query("q1").returns(count()).pattern(plus("A")).within("10 s")
+    q1: RETURN COUNT(*)
+    PATTERN A+
+    WITHIN 10 s
+
+    Args:
+        name: What it is called; q1, q2, ... by its position in the workload if left out.
+    """
+    return Draft() if name is None else Draft().named(name)
+
+
+def _item(item: Aggregate | str) -> tree.ReturnItem:
+    if isinstance(item, Aggregate):
+        return item.tree
+    if isinstance(item, str):
+        return tree.GroupItem(tree.Name(item))
+    message = f"returned are aggregates, such as count(), and names of attributes; not {item!r}"
+    raise TypeError(message)

@@ -1,0 +1,1 @@
+"""Files of events read by Spark."""

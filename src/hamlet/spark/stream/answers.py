@@ -1,0 +1,298 @@
+"""A workload over a streaming DataFrame: results of each window once, when the watermark passes it.
+
+The watermark is set before rows are packed, so that Spark drops none: which rows are late the
+buckets decide, and count. Spark finds letters and leaves out rows that no query asks for, after
+they have moved the watermark. From there on a row travels as a few bytes among others of its
+bucket. One stateful operator answers all queries, in as many buckets as there are tasks to share;
+where groups are spread over buckets, what these give of a window meets in one more shuffle. Windows
+come out in append mode. A second, tiny stream next to the events says when everything is to close.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from hamlet.engine.session import workload_digest
+from hamlet.errors import PlanError, SchemaError
+from hamlet.events.required_columns import needs_of, types_by_key
+from hamlet.events.times import FARTHEST_US
+from hamlet.plan.letters import alphabet_of
+from hamlet.plan.query import show_duration
+from hamlet.spark.derived import with_derived
+from hamlet.spark.events import LACKING, are_given, events_of, lacking
+from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds
+from hamlet.spark.letter_columns import count_where, letters_of
+from hamlet.spark.stream.bucket import TOLD
+from hamlet.spark.stream.job import LANES_OF_LONG, ORDER, PACKED, job_of
+from hamlet.spark.stream.state import ANSWERED, BucketProcessor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from hamlet.engine import Options
+    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.spark.derived import Derived
+    from hamlet.spark.events import Events
+    from hamlet.spark.letter_columns import LetterColumns
+    from hamlet.spark.stream.checkpoint import Checkpoint
+    from hamlet.spark.stream.job import StreamJob
+    from hamlet.spark.stream.settings import StreamSettings
+
+# The names under which Spark's progress has what was counted: of rows that came in, and of work.
+EVENTS, WORK = "hamlet_events", "hamlet_work"
+ROWS, USED = "rows", "used"
+# Before the name of an attribute: rows that take no part because they have no value for it.
+WITHOUT = "without "
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_SHUFFLE = "spark.sql.shuffle.partitions"
+_MOST_BUCKETS = 64
+_TIME, _ORDER, _EVENT_TIME = "time", "order", "event_time"
+_GIVEN, _LANES, _ATTRIBUTE = "given", "lanes", "attribute"
+
+
+def answer_stream(
+    plan: WorkloadPlan,
+    frame: DataFrame,
+    options: Options,
+    settings: StreamSettings,
+    *,
+    checkpoint: Checkpoint | None = None,
+    flush: bool = False,
+    name: str = "events",
+    reasons: Sequence[str] = (),
+    also: Mapping[str, Any] | None = None,
+) -> DataFrame:
+    """The results of every query, as a stream in append mode.
+
+    Args:
+        plan: The workload.
+        frame: The events, a stream.
+        options: How to run it.
+        settings: How to run it as a stream.
+        checkpoint: Where Spark will write its checkpoint; then what the stream is begun with is
+            noted there, and it can be ended.
+        flush: Whether the next batch is the last, and closes all windows.
+        name: What to call the events in a message.
+        reasons: What was wrong with rows when they were read; see `events_of`.
+        also: What else the stream is begun with, by what to call it.
+
+    Raises:
+        SchemaError: A column is missing, or is not what the workload uses it for.
+        ReadError: The checkpoint is of another stream.
+        PlanError: A stream without a checkpoint is to be ended.
+    """
+    options.check()
+    settings.check()
+    if flush and checkpoint is None:
+        raise PlanError("flush needs a checkpoint", "Say where the checkpoint of the stream is.")
+    _check_time(frame, options, name)
+    events = events_of(frame, plan, options, name=name, reasons=reasons)
+    if checkpoint is not None and settings.buckets is None:
+        cores = frame.sparkSession.sparkContext.defaultParallelism
+        before = checkpoint.begun_with() or {"buckets": min(max(cores, 2), _MOST_BUCKETS)}
+        settings = replace(settings, buckets=before["buckets"])
+    letters = letters_of(events, plan)
+    # A row travels once for all queries.
+    derived = with_derived(plan, letters, [range(len(plan.queries))])
+    job = job_of(
+        derived.plan,
+        pa.schema([*_shipped_fields(events, needs_of(plan).partition), *derived.fields()]),
+        options,
+        settings,
+        lettering=letters.lettering,
+        order=_order_type(events),
+        times=events.times,
+    )
+    _set_up(frame.sparkSession, job)
+    light = job.without_templates()
+    rows = _rows(plan, letters, derived, job, settings)
+    packed = rows.mapInArrow(light.packed, _spark_schema(PACKED))
+    if checkpoint is not None:
+        checkpoint.begin(_facts(plan, events, options, settings, job) | dict(also or {}))
+        ends = checkpoint.ends()
+        if flush:
+            checkpoint.end(job.buckets)
+        nothing = F.lit(None).cast("binary").alias("data")
+        packed = packed.union(ends.select(F.col("bucket").cast("int"), nothing))
+    answered = packed.groupBy("bucket").transformWithState(
+        BucketProcessor(job), ANSWERED, "Append", "EventTime"
+    )
+    if job.has_partial:
+        # All that is known of a window comes in one batch, so nothing has to be kept here.
+        answered = answered.repartition("place")
+    return _without_told(answered.mapInArrow(light.unpacked, _spark_schema(job.long_schema)))
+
+
+def _check_time(frame: DataFrame, options: Options, name: str) -> None:
+    kinds = {each.name: each.dataType for each in frame.schema.fields}
+    if isinstance(kinds.get(options.time), TEXT):
+        reason = f"column '{options.time}' is text, and in a stream nobody can look at all of it"
+        raise SchemaError(name, f"{reason}; cast it to a timestamp or to a number of seconds first")
+
+
+# What is done
+
+
+def _shipped_fields(events: Events, keys: frozenset[str]) -> Iterator[pa.Field]:
+    """The attributes as they travel; what is always null may be text."""
+    for field in events.arrow_schema():
+        kind = field.type
+        if pa.types.is_null(kind):
+            kind = pa.string()
+        elif pa.types.is_decimal(kind) and field.name not in keys:
+            term = events.term(field.name)
+            kind = pa.int64() if term.is_integer and term.is_long else kind
+        yield pa.field(field.name, kind)
+
+
+def _order_type(events: Events) -> pa.DataType | None:
+    if events.order is None:
+        return None
+    return arrow_type(events.frame.select(events.order).schema.fields[0].dataType)
+
+
+def _facts(
+    plan: WorkloadPlan,
+    events: Events,
+    options: Options,
+    settings: StreamSettings,
+    job: StreamJob,
+) -> dict[str, Any]:
+    """What a stream is begun with, by what to call it."""
+    kinds = {name: kind.simpleString() for name, (_, kind) in sorted(events.schema.items())}
+    return {
+        "workload": workload_digest(plan),
+        "lateness": "0 s" if not settings.lateness_us else show_duration(settings.lateness_us),
+        "numbers": options.numbers,
+        "sharing": options.sharing,
+        "type column": options.type,
+        "time column": options.time,
+        "order column": options.order or "none",
+        "times in": job.times,
+        "column": kinds,
+        "buckets": settings.buckets,
+        "pages": settings.pages,
+        "state": job.settings,
+    }
+
+
+def _set_up(spark: SparkSession, job: StreamJob) -> None:
+    """Settings without which it does not run, where they are as Spark has them by itself."""
+    if spark.conf.get(_PROVIDER, "") != ROCKSDB:
+        spark.conf.set(_PROVIDER, ROCKSDB)
+    if spark.conf.get(_SHUFFLE, "200") == "200":
+        cores = spark.sparkContext.defaultParallelism
+        spark.conf.set(_SHUFFLE, str(max(1, min(len(job.buckets), cores))))
+
+
+# Rows
+
+
+def _rows(
+    plan: WorkloadPlan,
+    letters: LetterColumns,
+    derived: Derived,
+    job: StreamJob,
+    settings: StreamSettings,
+) -> DataFrame:
+    """The rows that take part, with the columns that are packed.
+
+    Rows count as used by their types and keys, whatever conditions say of them.
+    """
+    events = letters.events
+    named = {**letters.named(), _TIME: events.time}
+    if events.order is not None:
+        named[_ORDER] = events.order
+    attributes = [each for each in job.schema.names if each != ORDER]
+    keys = {key for lane in job.lanes for key in lane.partition}
+    for place, each in enumerate(attributes):
+        named[f"{_ATTRIBUTE}{place}"] = derived.shipped(events, each, is_key=each in keys)
+    for number, lane in enumerate(job.lanes):
+        named[f"{_GIVEN}{number}"] = are_given([events.schema[key] for key in lane.keys])
+    asked = types_by_key(plan)
+    named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, asked))}
+    frame = events.frame.select(*(column.alias(n) for n, column in named.items()))
+    time_kind = frame.schema[_TIME].dataType
+    moment = F.when(letters.is_good(), _timestamp(F.col(_TIME), time_kind)).alias(_EVENT_TIME)
+    frame = frame.select("*", moment)
+    milliseconds = -(-settings.lateness_us // 1000)
+    frame = frame.withWatermark(_EVENT_TIME, f"{milliseconds} milliseconds")
+    is_used, takes_part = [], []
+    for number, lane in enumerate(job.lanes):
+        alphabet = alphabet_of(plan.queries[each] for each in lane.queries)
+        given = F.col(f"{_GIVEN}{number}")
+        is_used.append(letters.is_good() & letters.is_one_of(alphabet.types) & given)
+        takes_part.append(letters.takes_part(alphabet) & given)
+    counts = [F.count(F.lit(1)).alias(ROWS), count_where(reduce(or_, is_used)).alias(USED)]
+    for number, (_, reason) in enumerate(events.faults):
+        counts.append(count_where(letters.is_fault(number)).alias(reason))
+    for number, (attribute, types) in enumerate(asked.items()):
+        is_lacking = letters.is_good() & letters.is_one_of(types) & F.col(f"{LACKING}{number}")
+        counts.append(count_where(is_lacking).alias(f"{WITHOUT}{attribute}"))
+    # Watched rows also keep Spark from filtering first: every row moves the watermark.
+    frame = frame.observe(EVENTS, *counts).where(reduce(or_, takes_part))
+    order = [] if events.order is None else [_ORDER]
+    others = [_TIME, *order, *(f"{_ATTRIBUTE}{i}" for i in range(len(attributes)))]
+    return frame.select(*_lane_columns(takes_part), *letters.columns(), *others)
+
+
+def _lane_columns(takes_part: list[Column]) -> list[Column]:
+    """Longs whose bits say which lanes a row is in; none where there is one lane."""
+    if len(takes_part) == 1:
+        return []
+    found: list[Column] = []
+    for begin in range(0, len(takes_part), LANES_OF_LONG):
+        bits = [
+            F.when(each, F.lit(1 << bit).cast("long")).otherwise(F.lit(0).cast("long"))
+            for bit, each in enumerate(takes_part[begin : begin + LANES_OF_LONG])
+        ]
+        whole = reduce(lambda one, other: one.bitwiseOR(other), bits)
+        found.append(whole.alias(f"{_LANES}{len(found)}"))
+    return found
+
+
+def _timestamp(column: Column, kind: T.DataType) -> Column:
+    """A time as a timestamp, for the watermark; never after the time that it is."""
+    if isinstance(kind, T.DecimalType):
+        column, kind = column.cast("double"), T.DoubleType()
+    if isinstance(kind, FLOATING):
+        return F.timestamp_micros(F.floor(column * F.lit(1e3)).cast("long") * F.lit(1000))
+    if isinstance(kind, NUMBERS):
+        seconds = column.cast("long")
+        farthest = FARTHEST_US // 10**6
+        return F.timestamp_micros(F.when(seconds.between(-farthest, farthest), seconds) * 10**6)
+    return F.timestamp_micros(microseconds(column, kind))
+
+
+# Results
+
+
+def _without_told(rows: DataFrame) -> DataFrame:
+    """Rows of results; those that tell of the work are counted, and taken out."""
+    is_told = F.col("query").isNull()
+    numbers = [
+        F.coalesce(
+            F.sum(F.when(is_told & (F.col("aggregate") == each), F.col("value"))), F.lit(0.0)
+        )
+        .cast("long")
+        .alias(each)
+        for each in TOLD
+    ]
+    results = F.count_if(~is_told).alias("results")
+    return rows.observe(WORK, *numbers, results).where(~is_told)
+
+
+def _spark_schema(schema: pa.Schema) -> T.StructType:
+    found: Any = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,358 @@
+"""What `hamlet stream` does: start a session, run a stream, tell how it goes, end it cleanly."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from hamlet.engine import Options
+from hamlet.engine.statistics import RunStatistics
+from hamlet.errors import PlanError, WriteError, counted
+from hamlet.io.targets import check_reachable
+from hamlet.spark import session
+from hamlet.spark.command import explained
+from hamlet.spark.stream.answers import EVENTS, ROWS, USED, WITHOUT, WORK, answer_stream
+from hamlet.spark.stream.bucket import LATE, WINDOWS
+from hamlet.spark.stream.checkpoint import Checkpoint
+from hamlet.spark.stream.form import Form, Topic, form_of
+from hamlet.spark.stream.reading import read_stream
+from hamlet.spark.stream.settings import StreamSettings, duration_us
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from hamlet.plan.workload import WorkloadPlan
+
+CONSOLE = "console"
+CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+_LOOK_EVERY_S = 0.2
+_SETTINGS = {
+    # What is written with each batch is what has changed.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    "spark.python.daemon.module": "hamlet.spark.stream.daemon",
+    "spark.ui.enabled": "false",
+}
+# How times are written in JSON.
+_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
+_JSON |= {"timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRun:
+    """A stream of files or of a topic, to files, to a topic or to the screen.
+
+    source: A folder, or kafka:HOST:PORT/TOPIC.
+    out: A folder, kafka:HOST:PORT/TOPIC, or console.
+    format: Of files: parquet or jsonl.
+    checkpoint: The folder with the state.
+    trigger_ms: How often a batch begins, at most; None for as often as can be.
+    once: Whether to end when all that is there has been read.
+    flush: Whether to close all windows then.
+    schema: A file that shows what columns are.
+    files: How many files are read at a time.
+    master: Where to run it; see `session.start`.
+    packages: What Spark has to download, for Kafka.
+    tell: Is given lines about how it goes.
+    """
+
+    plan: WorkloadPlan
+    options: Options
+    settings: StreamSettings
+    source: str
+    out: str
+    format: str
+    checkpoint: str
+    trigger_ms: int | None
+    once: bool
+    flush: bool
+    schema: str | None
+    files: int
+    master: str | None
+    packages: str | None
+    tell: Callable[[str], None]
+    totals: Counter[str] = field(default_factory=Counter)
+
+    def run(self) -> dict[str, Any]:
+        """Run it until it ends, or until it is interrupted; what was read and written."""
+        self._check_places()
+        with _told(), self._session() as spark:
+            checkpoint = Checkpoint(spark, _absolute(self.checkpoint))
+            before = checkpoint.begun_with()
+            if before is None:
+                self._check_out()
+                form = form_of(self.source, self.schema, self.plan, self.options)
+            else:
+                form = Form(**before["source"])
+            with _interruptible() as is_over:
+                is_done = self._run(spark, checkpoint, form, is_over, flush=False)
+                if self.flush and is_done and not is_over.is_set():
+                    is_done = self._run(spark, checkpoint, form, is_over, flush=True)
+            return self._tell_totals(is_done)
+
+    # Before it begins
+
+    def _check_places(self) -> None:
+        places = {"source": self.source, "out": self.out, "checkpoint": self.checkpoint}
+        folders = {
+            name: Path(place).resolve()
+            for name, place in places.items()
+            if "://" not in place and Topic.of(place) is None and place != CONSOLE
+        }
+        for name, folder in folders.items():
+            for other, its_folder in folders.items():
+                if name != other and (folder == its_folder or folder in its_folder.parents):
+                    reason = f"it is in the {name}" if folder != its_folder else f"it is the {name}"
+                    raise WriteError(places[other], f"{reason}; choose another folder")
+        for name in folders.keys() & {"out", "checkpoint"}:
+            check_reachable(Path(places[name]))
+
+    def _check_out(self) -> None:
+        """Refuse a folder with results that this stream has not written."""
+        folder = Path(self.out)
+        if "://" in self.out or Topic.of(self.out) is not None or self.out == CONSOLE:
+            return
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            reason = "it is not empty, and the checkpoint knows nothing of it; choose another place"
+            raise WriteError(self.out, reason)
+
+    @contextmanager
+    def _session(self) -> Iterator[SparkSession]:
+        is_ours = session.running() is None
+        settings = dict(_SETTINGS)
+        packages = self.packages
+        if packages is None and (Topic.of(self.source) or Topic.of(self.out)):
+            packages = CONNECTOR
+        if packages:
+            settings["spark.jars.packages"] = packages
+        self.tell("starting Spark")
+        spark = session.start(self.master, settings=settings, quiet=True)
+        try:
+            yield spark
+        finally:
+            if is_ours:
+                spark.stop()
+
+    # While it goes
+
+    def _run(
+        self,
+        spark: SparkSession,
+        checkpoint: Checkpoint,
+        form: Form,
+        is_over: threading.Event,
+        *,
+        flush: bool,
+    ) -> bool:
+        """Run a stream; whether it has come to its end."""
+        limits = {} if Topic.of(self.source) else {"maxFilesPerTrigger": str(self.files)}
+        source = read_stream(spark, _absolute(self.source), form, self.plan, self.options, limits)
+        results = answer_stream(
+            self.plan,
+            source.frame,
+            self.options,
+            self.settings,
+            checkpoint=checkpoint,
+            flush=flush,
+            name=source.name,
+            reasons=source.reasons,
+            also={"source": form.described(), "output": self._described_out()},
+        )
+        query = self._started(results)
+        seen = -1
+        try:
+            while query.isActive and not is_over.wait(_LOOK_EVERY_S):
+                seen = self._tell_progress(query, seen)
+        finally:
+            query.stop()
+        self._tell_progress(query, seen)
+        failure = query.exception()
+        if failure is not None and not is_over.is_set():
+            raise failure
+        return not is_over.is_set()
+
+    def _described_out(self) -> str:
+        return self.out if self._is_elsewhere() else f"{_absolute(self.out)} ({self.format})"
+
+    def _is_elsewhere(self) -> bool:
+        return self.out == CONSOLE or Topic.of(self.out) is not None
+
+    def _started(self, results: DataFrame) -> StreamingQuery:
+        topic = Topic.of(self.out)
+        if topic is not None:
+            results = results.select(F.to_json(F.struct("*"), _JSON).alias("value"))
+        writer = results.writeStream.outputMode("append")
+        writer = writer.option("checkpointLocation", _absolute(self.checkpoint))
+        if topic is not None:
+            writer = writer.format("kafka").option("kafka.bootstrap.servers", topic.servers)
+            writer = writer.option("topic", topic.name)
+        elif self.out == CONSOLE:
+            writer = writer.format("console").option("truncate", "false").option("numRows", "50")
+        else:
+            writer = writer.format("json" if self.format == "jsonl" else "parquet")
+            writer = writer.option("path", _absolute(self.out)).options(**_JSON)
+        if self.once:
+            writer = writer.trigger(availableNow=True)
+        elif self.trigger_ms is not None:
+            writer = writer.trigger(processingTime=f"{self.trigger_ms} milliseconds")
+        return writer.start()
+
+    def _tell_progress(self, query: StreamingQuery, seen: int) -> int:
+        """Tell of the batches that have been done since; the last of them."""
+        for each in query.recentProgress:
+            found: Any = json.loads(each.json) if hasattr(each, "json") else each
+            if found["batchId"] <= seen or "addBatch" not in found.get("durationMs", {}):
+                continue
+            seen = found["batchId"]
+            observed = found.get("observedMetrics") or {}
+            rows, work = observed.get(EVENTS) or {}, observed.get(WORK) or {}
+            self.totals.update({f"in {k}": v for k, v in rows.items()})
+            self.totals.update({f"out {k}": v for k, v in work.items()})
+            self.tell(_line(found, rows, work))
+        return seen
+
+    def _tell_totals(self, is_done: bool) -> dict[str, Any]:
+        count = self.totals
+        others = {
+            name[3:]: number
+            for name, number in count.items()
+            if name.startswith("in ") and name[3:] not in {ROWS, USED} and number
+        }
+        without = {
+            name.removeprefix(WITHOUT): number
+            for name, number in others.items()
+            if name.startswith(WITHOUT)
+        }
+        malformed = {n: number for n, number in others.items() if not n.startswith(WITHOUT)}
+        self.tell(
+            f"events    {count[f'in {ROWS}']:,} in, {count[f'in {USED}']:,} used, "
+            f"{sum(malformed.values()):,} malformed, {count[f'out {LATE}']:,} late"
+        )
+        for reason, number in malformed.items():
+            self.tell(f"malformed {number:,} {reason}")
+        for line in RunStatistics(without_key=without).left_out():
+            self.tell(line)
+        results = counted(count["out results"], "row"), counted(count[f"out {WINDOWS}"], "window")
+        self.tell(f"results   {', '.join(results)}")
+        if not is_done:
+            self.tell("stopped; the same command goes on from here")
+        elif not self._is_elsewhere():
+            self.tell(f"wrote {self.out}")
+        return {
+            "source": self.source,
+            "out": self.out,
+            "checkpoint": self.checkpoint,
+            "ended": is_done,
+            "events": {
+                "in": count[f"in {ROWS}"],
+                "used": count[f"in {USED}"],
+                "malformed": malformed,
+                "without_key": without,
+                "late": count[f"out {LATE}"],
+            },
+            "results": {"rows": count["out results"], "windows": count[f"out {WINDOWS}"]},
+        }
+
+
+def stream_run(
+    plan: WorkloadPlan,
+    lateness: str,
+    trigger: str | None,
+    *,
+    source: str,
+    out: str,
+    checkpoint: str,
+    once: bool,
+    flush: bool,
+    schema: str | None,
+    file_format: str,
+    files: int,
+    buckets: int | None,
+    master: str | None,
+    packages: str | None,
+    tell: Callable[[str], None],
+    **options: Any,
+) -> dict[str, Any]:
+    """Run a stream as the command line says; see `StreamRun`."""
+    return StreamRun(
+        plan=plan,
+        options=Options(**options),
+        settings=StreamSettings(duration_us(lateness), buckets),
+        source=source,
+        out=out,
+        format=file_format,
+        checkpoint=checkpoint,
+        trigger_ms=None if trigger is None else max(1, duration_us(trigger, "trigger") // 1000),
+        once=once,
+        flush=flush,
+        schema=schema,
+        files=files,
+        master=master,
+        packages=packages,
+        tell=tell,
+    ).run()
+
+
+def _absolute(place: str) -> str:
+    """A place as it is called from anywhere: Spark may run in another folder than we do."""
+    if "://" in place or Topic.of(place) is not None:
+        return place
+    return str(Path(place).resolve())
+
+
+def _line(found: Any, rows: dict[str, int], work: dict[str, int]) -> str:
+    """One batch in a line."""
+    took = found["durationMs"]["triggerExecution"] / 1000
+    read = rows.get(ROWS, 0)
+    speed = f"{read / took:,.0f} rows/s" if took else ""
+    watermark = found.get("eventTime", {}).get("watermark", "")
+    since = "none" if watermark.startswith("1970-01-01T00:00:00.000") else watermark
+    return (
+        f"batch {found['batchId']}  {read:,} rows, {speed}, watermark {since}, "
+        f"{work.get(LATE, 0):,} late, {work.get('results', 0):,} rows out"
+    )
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, instead of breaking whatever goes on."""
+    is_over = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield is_over
+        return
+    before = {
+        each: signal.signal(each, lambda *_: is_over.set())
+        for each in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield is_over
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong in Spark, as one sentence."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        text = str(error)
+        if "Failed to find data source: kafka" in text or "unresolved dependency" in text:
+            remedy = f"Pass --packages {CONNECTOR}, or another version of it."
+            raise PlanError("Spark has no connector for Kafka", remedy) from error
+        raise explained(error) from error

@@ -1,0 +1,352 @@
+"""What the tasks of a stream send to one another: rows packed by bucket, results packed as rows.
+
+Nothing here knows of Spark. A task packs the rows of a batch, as bytes, by bucket
+(`stream_lanes.py`). Where the bucket is, its session answers them (`stream_bucket.py`), and gives
+rows of results as bytes again, of which a third task makes rows: so Python sees no row by itself.
+
+A group with partitions in several buckets has no rows yet when its windows close, but a partial
+answer in each of them. The third task gets these by query, window and group, adds them up and
+finishes them. It has all there are in one batch, and keeps nothing: buckets close a window in the
+first batch whose watermark has come to its end, which is the same batch for all of them, and the
+end of the stream comes to all in one batch too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from hamlet.engine import Options
+from hamlet.engine.session import Session, workload_digest
+from hamlet.engine.state.rows import table_bytes, table_of
+from hamlet.events.columns import numpy_of
+from hamlet.events.times import microseconds
+from hamlet.io.long_form import long_table
+from hamlet.kernel.encode.sorting import sort_by_code
+from hamlet.kernel.finish.partial import answers_of
+from hamlet.plan.letters import alphabet_of
+from hamlet.spark.letters import LONG, lettering_of, letters_column
+from hamlet.spark.stream.lanes import lanes_of, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hamlet.engine.state.closed import Closed
+    from hamlet.events.times import Times
+    from hamlet.kernel.finish import Answer
+    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.spark.letters import Lettering
+    from hamlet.spark.stream.lanes import Lane
+    from hamlet.spark.stream.settings import StreamSettings
+
+# Which lanes a row is in is told by the bits of longs, without the sign.
+LANES_OF_LONG = LONG
+TYPE, TIME, ORDER = "\0type", "\0time", "\0order"
+_FIRST = "\0first"
+_UTC = pa.timestamp("us", "UTC")
+_ROWS_PACKED = 1 << 18
+_BYTES_PACKED = 1 << 25
+
+PACKED = pa.schema([("bucket", pa.int32()), ("data", pa.binary())])
+# Stands for no lane, where rows of results are finished.
+FINISHED = -1
+
+
+class Answered(NamedTuple):
+    """What a bucket gives: rows of results, or a part of the partial answer of a lane.
+
+    place: What goes to one place meets there.
+    lane: The lane of a partial answer, by its number; FINISHED for rows of results.
+    """
+
+    place: int
+    lane: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class StreamJob:
+    """What every task of a stream does.
+
+    lanes: The queries, by what their rows are spread by.
+    options: How to run them.
+    lettering: What the integers say that come with a row.
+    schema: The attributes that come in, in this order; last the order column, if there is one.
+    times: What windows are given in.
+    pages: How many pages a bucket has.
+    buckets: The numbers under which buckets are known.
+    settings: What the bytes of states depend on, in a digest.
+    """
+
+    lanes: tuple[Lane, ...]
+    options: Options
+    lettering: Lettering
+    schema: pa.Schema
+    times: Times
+    pages: int
+    buckets: tuple[int, ...] = ()
+    settings: str = ""
+
+    def without_templates(self) -> StreamJob:
+        """The same for tasks that pack and unpack, which each batch sends to Python anew."""
+        return replace(self, lanes=tuple(lane.without_templates() for lane in self.lanes))
+
+    @property
+    def has_partial(self) -> bool:
+        """Whether buckets give partial answers."""
+        return any(lane.later for lane in self.lanes)
+
+    # Packing
+
+    def packed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows as bytes, by bucket."""
+        some: list[pa.RecordBatch] = []
+        rows = size = 0
+        for batch in batches:
+            some.append(batch)
+            rows += batch.num_rows
+            size += batch.nbytes
+            if rows >= _ROWS_PACKED or size >= _BYTES_PACKED:
+                yield from self._packed(pa.Table.from_batches(some))
+                some, rows, size = [], 0, 0
+        if rows:
+            yield from self._packed(pa.Table.from_batches(some))
+
+    def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        columns = iter(table.columns)
+        lanes = [numpy_of(next(columns)) for _ in range(self.lane_longs)]
+        found: dict[str, Any] = {
+            letters_column(number): next(columns) for number in range(self.lettering.longs)
+        }
+        if self.lettering.is_text:
+            found[TYPE] = self.lettering.codes((), next(columns), table.num_rows)
+        found[TIME] = microseconds(next(columns))[0]
+        if self.options.order is not None:
+            found[ORDER] = _plain(next(columns))
+        # The order column, which is last in the schema, has come before.
+        names = [name for name in self.schema.names if name != ORDER]
+        found |= {name: _plain(each) for name, each in zip(names, columns, strict=True)}
+        everything = pa.table(found)
+        taken = np.zeros(table.num_rows, np.bool_)
+        for number, lane in enumerate(self.lanes):
+            schema = self.packed_schema(lane)
+            rows = everything.select([name for name in schema.names if name != _FIRST])
+            if lanes:
+                at, bit = divmod(number, LANES_OF_LONG)
+                is_here = (lanes[at] >> bit) & 1 == 1
+                # A row in several lanes is counted in the first.
+                rows = rows.append_column(_FIRST, pa.array(~taken)).filter(pa.array(is_here))
+                taken |= is_here
+            if rows.num_rows:
+                keys = [rows.column(name) for name in lane.keys]
+                places = lane.buckets_of(keys, rows.num_rows)
+                for bucket, data in self._by_place(lane, rows.cast(schema), places):
+                    one = [pa.array([bucket], pa.int32()), pa.array([data], pa.binary())]
+                    yield pa.RecordBatch.from_arrays(one, schema=PACKED)
+
+    def _by_place(
+        self, lane: Lane, rows: pa.Table, places: NDArray[np.int32]
+    ) -> Iterator[tuple[int, bytes]]:
+        """The bytes of the rows of each bucket of a lane that has some, and its number."""
+        order, starts = sort_by_code(places, lane.count)
+        arranged = rows.take(pa.array(order))
+        for place in np.flatnonzero(np.diff(starts)).tolist():
+            some = arranged.slice(int(starts[place]), int(starts[place + 1] - starts[place]))
+            yield self.buckets[lane.first + place], table_bytes(some)
+
+    @property
+    def lane_longs(self) -> int:
+        """How many longs say which lanes a row is in."""
+        return 0 if len(self.lanes) == 1 else -(-len(self.lanes) // LANES_OF_LONG)
+
+    def packed_schema(self, lane: Lane) -> pa.Schema:
+        """The columns of packed rows."""
+        fields = [self._letters_field(number) for number in range(self.lettering.longs)]
+        fields += [pa.field(TYPE, pa.int32())] if self.lettering.is_text else []
+        fields += [pa.field(TIME, pa.int64()), *self._order_field(), *lane.schema]
+        fields += [pa.field(_FIRST, pa.bool_())] if self.lane_longs else []
+        return pa.schema(fields)
+
+    def _letters_field(self, number: int) -> pa.Field:
+        """The column of an integer, as short as its bits allow."""
+        bits = self.lettering.type_bits + self.lettering.condition_bits - number * LONG
+        return pa.field(letters_column(number), _integer(min(bits, LONG)))
+
+    def _order_field(self) -> list[pa.Field]:
+        return [] if self.options.order is None else [self.schema.field(ORDER)]
+
+    # Sessions
+
+    def lane_of(self, bucket: int) -> Lane:
+        """The lane of a bucket, by its number."""
+        place = self.buckets.index(bucket)
+        return next(lane for lane in self.lanes if place < lane.first + lane.count)
+
+    def session(self, lane: Lane) -> Session:
+        """A session for the queries of a lane."""
+        order = None if self.options.order is None else ORDER
+        options = Options(
+            TYPE, TIME, order, numbers=self.options.numbers, sharing=self.options.sharing
+        )
+        fields = [pa.field(TYPE, pa.string()), pa.field(TIME, pa.timestamp("us"))]
+        fields += [*self._order_field(), *lane.schema, *map(self._letters_field, lane.letters)]
+        return Session(lane.plan, options, pa.schema(fields), self.pages)
+
+    def fed(self, lane: Lane, data: Sequence[bytes]) -> tuple[pa.Table, NDArray[np.bool_] | None]:
+        """Packed rows as a session takes them, and which are counted in this lane."""
+        schema = self.packed_schema(lane)
+        table = pa.concat_tables([schema.empty_table(), *(table_of(d, schema) for d in data)])
+        table = table.combine_chunks()
+        if self.lettering.is_text:
+            codes = numpy_of(table.column(TYPE))
+        else:
+            longs = [numpy_of(table.column(0))] if self.lettering.longs else []
+            codes = self.lettering.codes(longs, None, table.num_rows)
+        words = pa.array(self.lettering.types, pa.string())
+        columns: dict[str, Any] = {
+            TYPE: pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words),
+            TIME: table.column(TIME).cast(pa.timestamp("us")),
+        }
+        others = [*(each.name for each in self._order_field()), *lane.schema.names]
+        others += map(letters_column, lane.letters)
+        columns |= {name: table.column(name) for name in others}
+        is_first = numpy_of(table.column(_FIRST)) if self.lane_longs else None
+        return pa.table(columns), is_first
+
+    # Results
+
+    @cached_property
+    def long_schema(self) -> pa.Schema:
+        """The columns of results."""
+        nothing: Any = None  # of no rows it does not matter of which query
+        return _small(long_table(nothing, None, self.times).schema)
+
+    def answered(self, lane: Lane, bucket: int, closed: Closed) -> Iterator[Answered]:
+        """What a bucket gives for windows that have closed."""
+        whole, later = closed.apart(lane.later)
+        for piece in self._results(lane, whole.answers()):
+            yield Answered(bucket, FINISHED, table_bytes(piece))
+        if later.sets:
+            partial = later.partial()
+            names = [partial.column(name) for name in ("query", "window", "group")]
+            places = lane.buckets_of(names, partial.num_rows)
+            for place, data in self._by_place(lane, partial, places):
+                yield Answered(place, self.lanes.index(lane), data)
+
+    def _results(self, lane: Lane, answers: Sequence[Answer]) -> Iterator[pa.Table]:
+        """Rows of results, in pieces that are not too large."""
+        if not answers:
+            return
+        queries = lane.plan.queries
+        whole = pa.concat_tables(
+            long_table(queries[answer.query].query, answer.rows, self.times) for answer in answers
+        )
+        rows = max(1, _BYTES_PACKED * whole.num_rows // max(whole.nbytes, 1))
+        for begin in range(0, whole.num_rows, rows):
+            yield whole.slice(begin, rows).combine_chunks().cast(self.long_schema)
+
+    def told(self, bucket: int, numbers: dict[str, int]) -> Answered:
+        """Rows that tell what was done: they have no query."""
+        known: dict[str, Any] = {"aggregate": list(numbers), "value": list(numbers.values())}
+        arrays = [
+            pa.array(known[field.name], pa.float64() if field.name == "value" else field.type)
+            if field.name in known
+            else pa.nulls(len(numbers), field.type)
+            for field in self.long_schema
+        ]
+        told = pa.Table.from_arrays(arrays, schema=self.long_schema)
+        return Answered(bucket, FINISHED, table_bytes(told))
+
+    def unpacked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of results of what buckets gave, of which all that meets is there."""
+        partial: dict[int, list[pa.Table]] = {}
+        for batch in batches:
+            _, lanes, data = batch.columns
+            for number, each in zip(lanes.to_pylist(), data, strict=True):
+                if number == FINISHED:
+                    yield from table_of(each.as_buffer(), self.long_schema).to_batches()
+                else:
+                    schema = self.lanes[number].partial
+                    partial.setdefault(number, []).append(table_of(each.as_buffer(), schema))
+        for number, tables in partial.items():
+            lane = self.lanes[number]
+            answers = answers_of(lane.plan, pa.concat_tables(tables), lane.later)
+            for piece in self._results(lane, answers):
+                yield from piece.to_batches()
+
+
+def job_of(
+    plan: WorkloadPlan,
+    schema: pa.Schema,
+    options: Options,
+    settings: StreamSettings,
+    *,
+    lettering: Lettering | None = None,
+    order: pa.DataType | None = None,
+    times: Times = "timestamps",
+) -> StreamJob:
+    """What the tasks of a stream do.
+
+    Args:
+        plan: The workload.
+        schema: The attributes that it looks at.
+        options: How to run it.
+        settings: How to run it as a stream.
+        lettering: Which conditions come as bits; none where left out.
+        order: The type of the column that orders events of equal time.
+        times: What windows are given in.
+
+    Raises:
+        SchemaError: An attribute is not what the workload uses it for.
+    """
+    if lettering is None:
+        lettering = lettering_of(alphabet_of(plan.queries), ())
+    lanes = lanes_of(plan, schema, options, settings, lettering)
+    travels = {name for lane in lanes for name in lane.schema.names}
+    fields = [field for field in schema if field.name in travels]
+    job = StreamJob(
+        lanes=lanes,
+        options=Options(
+            options.type, options.time, options.order, options.numbers, options.sharing
+        ),
+        lettering=lettering,
+        schema=pa.schema(fields if order is None else [*fields, pa.field(ORDER, order)]),
+        times=times,
+        pages=settings.pages,
+        buckets=spread(sum(lane.count for lane in lanes)),
+    )
+    # Sessions know conditions by their bits alone: what these mean belongs to the state too.
+    bits = [[str(atom), bit] for atom, bit in lettering.bits.items()]
+    meaning = [lettering.types, lettering.is_text, bits]
+    laid_out = [
+        [job.session(lane).code, lane.keys, lane.later, lane.first, lane.count] for lane in lanes
+    ]
+    plain = json.dumps([workload_digest(plan), meaning, laid_out, settings.lateness_us, times])
+    return replace(job, settings=hashlib.sha256(plain.encode()).hexdigest())
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column in the form it has everywhere: times in UTC, whatever the zone of the session."""
+    kind = column.type
+    is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    return column.cast(_UTC) if is_zoned else column
+
+
+def _integer(bits: int) -> pa.DataType:
+    """The shortest integer that has so many bits besides the sign."""
+    kinds = {7: pa.int8(), 15: pa.int16(), 31: pa.int32()}
+    return next((kind for most, kind in kinds.items() if bits <= most), pa.int64())
+
+
+def _small(schema: pa.Schema) -> pa.Schema:
+    """A schema with the kind of text that Spark has."""
+    kinds = [pa.string() if pa.types.is_large_string(f.type) else f.type for f in schema]
+    return pa.schema(list(zip(schema.names, kinds, strict=True)))

@@ -1,0 +1,109 @@
+"""Buckets as Spark keeps them: the state store behind `stream_bucket.step`.
+
+What is kept is bytes that Hamlet has written, under names and types that do not change: a core for
+each bucket and, by its number, each page.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from hamlet.spark.stream.bucket import step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+    from hamlet.spark.stream.job import StreamJob
+
+ANSWERED = "place int, lane int, data binary"
+_MOST_JOBS = 16
+_jobs: dict[str, StreamJob] = {}
+
+
+class BucketProcessor(StatefulProcessor):
+    """Answers the rows of buckets, which come packed; a row without data ends the stream."""
+
+    def __init__(self, job: StreamJob) -> None:
+        self._settings = job.settings
+        self._written = pickle.dumps(job)
+
+    @property
+    def job(self) -> StreamJob:
+        """What is done; a worker reads it once for all of its batches."""
+        if self._settings not in _jobs:
+            if len(_jobs) >= _MOST_JOBS:
+                _jobs.clear()
+            _jobs[self._settings] = pickle.loads(self._written)
+        return _jobs[self._settings]
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Name what is kept."""
+        self._handle = handle
+        self._core = handle.getValueState("core", "data binary")
+        self._pages = handle.getMapState("pages", "page int", "data binary")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        """Answer the rows of a bucket in one batch."""
+        data = [row["data"] for row in rows]
+        found = step(
+            self.job,
+            key[0],
+            self,
+            [bytes(each) for each in data if each is not None],
+            _watermark_us(timerValues),
+            is_end=None in data,
+        )
+        return (Row(**each._asdict()) for each in found)
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[Row]:
+        """Close the windows of a bucket that the watermark has passed."""
+        found = step(self.job, key[0], self, (), _watermark_us(timerValues), is_fired=True)
+        return (Row(**each._asdict()) for each in found)
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+    # What a bucket asks of a place for its state
+
+    def core(self) -> bytes | None:
+        """The core."""
+        found = self._core.get()
+        return None if found is None else bytes(found[0])
+
+    def put_core(self, data: bytes) -> None:
+        """Keep the core."""
+        self._core.update((data,))
+
+    def page(self, page: int) -> bytes | None:
+        """A page."""
+        found = self._pages.getValue((page,))
+        return None if found is None else bytes(found[0])
+
+    def put_page(self, page: int, data: bytes) -> None:
+        """Keep a page."""
+        self._pages.updateValue((page,), (data,))
+
+    def remove_page(self, page: int) -> None:
+        """Keep a page no longer."""
+        self._pages.removeKey((page,))
+
+    def set_timer(self, old_ms: int | None, new_ms: int | None) -> None:
+        """Have one timer, or none."""
+        if old_ms is not None:
+            self._handle.deleteTimer(old_ms)
+        if new_ms is not None:
+            self._handle.registerTimer(new_ms)
+
+
+def _watermark_us(values: Any) -> int | None:
+    """The watermark; 0 stands for none, since that is where Spark begins."""
+    found = values.getCurrentWatermarkInMs()
+    return found * 1000 if found > 0 else None
