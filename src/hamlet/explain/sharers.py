@@ -2,7 +2,8 @@
 
 Queries that repeat E in one set have it in common, but a burst is one map only for those that ask
 the same of its events, and a table of rows is kept only for those that also have the same edge
-predicate, windows and functions of aggregates. A query whose events, predicate or windows no other has works alone.
+predicate, windows and functions of aggregates. A query whose events, predicate or windows no other
+has works alone.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Hashable]:
 
 
 def _asked(query: Query) -> tuple[str, ...]:
-    """What is worked out for each trend besides their number: rows of one table are of one width."""
+    """What is asked for besides the number of trends: rows of one table are of one width."""
     return tuple(sorted(a.function for a in query.aggregates if a.places))
 
 

@@ -51,6 +51,8 @@ class Counters:
     shared: int = 0
     split: int = 0
     merged: int = 0
+    # Of rows over snapshots, see rows/basis.py
+    shared_bursts: int = 0
     # Rows of what was decided, where they are asked for
     trace: list[NDArray[np.int64]] | None = None
 
@@ -112,7 +114,7 @@ def _run_group(
         done = run_rows(made, batch, ranges, array_of(0, is_float, words), compiled.sharing)
         counters.windows += len(done.part)
         counters.bursts += done.bursts
-        counters.shared += done.shared
+        counters.shared_bursts += done.shared
         counters.snapshots += done.snapshots
         template = templates[done.unit]
         parts.append(
