@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import signal
 import threading
@@ -104,12 +105,13 @@ def _session(master: str | None) -> Iterator[tuple[SparkSession, bool]]:
     """A session, and whether it is ours; then it is stopped in the end."""
     is_ours = session.running() is None
     spark = session.start(master, quiet=True)
-    try:
-        with _plain_interrupts(), _cancelled_by_interrupts(spark):
-            yield spark, is_ours
-    finally:
-        if is_ours:
-            _elsewhere(spark.stop)
+    with _plain_interrupts(), _quiet_bridge():
+        try:
+            with _cancelled_by_interrupts(spark):
+                yield spark, is_ours
+        finally:
+            if is_ours:
+                _elsewhere(spark.stop)
 
 
 # Ctrl-C
@@ -130,6 +132,25 @@ def _plain_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _quiet_bridge() -> Iterator[None]:
+    """Have the bridge to Java keep quiet about being interrupted: what is wrong, it raises."""
+    root, bridge = logging.getLogger(), logging.getLogger("py4j")
+    level = bridge.level
+    root.addFilter(_is_no_interrupt)
+    bridge.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        bridge.setLevel(level)
+        root.removeFilter(_is_no_interrupt)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Whether a line for the log says something else than that the bridge was interrupted."""
+    return not record.getMessage().startswith("KeyboardInterrupt while sending command")
 
 
 @contextmanager

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hamlet.systems import greta, guards, mcep, sharon
 
 from hamlet import Workload
 from hamlet.kernel import chains, run, stopping
 from hamlet.kernel.stopping import STOPPED, stoppable
+from hamlet.paper.systems import greta, guards, mcep, sharon
 from hamlet.testing import stream
 
 if TYPE_CHECKING:
