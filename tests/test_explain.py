@@ -21,12 +21,11 @@ from xml.etree import ElementTree
 import pytest
 
 from hamlet import PlanError, Workload
-from hamlet.engine import Options, compile_encoded
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
 from hamlet.events.table import EventTable
 from hamlet.explain import STAGES, pictures
 from hamlet.explain.pictures import template_graph
-from hamlet.kernel.encode.batch import encode
-from hamlet.plan.program import compile_set
 
 if TYPE_CHECKING:
     from hamlet.picture import Graph
@@ -448,7 +447,7 @@ def test_queries_that_ask_different_things_of_repeated_events_do_not_share() -> 
     assert "==>" not in Workload.parse(text).explain("merged", format="mermaid")
 
 
-def test_chains_share_where_events_predicate_and_windows_are_the_same() -> None:
+def test_tables_of_rows_are_for_the_same_events_predicate_and_windows() -> None:
     text = ";".join(
         f"q{n}: RETURN COUNT(*) PATTERN SEQ(X{n}, T+) WHERE {where} WITHIN {within} s"
         for n, (where, within) in enumerate(
@@ -481,20 +480,19 @@ def test_who_shares_is_who_has_one_accumulator_in_the_compiled_code() -> None:
     """
     plan = Workload.parse(text).plan
     table = EventTable.of([{"time": 1, "type": "T", "v": 1.0}], plan)
-    program = compile_set(plan, plan.sets[0])
-    encoded = encode(table, plan, plan.sets[0], program, "exact")
-    compiled = compile_encoded(plan, program, encoded, Options())
+    pipeline = SetPipeline.of(plan, plan.sets[0], Options())
+    program, compiled = pipeline.program, pipeline.compile(pipeline.encode(table))
 
     names = [plan.queries[number].query.name for number in program.queries]
     of_template = [names[query] for query in program.template_query]
     by_accumulator: dict[int, list[str]] = {}
     for template, lazy in zip(compiled.code.u_template, compiled.code.u_lazy, strict=True):
         by_accumulator.setdefault(int(lazy), []).append(of_template[template])
-    chains = [[of_template[c.template] for c in group.chains] for group in compiled.chains]
+    tables = [[of_template[u.template] for u in g.group.units] for g in compiled.row_groups]
 
     shared = [names for is_shared, names in sharing_of(text) if is_shared]
     assert sorted(shared) == sorted(
-        group for group in [*by_accumulator.values(), *chains] if len(group) > 1
+        group for group in [*by_accumulator.values(), *tables] if len(group) > 1
     )
 
 

@@ -190,7 +190,7 @@ def test_an_analysis_says_what_was_known_and_what_was_decided(hamlet, queries, e
         "run",
     ]
     assert "  s1  T+  shared     low, high  a burst is one map" in out
-    assert "  s1  T+  per query  rising     no other query has a chain of the same events" in out
+    assert "  s1  T+  per query  rising     no other query has a loop of the same events" in out
     assert "  s1  T+  low, high  2 windows at once  merged after 3 events for all in a row\n" in out
     assert "1 merge, 1 split; 97% for all queries, bursts of " in out
     assert "1 event is for some queries only, and " in out
@@ -210,7 +210,7 @@ def test_text_and_json_have_the_same_facts(hamlet, queries, events):
     assert found["bundles"][0]["queries"] == ["low", "high"]
     assert {(e["kind"], e["shared"]) for e in found["sharing"]} == {
         ("burst", True),
-        ("chain", False),
+        ("rows", False),
     }
     assert found["run"]["splits"] == 1
     assert summary.why in hamlet("explain", "--analyze", queries, "--events", events).out

@@ -39,8 +39,8 @@ def grains_of_code(compiled: Compiled) -> dict[int, set[str]]:
             found[template].add("ordered")
         if unit in code.log_unit:
             found[template].add("scan")
-    for group in compiled.chains:
-        found |= {chain.template: {"chain"} for chain in group.chains}
+    for group in compiled.row_groups:
+        found |= {unit.template: {"rows"} for unit in group.group.units}
     return found
 
 
@@ -51,8 +51,8 @@ def grains_of_plan(execution: Execution) -> dict[int, set[str]]:
     for unit in execution.units:
         grains = {execution.grains[c] for s, _, c in execution.edges_of.get(unit, ()) if s != START}
         of_loops = loops.get(unit, {})
-        if Grain.CHAIN in of_loops.values():
-            found[unit] = {"chain"}
+        if Grain.ROWS in of_loops.values():
+            found[unit] = {"rows"}
             continue
         found[unit] = {str(grain) for grain in grains if grain.keeps_events}
         found[unit] |= {

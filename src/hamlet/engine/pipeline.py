@@ -6,7 +6,7 @@ them. So a policy of sharing, and a kind of numbers, is the same thing everywher
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hamlet.engine.closed import ClosedSet
@@ -109,6 +109,7 @@ class SetPipeline:
             patience=bundle_patience(options.sharing, options.is_float, options.coefficients),
             distinct=distinct,
         )
+        compiled = replace(compiled, sharing=options.sharing)
         if options.sharing == "static":
             batch = encoded.batch
             return with_static_patience(compiled, batch, options.is_float, options.coefficients)

@@ -29,7 +29,7 @@ _PLAIN = (
     _ASKED.format("GROUPBY number"),
 )
 _CHAIN = _ASKED.format("WHERE B.turn > NEXT(B).turn")
-# One that an order decides, along a chain and otherwise, and one that no order decides.
+# Two that an order decides, and one that no order decides.
 _EDGES = (
     _CHAIN,
     _CHAIN.replace("SEQ(A, B+)", "SEQ(A, (SEQ(B+, C))+)"),

@@ -1,8 +1,9 @@
 """Whose work on a repeated type is done once: of all that could share E+, those that do.
 
 Queries that repeat E in one set have it in common, but a burst is one map only for those that ask
-the same of its events, and chains are worked out once only for those that also have the same edge
-predicate and windows. A query whose events, predicate or windows no other has works alone.
+the same of its events, and a table of rows is kept only for those that also have the same edge
+predicate, windows and functions of aggregates. A query whose events, predicate or windows no other
+has works alone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from hamlet.plan.program import Program
+    from hamlet.plan.query import Query
     from hamlet.plan.template import Condition, PlannedQuery, State, Template
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.policy import Policy
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 # Of one query, and of several.
 _ALONE = {
     "burst": ("no other query asks the same of its events", "no two ask the same of its events"),
-    "chain": (
-        "no other query has a chain of the same events, predicate and windows",
-        "no two have a chain of the same events, predicate and windows",
+    "rows": (
+        "no other query has a loop of the same events, predicate and windows",
+        "no two have a loop of the same events, predicate and windows",
     ),
 }
 
@@ -62,12 +64,17 @@ def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Hashable]:
     """What another query must have too, for each loop over a type that could be shared."""
     for template in planned.templates.branches:
         for state, condition in _loops(template, name):
-            if kind == "chain":
+            if kind == "rows":
                 predicates = planned.query.edge_predicates
                 compared = frozenset(predicates[n] for n in condition.predicates)
-                yield state.atom, compared, planned.query.window
+                yield state.atom, compared, planned.query.window, _asked(planned.query)
             elif not condition.predicates and not condition.guards:
                 yield state.atom
+
+
+def _asked(query: Query) -> tuple[str, ...]:
+    """What is asked for besides the number of trends: rows of one table are of one width."""
+    return tuple(sorted(a.function for a in query.aggregates if a.places))
 
 
 def _loops(template: Template, name: str) -> Iterator[tuple[State, Condition]]:

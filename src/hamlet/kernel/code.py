@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Component
-    from hamlet.kernel.chains import ChainGroup
     from hamlet.kernel.compile.bundles import Bundle
+    from hamlet.kernel.rows.letters import PlacedGroup
 
     Ints = NDArray[np.int64]
 
@@ -161,7 +161,8 @@ class Compiled:
     classes: list[tuple[int, int, int]]  # atom, predicate, length of the window
     components: list[tuple[Component, ...]]  # by query of the set
     weight_type: type  # of a batch's weights
-    chains: tuple[ChainGroup, ...] = ()  # units that are no part of the code
+    row_groups: tuple[PlacedGroup, ...] = ()  # units that are no part of the code
     bundles: tuple[Bundle, ...] = ()  # units that may be one
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
+    sharing: str = "dynamic"  # the policy for groups of rows
     repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none

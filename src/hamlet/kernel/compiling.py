@@ -31,8 +31,8 @@ class _Part(NamedTuple):
 
 _PARTS = {
     "hamlet.kernel.machine.batch": _Part("the kernel", 20, numbers=(0, 2)),
-    "hamlet.kernel.chain_kernel": _Part(
-        "the kernel of chains with an edge predicate", 5, numbers=(3,)
+    "hamlet.kernel.rows.kernel": _Part(
+        "the kernel of loops with an edge predicate", 12, numbers=(9,)
     ),
     "hamlet.kernel.encode.sorting": _Part("what sorts events", 3),
     "hamlet.kernel.encode.digits": _Part("what makes exact sums of fractions", 2),

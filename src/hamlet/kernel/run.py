@@ -14,21 +14,21 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel.base import Emission, EventBatch
-from hamlet.kernel.chains import run_chains
 from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.kernel.emissions import emission_of, joined
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.rows import run_rows
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.kernel.chains import ChainGroup
     from hamlet.kernel.code import Compiled
+    from hamlet.kernel.rows import PlacedGroup
     from hamlet.kernel.trees import Trees
 
 # Room for records by events and partitions: it is memory only where it is used.
@@ -51,6 +51,8 @@ class Counters:
     shared: int = 0
     split: int = 0
     merged: int = 0
+    # Of rows over snapshots, see rows/basis.py
+    shared_bursts: int = 0
     # Rows of what was decided, where they are asked for
     trace: list[NDArray[np.int64]] | None = None
 
@@ -80,7 +82,7 @@ def run_batch(
     """All windows of all partitions of a batch, closed at its end."""
     counters = Counters(trace=[] if trace else None)
     emissions = [
-        _run_group(compiled, group, batch, is_float, counters) for group in compiled.chains
+        _run_group(compiled, group, batch, is_float, counters) for group in compiled.row_groups
     ]
     words = 1
     while len(batch) and len(compiled.code.u_w):
@@ -98,22 +100,25 @@ def run_batch(
 
 def _run_group(
     compiled: Compiled,
-    group: ChainGroup,
+    made: PlacedGroup,
     batch: EventBatch,
     is_float: bool,
     counters: Counters,
 ) -> Emission:
-    """All windows of the chains of one group."""
+    """All windows of the units of one group."""
     parts: list[Emission] = []
-    templates = np.array([chain.template for chain in group.chains], np.int32)
+    templates = np.array([unit.template for unit in made.group.units], np.int32)
     words = 1
     ranges = partition_ranges(batch)
     while len(ranges):
-        done = run_chains(group, batch, ranges, array_of(0, is_float, words))
+        done = run_rows(made, batch, ranges, array_of(0, is_float, words), compiled.sharing)
         counters.windows += len(done.part)
-        part, template = done.part.astype(np.int32), templates[done.chain]
+        counters.bursts += done.bursts
+        counters.shared_bursts += done.shared
+        counters.snapshots += done.snapshots
+        template = templates[done.unit]
         parts.append(
-            emission_of(compiled, part, template, done.window, done.components, done.extremes)
+            emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
         ranges = ranges[np.isin(ranges[:, 0], done.redo)]
         counters.partitions_redone += len(ranges)

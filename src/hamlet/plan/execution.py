@@ -1,9 +1,9 @@
 """How edges and loops are executed: decided here, for the compiler and for explain alike.
 
 An edge is executed by its condition: from running totals, from an ordered index, or by a look at
-every stored predecessor. Of loops, two kinds are worked out once for all queries: bursts, which are
-one linear map for every query that waits in the same way, and chains, SEQ(X, E+) or E+ with one
-comparison between neighbours.
+every stored predecessor. Of loops, two kinds are worked out for all queries together: bursts, which
+are one linear map for every query that waits in the same way, and loops with one comparison between
+neighbours whose surroundings are running totals: they have one table of rows.
 
 What only events can tell is an argument: whether the two sides of a comparison can be compared
 directly, and whether sums over a burst may be had as differences of running sums. Where nothing is
@@ -16,7 +16,6 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hamlet.plan.program import Role
@@ -37,7 +36,7 @@ class Grain(StrEnum):
     SCAN = "scan"  # every stored predecessor is looked at: linear time
     # Of loops whose work queries have in common
     BURST = "burst"  # TYPE, and a run of events is one map for all queries
-    CHAIN = "chain"  # ORDERED, and worked out once for all queries
+    ROWS = "rows"  # ORDERED, with one table of rows for all queries: see kernel/rows
 
     @property
     def keeps_events(self) -> bool:
@@ -103,12 +102,19 @@ def guard_grain_of(condition: Condition) -> Grain:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainShape:
-    """A chain: the state E of its loop, the state X that it may be entered by, its predicate."""
+class RowShape:
+    """What the loops with an edge predicate of a unit have in common that has rows in a table.
 
-    state: int
-    entry: int | None
+    Attributes:
+        loops: Their states, all of one atom.
+        predicate: What is asked of neighbours.
+        guards: Atoms of which no event may be between neighbours.
+    """
+
+    loops: frozenset[int]
+    atom: int
     predicate: int
+    guards: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -191,35 +197,38 @@ class Execution:
         """The grain of each condition, on edges of templates that are no guards."""
         return tuple(grain_of(each, self.surroundings) for each in self.program.conditions)
 
-    # Chains
+    # Loops with an edge predicate
 
-    def chain(self, template: int) -> ChainShape | None:
-        """A template as a chain; None where it is something else."""
-        states, edges = self.states_of.get(template, []), self.edges_of.get(template, [])
-        loops = [(source, condition) for source, target, condition in edges if source == target]
-        if len(loops) != 1 or len(states) > 2 or self._is_conjunction(template):
+    def rows(self, template: int) -> RowShape | None:
+        """What the loops of a template have in common that has rows in a table; None where not.
+
+        All of its edges but these loops are running totals, and all guards are single events.
+        """
+        loops: dict[int, tuple[int, int, tuple[int, ...]]] = {}
+        for source, target, number in self.edges_of.get(template, ()):
+            condition = self.program.conditions[number]
+            guards = self.guard_atoms(condition)
+            if guards is None:
+                return None
+            if self.grains[number] == Grain.ORDERED and source == target:
+                atom = int(self.program.state_atom[source])
+                loops[source] = (atom, next(iter(condition.predicates)), guards)
+            elif self.grains[number] != Grain.TYPE:
+                return None
+        if len(set(loops.values())) != 1:
             return None
-        ((state, number),) = loops
-        entry = next((each for each in states if each != state), None)
-        path = [START, *([] if entry is None else [entry]), state, END]
-        if {(s, t) for s, t, _ in edges} != {(state, state), *pairwise(path)}:
-            return None
-        conditions = self.program.conditions
-        condition = conditions[number]
-        is_chain = (
-            all(conditions[c].is_free for s, t, c in edges if s != t)
-            and self.grains[number] == Grain.ORDERED
-            and not condition.guards
-        )
-        return ChainShape(state, entry, next(iter(condition.predicates))) if is_chain else None
+        return RowShape(frozenset(loops), *next(iter(loops.values())))
 
-    def _is_conjunction(self, template: int) -> bool:
-        return int(self.program.template_query[template]) in self._conjunctions
-
-    @cached_property
-    def _conjunctions(self) -> frozenset[int]:
-        program = self.program
-        return frozenset(program.template_query[program.template_role == Role.SECOND].tolist())
+    def guard_atoms(self, condition: Condition) -> tuple[int, ...] | None:
+        """The atoms of the guards of an edge; None where one of them is more than an event."""
+        found = set()
+        for guard in condition.guards:
+            states, edges = self.states_of.get(guard, ()), self.edges_of.get(guard, ())
+            is_free = all(self.program.conditions[c].is_free for _, _, c in edges)
+            if len(states) != 1 or not is_free:
+                return None
+            found.add(int(self.program.state_atom[states[0]]))
+        return tuple(sorted(found))
 
     # Bursts
 
@@ -268,15 +277,15 @@ class Execution:
 
     def loops(self) -> dict[int, dict[int, Grain]]:
         """For each unit how each of its loops is executed, by state."""
-        chained = {unit for unit in self.units if self.chain(unit) is not None}
-        bursts = self.bursts(unit for unit in self.units if unit not in chained)
+        in_rows = {unit: shape for unit in self.units if (shape := self.rows(unit)) is not None}
+        bursts = self.bursts(unit for unit in self.units if unit not in in_rows)
         found: dict[int, dict[int, Grain]] = {}
         for unit in self.units:
             for source, target, condition in self.edges_of.get(unit, ()):
                 if source == target:
                     grain = self.grains[condition]
-                    if unit in chained:
-                        grain = Grain.CHAIN
+                    if unit in in_rows and source in in_rows[unit].loops:
+                        grain = Grain.ROWS
                     elif bursts.get(unit) == source:
                         grain = Grain.BURST
                     found.setdefault(unit, {})[source] = grain

@@ -125,8 +125,8 @@ class PlanTimeChoice:
 _OF_LOOPS: dict[Grain, PlanTimeChoice] = {
     Grain.BURST: PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
     Grain.TYPE: PlanTimeChoice(False, "totals of each query are read or added to at each event"),
-    Grain.CHAIN: PlanTimeChoice(
-        True, "chains of the same events, predicate and windows are worked out once"
+    Grain.ROWS: PlanTimeChoice(
+        True, "loops of the same events, predicate and windows have one table of rows"
     ),
     Grain.ORDERED: PlanTimeChoice(False, "each query has a tree of its own sums"),
     Grain.SCAN: PlanTimeChoice(False, "each query has a list of its own events"),
@@ -136,7 +136,7 @@ _OF_LOOPS: dict[Grain, PlanTimeChoice] = {
 def choose_at_plan_time(policy: Policy, loop: Grain) -> PlanTimeChoice:
     """What the policy makes of a loop before any event is there.
 
-    >>> choose_at_plan_time("dynamic", Grain.CHAIN).shared
+    >>> choose_at_plan_time("dynamic", Grain.ROWS).shared
     True
     >>> choose_at_plan_time("always", Grain.ORDERED).shared
     False

@@ -19,9 +19,9 @@ from hamlet import Workload, engine
 from hamlet.engine.local import timed
 from hamlet.engine.statistics import RunStatistics
 from hamlet.engine.warming import has_edges, steps, warm
-from hamlet.kernel import chain_kernel
 from hamlet.kernel.compiling import _NUMBERS, told_of, when_compiling
 from hamlet.kernel.machine import batch
+from hamlet.kernel.rows import kernel as row_kernel
 
 ASKED = "RETURN COUNT(*) PATTERN A+ WITHIN 5 s"
 
@@ -79,7 +79,7 @@ def test_a_kernel_is_told_of_with_the_numbers_it_is_for(array, numbers):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "module"), [(batch.run, batch.__name__), (chain_kernel.run, chain_kernel.__name__)]
+    ("kernel", "module"), [(batch.run, batch.__name__), (row_kernel.run, row_kernel.__name__)]
 )
 @pytest.mark.usefixtures("warmed")
 def test_the_numbers_of_a_compiled_kernel_are_where_they_are_looked_for(kernel, module):

@@ -126,7 +126,7 @@ def test_dynamic_costs_at_most_twice_what_knowing_each_run_would(runs, size):
     [
         (Grain.BURST, True, True, False, True),
         (Grain.TYPE, False, False, False, False),
-        (Grain.CHAIN, True, True, False, True),
+        (Grain.ROWS, True, True, False, True),
         (Grain.ORDERED, False, False, False, False),
         (Grain.SCAN, False, False, False, False),
     ],

@@ -1,4 +1,4 @@
-"""From program to code: units, rows, ops, guards, trees and chains found and numbered.
+"""From program to code: units, rows, ops, guards, trees and groups of rows found and numbered.
 
 What the parts are is told in code.py. The work is done once for each run of a workload and is about
 linear in the number of queries.
@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hamlet.kernel.compile.bundles import find_bundles
-from hamlet.kernel.compile.chains import take_out_chains
 from hamlet.kernel.compile.form import EventForm
 from hamlet.kernel.compile.laying_out import lay_out
 from hamlet.kernel.compile.maker import Maker
+from hamlet.kernel.compile.rows import take_out_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def compile_code(
     maker = Maker(plan, program, form, only)
     if distinct:
         maker.keep_distinct_components()
-    take_out_chains(maker)
+    take_out_rows(maker)
     maker.make_units(share)
     maker.make_predicates()
     made = lay_out(maker)

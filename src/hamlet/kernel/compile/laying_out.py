@@ -146,7 +146,7 @@ def lay_out(maker: Maker) -> Compiled:
         list(maker.classes),
         maker.components,
         maker.weight_type,
-        maker.chains,
+        maker.row_groups,
         repeats=maker.repeats,
     )
 

@@ -20,8 +20,8 @@ from hamlet.plan.template import END, START, Condition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.kernel.chains import ChainGroup
     from hamlet.kernel.compile.form import EventForm
+    from hamlet.kernel.rows.letters import PlacedGroup
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
 
@@ -69,7 +69,7 @@ class Maker:
         self.trees_of: dict[int, list[int]] = {}  # by source state
         self.tree_unit: list[int] = []
         self.classes: dict[tuple[int, int, int], int] = {}
-        self.chains: tuple[ChainGroup, ...] = ()
+        self.row_groups: tuple[PlacedGroup, ...] = ()
         self.repeats: Ints | None = None
         self.weight_type: type = np.float64 if form.is_float else np.int64
 

@@ -1,0 +1,125 @@
+"""Rows of loops with an edge predicate: over own columns, over snapshots, and by what costs less.
+
+Queries SEQ(Xi, T+, Yi) with T.v < NEXT(T).v over bursts of T that an X begins and a Y ends. At each
+point the answers of the three ways are compared first, then they are timed in turn, one pass over
+events that were encoded once. `python -m hamlet.bench.sharing_rows` prints the grid.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from itertools import product
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hamlet.bench.sharing_kernels import Kernel, check_equal, kernel
+from hamlet.bench.timing import one_core, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WAYS = ("never", "always", "dynamic")
+QUERIES = (2, 10, 50, 200)
+LIVE = (30, 300, 3000)
+WINDOWS = (1, 4, 12)
+BURSTS = (3, 10, 30, 100, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class RowPoint:
+    """A workload and a stream: queries, events in a window, windows open at once, Ts in a burst."""
+
+    queries: int
+    live: int
+    windows: int
+    burst: int
+
+    def text(self) -> str:
+        """The queries; a second is an event."""
+        slide = max(1, self.live // self.windows)
+        clause = f"WHERE T.v < NEXT(T).v WITHIN {slide * self.windows} s SLIDE {slide} s"
+        return ";\n".join(
+            f"q{i}: RETURN COUNT(*) PATTERN SEQ(X{i}, T+, Y{i}) {clause}"
+            for i in range(self.queries)
+        )
+
+    def table(self, events: int, seed: int = 1) -> pa.Table:
+        """The stream: each burst has an X and a Y of any queries."""
+        rng = np.random.default_rng(seed)
+        place = np.arange(events) % (self.burst + 2)
+        query = rng.integers(0, self.queries, events)
+        codes = np.where(place == 0, query, np.where(place > self.burst, self.queries + query, -1))
+        names = [f"{letter}{i}" for letter in "XY" for i in range(self.queries)] + ["T"]
+        codes = np.where(codes < 0, 2 * self.queries, codes).astype(np.int32)
+        types = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names))
+        return pa.table({"type": types, "time": np.arange(events), "v": rng.random(events)})
+
+
+@dataclass(frozen=True, slots=True)
+class RowTimes:
+    """Nanoseconds for each event at a point, by way."""
+
+    point: RowPoint
+    took_ns: dict[str, float]
+
+    @property
+    def over_best(self) -> float:
+        """The time of the dynamic way against the better of the other two."""
+        return self.took_ns["dynamic"] / min(self.took_ns["never"], self.took_ns["always"])
+
+
+def points(quick: bool = False) -> Iterator[RowPoint]:
+    """The grid, or a few points of it."""
+    if quick:
+        yield from (RowPoint(3, 30, 4, burst) for burst in (3, 10))
+        return
+    for queries, live, windows, burst in product(QUERIES, LIVE, WINDOWS, BURSTS):
+        if burst <= live and windows <= live:
+            yield RowPoint(queries, live, windows, burst)
+
+
+def measured(point: RowPoint, events: int = 0, repeat: int = 3) -> RowTimes:
+    """One point, answers compared first."""
+    events = events or max(20_000, 6 * point.live)
+    made = kernel(point.text(), point.table(events), "float", "dynamic")
+    ways = {way: _in_way(made, way) for way in WAYS}
+    answers = {way: each.answers()[0] for way, each in ways.items()}
+    for way in WAYS[1:]:
+        check_equal(answers[way], answers[WAYS[0]])
+    took: dict[str, list[float]] = {way: [] for way in WAYS}
+    for _ in range(repeat):
+        for way, each in ways.items():
+            took[way].append(seconds(each))
+    return RowTimes(point, {way: min(all_of) / events * 1e9 for way, all_of in took.items()})
+
+
+def _in_way(made: Kernel, way: str) -> Kernel:
+    """The same code in one pass, with rows of one kind or of the cheaper one."""
+    pieces: tuple[Any, ...] = tuple((p, replace(c, sharing=way), b) for p, c, b in made.pieces)
+    return replace(made, pieces=pieces)
+
+
+def main(quick: bool = False) -> None:
+    """Print the grid, and how far the dynamic way is from the better of the others."""
+    found = []
+    with one_core():
+        for point in points(quick):
+            times = measured(point)
+            found.append(times)
+            shown = "  ".join(f"{way} {ns:,.0f}" for way, ns in times.took_ns.items())
+            print(f"{point}: {shown}  {times.over_best:.2f}", flush=True)
+    over = sorted(times.over_best for times in found)
+    ninth = over[int(0.9 * (len(over) - 1))]
+    figures = f"median {median(over):.2f}, nine in ten {ninth:.2f}, worst {over[-1]:.2f}"
+    print(f"dynamic over the better: {figures}")
+    gains = [times.took_ns["never"] / times.took_ns["dynamic"] for times in found]
+    losses = [times.took_ns["always"] / times.took_ns["dynamic"] for times in found]
+    print(f"at best {max(gains):.1f} times as fast as never, {max(losses):.1f} as always")
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv)

@@ -1,0 +1,115 @@
+"""Units whose loops have an edge predicate: groups with one table, not run by the machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hamlet.kernel.rows.automata import merged
+from hamlet.kernel.rows.group import END, START, RowEdge, RowGroup, RowState, RowUnit
+from hamlet.kernel.rows.letters import PlacedGroup
+from hamlet.kernel.stack_code import COMPARE_CODES
+from hamlet.plan.letters import Atom
+from hamlet.plan.template import END as TEMPLATE_END
+from hamlet.plan.template import START as TEMPLATE_START
+
+if TYPE_CHECKING:
+    from hamlet.kernel.compile.maker import Maker
+    from hamlet.kernel.compile.parts import Unit
+    from hamlet.plan.template import Condition
+
+    # Atom, predicate, operator, guards, window, components and extremes
+    _Key = tuple[int, int, int, tuple[int, ...], int, int, int, int]
+
+# Events are turned round where that leaves at most one column in so many.
+_WORTH_TURNING = 2
+
+
+def take_out_rows(maker: Maker) -> None:
+    """Take out the units that the row kernel runs: see kernel/rows."""
+    groups: dict[_Key, list[RowUnit]] = {}
+    left: list[Unit] = []
+    for unit in maker.units:
+        found = _row_unit(maker, unit)
+        if found is None:
+            left.append(unit)
+        else:
+            groups.setdefault(found[0], []).append(found[1])
+    maker.row_groups = tuple(PlacedGroup.of(_group(key, units)) for key, units in groups.items())
+    # The others are numbered anew.
+    kept = {unit.number: number for number, unit in enumerate(left)}
+    maker.guards = [(kept[unit], t) for unit, t in maker.guards if unit in kept]
+    maker.guard_number = {pair: i for i, pair in enumerate(maker.guards)}
+    for unit in left:
+        unit.number = kept[unit.number]
+    maker.units = left
+
+
+def _group(key: _Key, units: list[RowUnit]) -> RowGroup:
+    """A group, run in the direction in which its units have more in common.
+
+    Units that end alike stand side by side, so that what they do there is one operation.
+    """
+    group = RowGroup(*key, tuple(sorted(units, key=_ending)))
+    if len(units) > 1 and group.can_turn:
+        turned = group.turned_round()
+        if _WORTH_TURNING * merged(turned).loops <= merged(group).loops:
+            return turned
+    return group
+
+
+def _ending(unit: RowUnit) -> tuple[int, ...]:
+    """The atoms that come after the loop."""
+    loops = {i for i, state in enumerate(unit.states) if state.is_loop}
+    after = {e.target for e in unit.edges if e.source in loops and e.target != END}
+    return tuple(sorted(unit.states[i].atom for i in after))
+
+
+def _row_unit(maker: Maker, unit: Unit) -> tuple[_Key, RowUnit] | None:
+    """A unit with the key of its group; None where the machine has to run it."""
+    shape = maker.execution.rows(unit.template)
+    if shape is None:
+        return None
+    program, query = maker.program, maker.queries[unit.query]
+    states = maker.states_of.get(unit.template, [])
+    number = {state: i for i, state in enumerate(states)}
+    number |= {TEMPLATE_START: START, TEMPLATE_END: END}
+    edges = tuple(
+        RowEdge(number[s], number[t], *_way(maker, t, program.conditions[c]))
+        for s, t, c in maker.edges_of.get(unit.template, [])
+        if s != t or s not in shape.loops
+    )
+    signs = tuple(aggregate.sign for aggregate in query.extremes)
+    made = tuple(
+        RowState(
+            int(program.state_atom[state]),
+            tuple(maker.state_weights(unit.query, state)),
+            tuple(zip(maker.state_extremes(unit.query, state), signs, strict=True)),
+            state in shape.loops,
+        )
+        for state in states
+    )
+    key = (
+        shape.atom,
+        shape.predicate,
+        COMPARE_CODES[program.predicates[shape.predicate].operator],
+        shape.guards,
+        query.window.within_us,
+        query.window.slide_us,
+        1 + len(maker.components[unit.query]),
+        len(signs),
+    )
+    return key, RowUnit(unit.template, made, edges, signs)
+
+
+def _way(
+    maker: Maker, target: int, condition: Condition
+) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """The atoms of the guards of an edge, and what it asks of its second event itself."""
+    guards = maker.execution.guard_atoms(condition) or ()
+    if not condition.holds and not condition.fails:
+        return guards, ()
+    atoms = {atom: i for i, atom in enumerate(maker.program.alphabet.atoms)}
+    event_type = maker.execution.type_of(target)
+    asked = [(atoms[Atom(event_type, each)], 1) for each in condition.holds]
+    asked += [(atoms[Atom(event_type, each)], 0) for each in condition.fails]
+    return guards, tuple(sorted(asked))

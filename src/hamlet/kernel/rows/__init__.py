@@ -1,0 +1,33 @@
+"""Loops with an edge predicate: one table of rows for all units that have the loop.
+
+A unit is a pattern of a query. The units of a group have E+ in common, with the same condition
+f(previous) op g(next) between neighbours, and windows of one length and slide; what comes before
+and after E+ is their own. Every stored event of E has one row, in which the numbers of all units
+and open windows stand side by side, so what an event adds is a few operations on vectors, however
+many units there are. States that begin alike have the same numbers, and are kept once
+(automata.py); a group whose units end alike rather than begin alike is run from the last event to
+the first.
+
+group.py        what a group is, as plain values
+automata.py     states of all units that have the same numbers, made one
+letters.py      what an event of each letter does, as operations on ranges of columns
+layout.py       where things stand in the flat arrays of the kernel
+cells.py        operations on ranges of numbers, for each kind of numbers
+ranking.py      places of events in the order of a side of the predicate
+scan.py, tree.py   the table: every stored event looked at, or sums over ranges in logarithmic time
+basis.py        rows over snapshots that all units have in common, instead of own columns
+decision.py     which of the two a partition has
+blocks.py       where trees are turned
+windows.py      windows that open and close
+walk.py         the walk through the events of a partition
+kernel.py       all partitions of a batch, compiled
+batch.py        the entry from Python
+"""
+
+from __future__ import annotations
+
+from hamlet.kernel.rows.batch import RowRecords, run_rows
+from hamlet.kernel.rows.group import RowEdge, RowGroup, RowState, RowUnit
+from hamlet.kernel.rows.letters import PlacedGroup
+
+__all__ = ["PlacedGroup", "RowEdge", "RowGroup", "RowRecords", "RowState", "RowUnit", "run_rows"]

@@ -1,0 +1,122 @@
+"""The entry from Python: a group over the events of a batch, with numbers of one kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hamlet.kernel.rows.kernel import run
+from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, CHOSEN, OWN
+from hamlet.kernel.rows.letters import COMPARED, lay_out
+from hamlet.kernel.stopping import stoppable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.base import EventBatch
+    from hamlet.kernel.rows.group import RowGroup
+    from hamlet.kernel.rows.letters import PlacedGroup
+
+_SCALE = 2.0**-800
+# Of table; tests have one or the other.
+KIND = CHOSEN
+# Policies by name
+SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_BENEFIT}
+
+
+@dataclass(frozen=True, slots=True)
+class RowRecords:
+    """Closed windows of one group: partition, unit, window, and what they add up to."""
+
+    part: NDArray[np.int32]
+    unit: NDArray[np.int32]
+    window: NDArray[np.int64]
+    components: NDArray[Any]
+    extremes: NDArray[np.float64]
+    redo: NDArray[np.int32]
+    bursts: int
+    shared: int
+    snapshots: int
+
+
+def run_rows(
+    made: PlacedGroup,
+    events: EventBatch,
+    ranges: NDArray[np.int64],
+    zero: NDArray[Any],
+    sharing: str = "dynamic",
+) -> RowRecords:
+    """All windows of some partitions; `zero` is an empty array of the kind of numbers to use.
+
+    Coefficients of snapshots are single words in every kind, so numbers that have outgrown theirs
+    have own columns.
+    """
+    group = made.group
+    f, g = events.previous[group.predicate], events.next[group.predicate]
+    ts, tied, letter = events.ts, events.tied, events.letter
+    weights, extremes = events.weights, events.extremes
+    if group.is_backward:
+        # A time t is in [a, b) where within - 1 - t is in [within - b, within - a).
+        f, g, ts, letter = g[::-1], f[::-1], (group.within_us - 1 - ts)[::-1], letter[::-1]
+        tied = np.concatenate([tied[:1], tied[:0:-1]])
+        weights, extremes = weights[:, ::-1], extremes[:, ::-1]
+        ranges = _from_the_end(ranges, len(events))
+    if COMPARED[group.operator][1]:
+        f, g = -f, -g
+    same = np.array_equal(f, g, equal_nan=True)
+    policy = SHARING.get(sharing, BY_COIN) if zero.ndim == 1 else OWN
+    code = lay_out(made, events.letters, len(events), same, KIND, policy)
+    scale = _scale(zero, events, group)
+    part, unit, window, v, x, redo, counts = stoppable(
+        run,
+        code,
+        np.ascontiguousarray(ts),
+        np.ascontiguousarray(tied),
+        np.ascontiguousarray(letter),
+        np.ascontiguousarray(f),
+        np.ascontiguousarray(g),
+        np.ascontiguousarray(weights).reshape(-1),
+        np.ascontiguousarray(extremes).reshape(-1),
+        ranges,
+        zero,
+        np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64),
+        scale,
+    )
+    n, most, most_x = len(part), group.components, group.extremes
+    components = v.reshape((n, most, *v.shape[1:]))
+    if scale != 1.0:
+        components = _unscaled(components, scale)
+    if group.is_backward:
+        window = -window
+    return RowRecords(part, unit, window, components, x.reshape(n, most_x), redo, *map(int, counts))
+
+
+def _from_the_end(ranges: NDArray[np.int64], events: int) -> NDArray[np.int64]:
+    """Where partitions begin and end when all events are turned round."""
+    turned = ranges.copy()
+    turned[:, 1], turned[:, 2] = events - ranges[:, 2], events - ranges[:, 1]
+    return turned
+
+
+def _scale(zero: NDArray[Any], events: EventBatch, group: RowGroup) -> float:
+    """What doubles are scaled by, so that the range below 1 serves for numbers of trends too.
+
+    There are hundreds of bits below it still: weights that need them are not scaled.
+    """
+    if zero.ndim == 2 or zero.dtype != np.float64:
+        return 1.0
+    used = {w for unit in group.units for state in unit.states for w in state.weights if w >= 0}
+    for weight in used:
+        sizes = np.abs(events.weights[weight])
+        if np.any((sizes > 0) & (sizes < 2.0**-100)):
+            return 1.0
+    return _SCALE
+
+
+def _unscaled(scaled: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Scaled doubles as numbers with an exponent each: see numbers.py."""
+    is_large = np.abs(scaled) >= 1.0
+    mantissas = scaled * np.where(is_large, 2.0**-1024 / scale, 1.0 / scale)
+    return np.stack([mantissas, np.where(is_large, 2.0, 0.0)], axis=-1)

@@ -1,0 +1,301 @@
+"""Operations on ranges of numbers that stand side by side, for each kind of numbers.
+
+For doubles and 64-bit integers these are loops that become vector instructions. Whether integers
+still fit is found out for a whole range at once. The others go number by number.
+
+Sums over stored events are not looked at one by one: none is larger than the sum of the sizes of
+all stored numbers of its column, and `add_sizes` looks after that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+from hamlet.kernel import numbers
+from hamlet.kernel.jit import OPTIONS, inlined
+from hamlet.kernel.numbers import SAFE
+from hamlet.kernel.rows.layout import BELOW, EQUAL, UP_TO
+
+_INLINED = {**OPTIONS, "forceinline": True}
+# Doubles may be added up in any order, and so in several parts at once.
+_in_any_order = njit(**_INLINED, fastmath={"reassoc", "nsz"})
+
+
+def _is_single(v: Any) -> bool:
+    return isinstance(v, types.CPointer)
+
+
+def _is_int(v: Any) -> bool:
+    return isinstance(v, types.CPointer) and v.dtype == types.int64
+
+
+@intrinsic
+def lesser(context: Any, a: Any, b: Any) -> Any:
+    """The lesser of two doubles that are not NaN, in a form that becomes vector instructions."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        flags = ("nnan", "nsz")
+        is_first = builder.fcmp_ordered("<", *arguments, flags=flags)
+        return builder.select(is_first, *arguments, flags=flags)
+
+    return types.float64(types.float64, types.float64), code
+
+
+@inlined
+def zero_cells(v, d, n):
+    """v[d:] = 0 for n numbers."""
+    for i in range(n):
+        numbers.set_zero(v, d + i)
+
+
+@inlined
+def copy_cells(v, d, w, s, n):
+    """v[d:] = w[s:] for n numbers."""
+    for i in range(n):
+        numbers.copy(v, d + i, w, s + i)
+
+
+@inlined
+def least_cells(x, d, y, s, n):
+    """The lesser of x[d:] and y[s:] for n doubles."""
+    for i in range(n):
+        x[d + i] = lesser(y[s + i], x[d + i])
+
+
+@inlined
+def fill_cells(x, d, n, value):
+    """x[d:] = value for n doubles."""
+    for i in range(n):
+        x[d + i] = value
+
+
+def add_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+    """v[d:] += w[s:] for n numbers."""
+
+
+def sum_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+    """The same where what it comes to is known to fit if `add_sizes` has found nothing."""
+
+
+def add_product(v: Any, d: int, w: Any, s: int, n: int, factor: Any, err: Any) -> None:
+    """v[d:] += factor * w[s:] for n numbers."""
+
+
+def add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+    """v[d:] += |w[s:]| for n integers of one word; nothing for other kinds."""
+
+
+def sum_open(
+    v: Any, d: int, w: Any, s: int, keys: Any, first: int, end: int, bound: float, op: int, err: Any
+) -> None:
+    """v[d] = the sum of w[s + e] over stored events e whose key stands so to the bound."""
+
+
+def set_one(v: Any, d: int, times: int, scale: float) -> None:
+    """v[d] = times; doubles are scaled."""
+
+
+@overload(add_cells, jit_options=_INLINED)
+def _add_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
+    if _is_int(v):
+
+        def ints(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+            over = 0
+            for i in range(n):
+                total = v[d + i] + w[s + i]
+                v[d + i] = total
+                over |= total + SAFE  # below 0 where it is not below 2^62 in size
+            if over < 0:
+                err[0] = 1
+
+        return ints
+
+    def one_by_one(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+        for i in range(n):
+            numbers.add(v, d + i, w, s + i, err)
+
+    return one_by_one
+
+
+@overload(sum_cells, jit_options=_INLINED)
+def _sum_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
+    if _is_single(v):
+
+        def single(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+            for i in range(n):
+                v[d + i] += w[s + i]
+
+        return single
+
+    def one_by_one(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+        for i in range(n):
+            numbers.add(v, d + i, w, s + i, err)
+
+    return one_by_one
+
+
+@overload(add_product, jit_options=_INLINED)
+def _add_product(v: Any, d: int, w: Any, s: int, n: int, factor: Any, err: Any) -> Any:
+    if _is_int(v):
+
+        def ints(v: Any, d: int, w: Any, s: int, n: int, factor: Any, err: Any) -> None:
+            largest, over = 0, 0
+            for i in range(n):
+                largest |= abs(w[s + i])
+            if float(largest) * abs(float(factor)) > 4.0e18:
+                err[0] = 1
+                return
+            for i in range(n):
+                total = v[d + i] + w[s + i] * factor
+                v[d + i] = total
+                over |= total + SAFE
+            if over < 0:
+                err[0] = 1
+
+        return ints
+
+    def one_by_one(v: Any, d: int, w: Any, s: int, n: int, factor: Any, err: Any) -> None:
+        for i in range(n):
+            numbers.add_times(v, d + i, w, s + i, factor, err)
+
+    return one_by_one
+
+
+@overload(add_sizes, jit_options=_INLINED)
+def _add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
+    if _is_int(v):
+
+        def ints(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+            over = 0
+            for i in range(n):
+                value = w[s + i]
+                total = v[d + i] + abs(value)
+                v[d + i] = total
+                over |= (total + SAFE) | (value + SAFE)
+            if over < 0:
+                err[0] = 1
+
+        return ints
+
+    def nothing(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+        pass
+
+    return nothing
+
+
+@overload(set_one, jit_options=_INLINED)
+def _set_one(v: Any, d: int, times: int, scale: float) -> Any:
+    if _is_single(v):
+        if _is_int(v):
+
+            def ints(v: Any, d: int, times: int, scale: float) -> None:
+                v[d] = times
+
+            return ints
+
+        def doubles(v: Any, d: int, times: int, scale: float) -> None:
+            v[d] = times * scale
+
+        return doubles
+
+    def several(v: Any, d: int, times: int, scale: float) -> None:
+        numbers.set_one(v, d)
+        v[0][d * v[1]] *= times
+
+    return several
+
+
+@_in_any_order
+def _sum_single(w, s, keys, first, end, bound, op, total):
+    nothing = total
+    if op == BELOW:
+        for e in range(first, end):
+            total += w[s + e] if keys[e] < bound else nothing
+    elif op == UP_TO:
+        for e in range(first, end):
+            total += w[s + e] if keys[e] <= bound else nothing
+    elif op == EQUAL:
+        for e in range(first, end):
+            total += w[s + e] if keys[e] == bound else nothing
+    else:
+        for e in range(first, end):
+            total += w[s + e] if keys[e] != bound else nothing
+    return total
+
+
+@inlined
+def is_open(key, bound, op):
+    """Whether an event with a key may be followed by one with a bound."""
+    if op == BELOW:
+        return key < bound
+    if op == UP_TO:
+        return key <= bound
+    if op == EQUAL:
+        return key == bound
+    return key != bound
+
+
+@overload(sum_open, jit_options=_INLINED)
+def _sum_open(
+    v: Any, d: int, w: Any, s: int, keys: Any, first: int, end: int, bound: float, op: int, err: Any
+) -> Any:
+    if _is_single(v):
+        nothing = np.int64(0) if _is_int(v) else 0.0
+
+        def single(
+            v: Any,
+            d: int,
+            w: Any,
+            s: int,
+            keys: Any,
+            first: int,
+            end: int,
+            bound: float,
+            op: int,
+            err: Any,
+        ) -> None:
+            v[d] = _sum_single(w, s, keys, first, end, bound, op, nothing)
+
+        return single
+
+    def one_by_one(
+        v: Any,
+        d: int,
+        w: Any,
+        s: int,
+        keys: Any,
+        first: int,
+        end: int,
+        bound: float,
+        op: int,
+        err: Any,
+    ) -> None:
+        numbers.set_zero(v, d)
+        for e in range(first, end):
+            if is_open(keys[e], bound, op):
+                numbers.add(v, d, w, s + e, err)
+
+    return one_by_one
+
+
+@_in_any_order
+def least_open(y, s, keys, first, end, bound, op):
+    """The least of y[s + e] over stored events e whose key stands so to the bound."""
+    least = np.inf
+    if op == BELOW:
+        for e in range(first, end):
+            least = lesser(y[s + e] if keys[e] < bound else np.inf, least)
+    elif op == UP_TO:
+        for e in range(first, end):
+            least = lesser(y[s + e] if keys[e] <= bound else np.inf, least)
+    elif op == EQUAL:
+        for e in range(first, end):
+            least = lesser(y[s + e] if keys[e] == bound else np.inf, least)
+    else:
+        for e in range(first, end):
+            least = lesser(y[s + e] if keys[e] != bound else np.inf, least)
+    return least

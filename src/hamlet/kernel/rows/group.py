@@ -1,0 +1,105 @@
+"""What a group of units with one loop is, as plain values; and the same group seen from its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+# Instead of a state
+START, END = -1, -2
+# f op g, as numbers: see stack_code.COMPARE_CODES. Seen from g it is the mirrored one.
+_MIRRORED = (2, 3, 0, 1, 4, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class RowState:
+    """A state of a unit.
+
+    Attributes:
+        atom: What its events satisfy.
+        weights: For each component after the first the weight that an event adds: see code.py.
+        extremes: For each extreme its attribute, -1 for none, and 1 for MIN or -1 for MAX.
+        is_loop: Whether it is the E of the loop.
+    """
+
+    atom: int
+    weights: tuple[int, ...]
+    extremes: tuple[tuple[int, int], ...]
+    is_loop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowEdge:
+    """From a state or START to a state or END; the loop itself is none of them.
+
+    Attributes:
+        guards: Atoms of which no event may be between the two.
+        asks: Atoms that the second event has to satisfy (1), or must not (0).
+    """
+
+    source: int
+    target: int
+    guards: tuple[int, ...] = ()
+    asks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowUnit:
+    """One pattern of one query: its states and edges, and for each extreme 1 or -1."""
+
+    template: int
+    states: tuple[RowState, ...]
+    edges: tuple[RowEdge, ...]
+    signs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Units with one loop and equal windows.
+
+    Attributes:
+        atom: What events of the loop satisfy.
+        predicate: The edge predicate f(previous) op g(next) of the loop.
+        operator: Its op.
+        guards: Atoms of which no event may be between two neighbours of the loop.
+        components: Of each unit, its number of trends included.
+        extremes: Of each unit.
+        is_backward: Whether events are taken from the last to the first; then the edges of its
+            units are turned round, and f and g have changed sides.
+    """
+
+    atom: int
+    predicate: int
+    operator: int
+    guards: tuple[int, ...]
+    within_us: int
+    slide_us: int
+    components: int
+    extremes: int
+    units: tuple[RowUnit, ...]
+    is_backward: bool = False
+
+    @property
+    def overlap(self) -> int:
+        """The most windows that are open at once."""
+        return -(-self.within_us // self.slide_us)
+
+    def turned_round(self) -> RowGroup:
+        """The same group seen from its end; an edge that asks something of its target cannot be."""
+        return replace(
+            self,
+            operator=_MIRRORED[self.operator],
+            units=tuple(replace(u, edges=tuple(map(_turned, u.edges))) for u in self.units),
+            is_backward=not self.is_backward,
+        )
+
+    @property
+    def can_turn(self) -> bool:
+        """Whether it can be seen from its end."""
+        return not any(edge.asks for unit in self.units for edge in unit.edges)
+
+
+def _turned(edge: RowEdge) -> RowEdge:
+    ends = {START: END, END: START}
+    return RowEdge(
+        ends.get(edge.target, edge.target), ends.get(edge.source, edge.source), edge.guards
+    )

@@ -1,0 +1,284 @@
+"""All partitions of a batch, compiled: arrays come in here and are handed on as addresses.
+
+Where the walk is short of room, larger arrays are made and it is called again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from hamlet.kernel import numbers
+from hamlet.kernel.cache_key import digest
+from hamlet.kernel.growth import longer, longer_numbers
+from hamlet.kernel.jit import compiled, inlined, kept_on_disk
+from hamlet.kernel.numbers import pointer, raw_pointer
+from hamlet.kernel.rows.basis import ENTRY, Basis
+from hamlet.kernel.rows.decision import (
+    is_shared,
+    own_columns,
+    scan_cost,
+    shared_columns,
+    survey,
+    tree_cost,
+)
+from hamlet.kernel.rows.layout import (
+    C_BURSTS,
+    C_SHARED,
+    C_SNAPSHOTS,
+    CHOSEN,
+    COLUMNS,
+    COMPONENTS,
+    EXTREMES,
+    FEEDS,
+    LAYERS,
+    NO_BLOCK,
+    OVERLAP,
+    ROWS,
+    S_AMOUNTS,
+    S_AMOUNTS_ROOM,
+    S_BASE,
+    S_BASE_BEFORE,
+    S_BIRTHS,
+    S_BLOCK,
+    S_BLOCK_END,
+    S_COLUMN_ROOM,
+    S_DATED,
+    S_DUE,
+    S_END,
+    S_ENTRIES,
+    S_FIRST_COLUMN,
+    S_FIRST_ENTRY,
+    S_HALF,
+    S_HI,
+    S_IS_SHARED,
+    S_IS_TREE,
+    S_LEAVES,
+    S_LEAVES_BEFORE,
+    S_LO,
+    S_LOG_ROOM,
+    S_MOST,
+    S_NEXT,
+    S_OLDEST,
+    S_OPEN,
+    S_OUT,
+    S_OUT_ROOM,
+    S_PLACE,
+    S_ROOM,
+    S_SCRATCH,
+    S_STORED,
+    S_UNSETTLED,
+    S_WANTED,
+    STATES,
+    TREE,
+    UNITS,
+)
+from hamlet.kernel.rows.layout import KIND as KIND_OF_TABLE
+from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table
+from hamlet.kernel.rows.tree import sides
+from hamlet.kernel.rows.walk import ROOM_LOG, ROOM_OUT, ROOM_SCRATCH, walk
+from hamlet.kernel.rows.windows import empty_all
+from hamlet.kernel.stopping import STOPPED
+
+_FIRST_RECORDS = 256
+
+
+@inlined
+def _begin(S, is_tree, room, most, end):
+    """No window open, nothing stored."""
+    S[S_LO], S[S_HI], S[S_DUE] = NO_BLOCK + 1, NO_BLOCK, NO_BLOCK
+    S[S_IS_TREE], S[S_STORED], S[S_ROOM] = is_tree, 0, room
+    S[S_BLOCK], S[S_BLOCK_END], S[S_HALF], S[S_NEXT] = NO_BLOCK, NO_BLOCK, 0, 0
+    S[S_OPEN], S[S_PLACE] = 0, 0
+    S[S_LEAVES], S[S_LEAVES_BEFORE], S[S_MOST] = 0, 0, most
+    S[S_END] = end
+
+
+@inlined
+def _begin_basis(S, shared, columns):
+    """No snapshot, and nothing that came in."""
+    S[S_IS_SHARED], S[S_COLUMN_ROOM] = shared, columns
+    S[S_OLDEST], S[S_BIRTHS], S[S_FIRST_COLUMN], S[S_UNSETTLED] = 0, 0, 0, 0
+    S[S_BASE], S[S_BASE_BEFORE] = 0, 0
+    S[S_FIRST_ENTRY], S[S_DATED], S[S_ENTRIES], S[S_AMOUNTS] = 0, 0, 0, 0
+
+
+@compiled
+def _run(
+    P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, single, scale, err_array
+):
+    """Every window of every partition of `ranges`."""
+    P, err = raw_pointer(P_array), raw_pointer(err_array)
+    nc, nx = P[COMPONENTS], P[EXTREMES]
+    size = P[OVERLAP] * P[COLUMNS] * nc
+    size_x = P[OVERLAP] * P[COLUMNS] * nx
+    state = np.zeros(STATES, np.int64)
+    S = raw_pointer(state)
+    rows_v, rows_x = numbers.room(zero, (P[ROWS] + 1) * size), np.empty(P[ROWS] * size_x)
+    begins = np.zeros(P[OVERLAP], np.int64)
+    S[S_SCRATCH] = P[LAYERS]
+    # One row more, to settle in
+    scratch, scratch_x = numbers.room(zero, (P[LAYERS] + 1) * size), np.empty(P[LAYERS] * size_x)
+    capacity = _FIRST_RECORDS + P[OVERLAP] * P[UNITS]
+    S[S_OUT_ROOM] = capacity
+    parts, units = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
+    windows = np.empty(capacity, np.int64)
+    out_v, out_x = numbers.room(zero, capacity * nc), np.empty(capacity * nx)
+    table_v, table_x = numbers.room(zero, 1), np.empty(1)
+    table_room, table_room_x = 1, 1
+    keys, newest = np.empty(1), np.empty(1, np.int64)
+    doubles, ints, ranked = np.empty(8), np.empty(12, np.int64), 1
+    redo = np.empty(ranges.shape[0], np.int32)
+    redone = 0
+    basis_v, basis_room = numbers.room(single, 1), 1
+    basis_rows, columns = numbers.room(single, (P[LAYERS] + 3) * nc), 1
+    basis_ints = np.empty(2, np.int64)
+    S[S_LOG_ROOM] = 64 + 4 * P[OVERLAP] * max(P[FEEDS], 1)
+    S[S_AMOUNTS_ROOM] = 64 + 8 * size * max(P[OVERLAP], max(P[FEEDS], 1))
+    log, amounts = np.empty(ENTRY * S[S_LOG_ROOM], np.int64), numbers.room(zero, S[S_AMOUNTS_ROOM])
+    for r in range(ranges.shape[0]):
+        part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
+        found = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, end)
+        live, of_block = found.live, found.of_block
+        shared = is_shared(P, found, part)
+        width = shared_columns(P, found) if shared else own_columns(P)
+        is_tree = tree_cost(width, live) < scan_cost(width, live)
+        if P[KIND_OF_TABLE] != CHOSEN:
+            is_tree = P[KIND_OF_TABLE] == TREE
+        S[C_BURSTS] += found.births
+        S[C_SHARED] += found.births if shared else 0
+        # Where all of a partition fits there is no need to ever make room.
+        room = min(end - i, 2 * live) + 1
+        cells = room
+        if is_tree:
+            cells = 2 * sides(P) * (of_block + 1)
+            if cells > newest.shape[0]:
+                newest = np.empty(2 * cells, np.int64)
+            if of_block > ranked:
+                ranked = 2 * of_block
+                doubles = np.empty(8 * ranked)
+                ints = np.empty(12 * ranked, np.int64)
+        elif room > keys.shape[0]:
+            keys = np.empty(2 * room)
+        if shared:
+            if found.of_three + 3 > columns:
+                columns = 2 * (found.of_three + 3)
+                basis_rows = numbers.room(single, (S[S_SCRATCH] + 3) * columns * nc)
+                basis_ints = np.empty(2 * columns, np.int64)
+            # No more than it takes: nodes of a tree stand that far apart.
+            wide = found.of_three + 3
+            if cells * wide * nc > basis_room:
+                basis_room = cells * wide * nc + cells * wide * nc // 4
+                basis_v = numbers.room(single, basis_room)
+        if cells * size > table_room and not shared:
+            table_room = cells * size + cells * size // 4
+            table_v = numbers.room(zero, table_room)
+        if cells * size_x > table_room_x and not shared:
+            table_room_x = cells * size_x + cells * size_x // 4
+            table_x = np.empty(table_room_x)
+        _begin(S, int(is_tree), room, of_block, end)
+        _begin_basis(S, int(shared), found.of_three + 3)
+        begun = S[S_OUT]
+        err[0] = 0
+        if err[STOPPED] != 0:
+            break
+        short = -1
+        while short != 0:
+            m = Rows(
+                P,
+                S,
+                pointer(rows_v),
+                raw_pointer(rows_x),
+                pointer(scratch),
+                raw_pointer(scratch_x),
+                raw_pointer(begins),
+                err,
+                scale,
+            )
+            events = Events(
+                raw_pointer(ts),
+                raw_pointer(tied),
+                raw_pointer(letter),
+                raw_pointer(f),
+                raw_pointer(g),
+                raw_pointer(weights),
+                raw_pointer(extremes),
+            )
+            wide = columns * nc
+            basis = Basis(
+                raw_pointer(basis_v),
+                raw_pointer(basis_rows[3 * wide :]),
+                raw_pointer(basis_rows[0:]),
+                raw_pointer(basis_rows[wide:]),
+                raw_pointer(basis_rows[2 * wide :]),
+                raw_pointer(basis_ints[0:]),
+                raw_pointer(basis_ints[columns:]),
+                raw_pointer(log),
+                pointer(amounts),
+            )
+            table = Table(
+                pointer(table_v), raw_pointer(table_x), raw_pointer(keys), raw_pointer(newest)
+            )
+            ranks = Ranks(
+                raw_pointer(doubles[0:]),
+                raw_pointer(doubles[ranked:]),
+                raw_pointer(doubles[2 * ranked :]),
+                raw_pointer(ints[0:]),
+                raw_pointer(ints[2 * ranked :]),
+                raw_pointer(doubles[4 * ranked :]),
+                raw_pointer(ints[3 * ranked :]),
+                raw_pointer(doubles[5 * ranked :]),
+                raw_pointer(ints[4 * ranked :]),
+                raw_pointer(ints[5 * ranked :]),
+                raw_pointer(ints[6 * ranked :]),
+                raw_pointer(ints[7 * ranked :]),
+                raw_pointer(ints[8 * ranked :]),
+                raw_pointer(ints[9 * ranked :]),
+                ranked,
+            )
+            out = Records(
+                raw_pointer(parts),
+                raw_pointer(units),
+                raw_pointer(windows),
+                pointer(out_v),
+                raw_pointer(out_x),
+            )
+            if short < 0:
+                empty_all(m)
+            i, short = walk(m, basis, events, table, ranks, out, part, i, end)
+            if short == ROOM_OUT:
+                n, capacity = S[S_OUT], 2 * S[S_OUT_ROOM]
+                parts, units = longer(parts, n, capacity), longer(units, n, capacity)
+                windows = longer(windows, n, capacity)
+                out_v = longer_numbers(out_v, n * nc, capacity * nc)
+                out_x = longer(out_x, n * nx, capacity * nx)
+                S[S_OUT_ROOM] = capacity
+            elif short == ROOM_SCRATCH:
+                S[S_SCRATCH] = 2 * S[S_WANTED]
+                scratch = numbers.room(zero, (S[S_SCRATCH] + 1) * size)
+                scratch_x = np.empty(S[S_SCRATCH] * size_x)
+                basis_rows = longer(basis_rows, 3 * wide, (S[S_SCRATCH] + 3) * wide)
+            elif short == ROOM_LOG:
+                n, n_amounts = S[S_ENTRIES], S[S_AMOUNTS]
+                S[S_LOG_ROOM] = 2 * S[S_LOG_ROOM] + S[S_WANTED] * max(P[FEEDS], 1)
+                S[S_AMOUNTS_ROOM] = 2 * S[S_AMOUNTS_ROOM] + S[S_WANTED] * size * max(P[FEEDS], 1)
+                log = longer(log, ENTRY * n, ENTRY * S[S_LOG_ROOM])
+                amounts = longer_numbers(amounts, n_amounts, S[S_AMOUNTS_ROOM])
+        if err[0] != 0:
+            S[S_OUT] = begun
+            redo[redone] = part
+            redone += 1
+    n = S[S_OUT]
+    # An array lives until its last use by name, which must be after that of its address.
+    kept = rows_v.size + rows_x.size + begins.size + scratch.size + scratch_x.size + table_v.size
+    kept += table_x.size + keys.size + newest.size + doubles.size + ints.size + state.size
+    kept += P_array.size + err_array.size + weights.size + extremes.size + f.size + g.size
+    kept += ts.size + tied.size + letter.size
+    kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
+    again = redo[: redone if kept > 0 else 0]
+    counts = S[C_BURSTS], S[C_SHARED], S[C_SNAPSHOTS]
+    return parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx], again, counts
+
+
+run = kept_on_disk(_run, digest("code.py", *Path(__file__).parent.glob("*.py")))

@@ -1,0 +1,171 @@
+"""Where things stand in the flat integer arrays of the row kernel.
+
+The code of a group is one array P: scalars, then for each of its arrays where it begins in P, then
+the arrays. So `P[P[OP_FIRST] + op]` is entry `op` of the array OP_FIRST. What changes while a
+partition is run and is an integer is one array S.
+
+A row has, for each window that may be open, each component and each column one number, in this
+order; windows stand in it by their number modulo the most that are open at once. What a node reads
+and adds to are ranges of columns of rows, given by where they begin in window 0 and component 0.
+"""
+
+from __future__ import annotations
+
+SCALARS = (
+    "COLUMNS",
+    "COMPONENTS",
+    "EXTREMES",
+    "OVERLAP",
+    "WITHIN",
+    "SLIDE",
+    "OPERATOR",  # one of BELOW, UP_TO, EQUAL, UNEQUAL
+    "ROWS",
+    "UNITS",
+    "LAYERS",  # rows that an event needs at most for what it adds
+    "STARTS",
+    "N_EVENTS",
+    "SAME_SIDES",  # whether f and g are the same of every event
+    "KIND",  # of table: CHOSEN, SCANNED or TREE
+    "SHARING",  # whether rows may be over snapshots: OWN, ALWAYS, BY_BENEFIT or BY_COIN
+    "LOOP_LETTER",  # a letter of the loop, -1 for none
+    "FEEDS",  # of one event into E+ at most, and the columns of all of them
+    "FED_COLUMNS",
+    "STARTS_LOOP",  # whether trends begin with E
+)
+ARRAYS = (
+    "START_AT",  # ranges that a new window has one empty trend in, and how often they do
+    "START_TIMES",
+    "END_P",  # by unit: rows that its trends end with
+    "END_AT",
+    "END_AT_X",
+    "SIGN",  # by unit, then extreme
+    "KNOWN",  # by letter: ADDS and EMPTIES, of what it does
+    "IS_LOOP",  # whether its events are of the loop
+    "IS_CLEAR",  # whether its events bar all stored ones
+    "IS_FEED",  # whether its events come into E+
+    "READS_LOOP",  # whether its events read or empty what E+ has given
+    "OPS_P",
+    "RESETS_P",
+    "RESET_AT",
+    "RESET_AT_X",
+    "RESET_N",
+    "OP_FIRST",  # by op: columns, layer, whether of the loop
+    "OP_N",
+    "OP_LAYER",
+    "OP_IS_LOOP",
+    "OP_SOURCES_P",
+    "OP_TARGETS_P",
+    "OP_WEIGHT",  # by op, then component after the first
+    "OP_EXTREME",  # by op, then extreme: 2 * attribute + (1 for MAX), -1 for none
+    "SOURCE_AT",
+    "SOURCE_AT_X",
+    "TARGET_AT",
+    "TARGET_AT_X",
+)
+HEADER = len(SCALARS) + len(ARRAYS)
+(
+    COLUMNS,
+    COMPONENTS,
+    EXTREMES,
+    OVERLAP,
+    WITHIN,
+    SLIDE,
+    OPERATOR,
+    ROWS,
+    UNITS,
+    LAYERS,
+    STARTS,
+    N_EVENTS,
+    SAME_SIDES,
+    KIND,
+    SHARING,
+    LOOP_LETTER,
+    FEEDS,
+    FED_COLUMNS,
+    STARTS_LOOP,
+    START_AT,
+    START_TIMES,
+    END_P,
+    END_AT,
+    END_AT_X,
+    SIGN,
+    KNOWN,
+    IS_LOOP,
+    IS_CLEAR,
+    IS_FEED,
+    READS_LOOP,
+    OPS_P,
+    RESETS_P,
+    RESET_AT,
+    RESET_AT_X,
+    RESET_N,
+    OP_FIRST,
+    OP_N,
+    OP_LAYER,
+    OP_IS_LOOP,
+    OP_SOURCES_P,
+    OP_TARGETS_P,
+    OP_WEIGHT,
+    OP_EXTREME,
+    SOURCE_AT,
+    SOURCE_AT_X,
+    TARGET_AT,
+    TARGET_AT_X,
+) = range(HEADER)
+
+# How the key of an event and the bound of a later one have to compare; the other two operators
+# become these where both sides change their sign.
+BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
+
+# What events of a letter do, as bits
+ADDS, EMPTIES = 1, 2
+
+# Kinds of tables: by what is cheaper for a partition, or always the same
+CHOSEN, SCANNED, TREE = range(3)
+
+# Policies of sharing
+OWN, ALWAYS, BY_BENEFIT, BY_COIN = range(4)
+
+# State in integers
+(
+    S_LO,  # the first and the last window that are open
+    S_HI,
+    S_DUE,  # when one closes or opens
+    S_OPEN,  # how many are open, and where the first of them stands in rows
+    S_PLACE,
+    S_IS_TREE,
+    S_STORED,  # events in the scanned table, and what there is room for
+    S_ROOM,
+    S_BLOCK,  # of a tree: its block and when it ends
+    S_BLOCK_END,
+    S_HALF,  # which half is the one at hand, and how many leaves both have
+    S_LEAVES,
+    S_LEAVES_BEFORE,
+    S_NEXT,  # how many events of the loop of the block have been taken in
+    S_MOST,  # most leaves of a block
+    S_OUT,  # records, and what there is room for
+    S_OUT_ROOM,
+    S_SCRATCH,  # rows that there is room for, and that are wanted
+    S_WANTED,
+    S_END,  # of the partition
+    # Of a shared basis: snapshots are numbered from the first of the partition on
+    S_IS_SHARED,
+    S_OLDEST,  # the first that matters, how many there have been, the first that there is room for
+    S_BIRTHS,
+    S_FIRST_COLUMN,
+    S_COLUMN_ROOM,
+    S_BASE,  # the first that nodes of a tree have numbers of, and of the block before
+    S_BASE_BEFORE,
+    S_UNSETTLED,  # whether something ended at E+ that has not been added to rows
+    S_FIRST_ENTRY,  # the first entry that matters, those with a snapshot, and all; their numbers
+    S_DATED,
+    S_ENTRIES,
+    S_AMOUNTS,
+    S_LOG_ROOM,
+    S_AMOUNTS_ROOM,
+    C_SNAPSHOTS,  # counts of the whole run
+    C_BURSTS,
+    C_SHARED,
+    STATES,
+) = range(38)
+NO_BLOCK = -(1 << 62)

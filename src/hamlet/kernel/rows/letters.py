@@ -1,0 +1,386 @@
+"""What an event of each letter does: operations on ranges of columns, laid out for the kernel.
+
+Every E+ of the group has a column of its own in the table. A running total stands in a row, at the
+column of the E+ that it feeds or comes from, so that one and the same step of many units is one
+operation on neighbouring columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hamlet.kernel.rows.automata import Automata, Inflow, Node, merged
+from hamlet.kernel.rows.layout import (
+    ADDS,
+    ARRAYS,
+    BELOW,
+    EMPTIES,
+    EQUAL,
+    HEADER,
+    OWN,
+    SCALARS,
+    UNEQUAL,
+    UP_TO,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.rows.group import RowGroup
+
+    Ints = NDArray[np.int64]
+    Place = tuple[int, int]  # row and column
+
+# By operator of the predicate: how the kernel compares, and whether both sides change their sign
+COMPARED = (
+    (BELOW, False),
+    (UP_TO, False),
+    (BELOW, True),
+    (UP_TO, True),
+    (EQUAL, False),
+    (UNEQUAL, False),
+)
+# A column has so many rows more than the average at most
+_SPARE_ROWS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """What an event does at some nodes in neighbouring columns.
+
+    `sources` and `targets` are rows, with the distance of their columns from the op's own.
+    """
+
+    layer: int
+    first: int
+    n: int
+    is_loop: bool
+    sources: tuple[Place, ...]
+    targets: tuple[Place, ...]
+    weights: tuple[int, ...]
+    extremes: tuple[tuple[int, int], ...]
+
+    def is_followed_by(self, other: Op) -> bool:
+        """Whether another op does the same in the columns after its own."""
+        return other.first == self.first + self.n and other == replace(
+            self, first=other.first, n=other.n
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where the running totals of a group stand.
+
+    Attributes:
+        rows: How many rows there are.
+        of_node: The column of each node.
+        read: For each node the inflows that it reads, and where.
+        fed: For each node where what comes to it is added.
+        starts: Where a new window begins with empty trends, and with how many.
+        ends: For each unit where its trends end.
+        guarded: By atom what its events empty.
+    """
+
+    rows: int
+    of_node: list[int]
+    read: list[list[tuple[Inflow, Place]]]
+    fed: list[list[Place]]
+    starts: dict[Place, int]
+    ends: list[list[Place]]
+    guarded: dict[int, list[Place]]
+
+
+class _Placing:
+    """Finds a place for each running total."""
+
+    def __init__(self, automata: Automata) -> None:
+        self.automata = automata
+        self.columns = automata.loops
+        self.taken = [0] * self.columns
+        self.places: dict[tuple[Inflow, int], Place] = {}
+        self.of_node = list(range(self.columns)) + [-1] * (len(automata.nodes) - self.columns)
+        inflows = sum(len(n.inflows) for n in automata.nodes) + sum(map(len, automata.ends))
+        self.most = _SPARE_ROWS + -(-inflows // self.columns)
+
+    def placed(self) -> Placed:
+        """All of them."""
+        nodes, loops = self.automata.nodes, self.columns
+        for number in range(loops):
+            for inflow in nodes[number].inflows:
+                self.place(inflow, number)
+        self._columns_of_nodes()
+        read = [
+            [(inflow, self.place(inflow, self.of_node[number])) for inflow in node.inflows]
+            for number, node in enumerate(nodes)
+        ]
+        ends = [
+            [self.place(inflow, self._column_before(inflow)) for inflow in each]
+            for each in self.automata.ends
+        ]
+        fed: list[list[Place]] = [[] for _ in nodes]
+        starts: dict[Place, int] = {}
+        guarded: dict[int, list[Place]] = {}
+        for (inflow, _), place in self.places.items():
+            for source in inflow.sources:
+                fed[source].append(place)
+            if inflow.starts:
+                starts[place] = inflow.starts
+            for atom in inflow.guards:
+                guarded.setdefault(atom, []).append(place)
+        return Placed(max(self.taken), self.of_node, read, fed, starts, ends, guarded)
+
+    def place(self, inflow: Inflow, column: int) -> Place:
+        """The place of an inflow, at a column if it has none yet and there is room.
+
+        What comes from START alone is the same everywhere, and has a place at each column where it
+        is wanted: so what many units do at their beginning is one operation.
+        """
+        key = (inflow, -1 if inflow.sources else column)
+        if key not in self.places:
+            if self.taken[column] >= self.most:
+                column = self.taken.index(min(self.taken))
+            self.places[key] = (self.taken[column], column)
+            self.taken[column] += 1
+        return self.places[key]
+
+    def _columns_of_nodes(self) -> None:
+        """The column of each other node: of the E+ that it feeds, or that feeds it, if any."""
+        nodes = self.automata.nodes
+        near: list[list[int]] = [[] for _ in nodes]
+        for number, node in enumerate(nodes):
+            for inflow in node.inflows:
+                for source in inflow.sources:
+                    near[source].append(number)
+                    near[number].append(source)
+        found = list(range(self.columns))
+        while found:
+            number = found.pop(0)
+            for other in near[number]:
+                if self.of_node[other] < 0:
+                    self.of_node[other] = self.of_node[number]
+                    found.append(other)
+        self.of_node = [max(column, 0) for column in self.of_node]
+
+    def _column_before(self, inflow: Inflow) -> int:
+        return self.of_node[inflow.sources[0]] if inflow.sources else 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedGroup:
+    """A group with its nodes and their places: all that does not depend on events."""
+
+    group: RowGroup
+    nodes: tuple[Node, ...]
+    of_atom: dict[int, list[int]]
+    placed: Placed
+    columns: int
+
+    @property
+    def is_sharable(self) -> bool:
+        """Whether rows may be over snapshots.
+
+        Each E+ has to have one running total that comes into it, which nothing empties and to which
+        no E+ itself adds; they add the same weights, and have no extremes.
+        """
+        loops = self.nodes[: self.columns]
+        inflows = [inflow for node in loops for inflow in node.inflows]
+        return (
+            self.group.extremes == 0
+            and all(len(node.inflows) == 1 for node in loops)
+            and not any(each.guards or each.asks for each in inflows)
+            and not any(s < self.columns for each in inflows for s in each.sources)
+            and len({node.state.weights for node in loops}) == 1
+            and all(
+                row == 0 for row, _ in (p for r in self.placed.read[: self.columns] for _, p in r)
+            )
+        )
+
+    @staticmethod
+    def of(group: RowGroup) -> PlacedGroup:
+        """Find nodes and places."""
+        automata = merged(group)
+        of_atom: dict[int, list[int]] = {}
+        for number, node in enumerate(automata.nodes):
+            of_atom.setdefault(node.state.atom, []).append(number)
+        placed = _Placing(automata).placed()
+        return PlacedGroup(group, automata.nodes, of_atom, placed, automata.loops)
+
+
+def lay_out(
+    made: PlacedGroup, letters: NDArray[np.uint8], events: int, same: bool, kind: int, sharing: int
+) -> Ints:
+    """The code of a group for the letters of a batch.
+
+    Args:
+        made: The group.
+        letters: By letter and atom, 1 where events of the letter satisfy the atom.
+        events: How many events there are in the batch.
+        same: Whether f and g are the same of every event.
+        kind: Of the table.
+        sharing: The policy, see layout.py.
+    """
+    group, placed = made.group, made.placed
+    by_letter = [_ops(made, letter) for letter in letters]
+    resets = [_resets(placed, letter) for letter in letters]
+    ops = [op for each in by_letter for op in each]
+    size = group.overlap * group.components * made.columns
+    size_x = group.overlap * group.extremes * made.columns
+
+    def at(places: Iterable[Place]) -> list[int]:
+        return [row * size + column for row, column in places]
+
+    def at_x(places: Iterable[Place]) -> list[int]:
+        return [row * size_x + column for row, column in places]
+
+    sources = [[(r, op.first + c) for r, c in op.sources] for op in ops]
+    targets = [[(r, op.first + c) for r, c in op.targets] for op in ops]
+    is_loop = letters[:, group.atom] if len(letters) else np.zeros(0, np.uint8)
+    is_clear = [int(any(letter[a] for a in group.guards)) for letter in letters]
+    feeds = [_feeds(each) for each in by_letter]
+    starts_loop = any(row == 0 for row, _ in placed.starts)
+    known = [
+        (ADDS if o else 0) | (EMPTIES if r or c else 0)
+        for o, r, c in zip(by_letter, resets, is_clear, strict=True)
+    ]
+    flat_resets = [reset for each in resets for reset in each]
+    arrays = {
+        "START_AT": at(placed.starts),
+        "START_TIMES": list(placed.starts.values()),
+        "END_P": _pointers(placed.ends),
+        "END_AT": at(place for each in placed.ends for place in each),
+        "END_AT_X": at_x(place for each in placed.ends for place in each),
+        "SIGN": [sign for unit in group.units for sign in unit.signs],
+        "KNOWN": known,
+        "IS_LOOP": is_loop,
+        "IS_CLEAR": is_clear,
+        "IS_FEED": [int(bool(each)) for each in feeds],
+        "READS_LOOP": [
+            int(bool(r) or bool(c) or _reads_loop(made, letter))
+            for r, c, letter in zip(resets, is_clear, letters, strict=True)
+        ],
+        "OPS_P": _pointers(by_letter),
+        "RESETS_P": _pointers(resets),
+        "RESET_AT": at(place for place, _ in flat_resets),
+        "RESET_AT_X": at_x(place for place, _ in flat_resets),
+        "RESET_N": [n for _, n in flat_resets],
+        "OP_FIRST": [op.first for op in ops],
+        "OP_N": [op.n for op in ops],
+        "OP_LAYER": [op.layer for op in ops],
+        "OP_IS_LOOP": [int(op.is_loop) for op in ops],
+        "OP_SOURCES_P": _pointers(sources),
+        "OP_TARGETS_P": _pointers(targets),
+        "OP_WEIGHT": [weight for op in ops for weight in op.weights],
+        "OP_EXTREME": [
+            -1 if a < 0 else 2 * a + (sign < 0) for op in ops for a, sign in op.extremes
+        ],
+        "SOURCE_AT": at(place for each in sources for place in each),
+        "SOURCE_AT_X": at_x(place for each in sources for place in each),
+        "TARGET_AT": at(place for each in targets for place in each),
+        "TARGET_AT_X": at_x(place for each in targets for place in each),
+    }
+    scalars = {
+        "COLUMNS": made.columns,
+        "COMPONENTS": group.components,
+        "EXTREMES": group.extremes,
+        "OVERLAP": group.overlap,
+        "WITHIN": group.within_us,
+        "SLIDE": group.slide_us,
+        "OPERATOR": COMPARED[group.operator][0],
+        "ROWS": placed.rows,
+        "UNITS": len(group.units),
+        "LAYERS": 1 + max((op.layer for op in ops), default=0),
+        "STARTS": len(placed.starts),
+        "N_EVENTS": events,
+        "SAME_SIDES": int(same),
+        "KIND": kind,
+        "SHARING": sharing if made.is_sharable else OWN,
+        "LOOP_LETTER": next((i for i, loop in enumerate(is_loop) if loop), -1),
+        "FEEDS": max(map(len, feeds), default=0),
+        "FED_COLUMNS": max(map(sum, feeds), default=0),
+        "STARTS_LOOP": int(starts_loop),
+    }
+    chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
+    begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
+    header = [np.array([scalars[name] for name in SCALARS], np.int64), begins]
+    return np.concatenate([*header, *chosen])
+
+
+def _ops(made: PlacedGroup, letter: NDArray[np.uint8]) -> list[Op]:
+    """What an event of a letter does, alike ops in neighbouring columns made one."""
+    found: list[Op] = []
+    placed, has_loop = made.placed, bool(letter[made.group.atom])
+    layers: dict[int, int] = {}
+    for number in (n for atom in np.flatnonzero(letter) for n in made.of_atom.get(int(atom), ())):
+        node = made.nodes[number]
+        column, is_loop = placed.of_node[number], node.state.is_loop
+        sources = [
+            place
+            for inflow, place in placed.read[number]
+            if all(letter[atom] == wanted for atom, wanted in inflow.asks)
+        ]
+        if not sources and not is_loop:
+            continue
+        layer = 0
+        if not is_loop:
+            layer = layers.get(column, int(has_loop))
+            layers[column] = layer + 1
+        found.append(
+            Op(
+                layer,
+                column,
+                1,
+                is_loop,
+                tuple((row, c - column) for row, c in sources),
+                tuple((row, c - column) for row, c in placed.fed[number]),
+                node.state.weights,
+                node.state.extremes,
+            )
+        )
+    together: list[Op] = []
+    for op in sorted(found, key=lambda op: (op.layer, op.first)):
+        if together and together[-1].is_followed_by(op):
+            together[-1] = replace(together[-1], n=together[-1].n + 1)
+        else:
+            together.append(op)
+    return together
+
+
+def _feeds(ops: list[Op]) -> list[int]:
+    """The columns of what events of a letter add to what comes into E+, which is row 0."""
+    return [op.n for op in ops if not op.is_loop for row, _ in op.targets if row == 0]
+
+
+def _reads_loop(made: PlacedGroup, letter: NDArray[np.uint8]) -> bool:
+    """Whether events of a letter read what E+ has given."""
+    nodes = [n for atom in np.flatnonzero(letter) for n in made.of_atom.get(int(atom), ())]
+    return any(
+        source < made.columns
+        for number in nodes
+        if number >= made.columns
+        for inflow in made.nodes[number].inflows
+        for source in inflow.sources
+    )
+
+
+def _resets(placed: Placed, letter: NDArray[np.uint8]) -> list[tuple[Place, int]]:
+    """What an event of a letter empties: ranges of columns of rows."""
+    places = {p for atom, each in placed.guarded.items() if letter[atom] for p in each}
+    found: list[tuple[Place, int]] = []
+    for row, column in sorted(places):
+        if found and found[-1][0] == (row, column - found[-1][1]):
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append(((row, column), 1))
+    return found
+
+
+def _pointers(lists: Iterable[Iterable[object]]) -> list[int]:
+    found = [0]
+    for each in lists:
+        found.append(found[-1] + len(list(each)))
+    return found

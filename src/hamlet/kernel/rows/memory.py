@@ -1,0 +1,99 @@
+"""What the functions of the row kernel are handed: addresses of arrays, in a few bundles.
+
+See machine/memory.py for why addresses. What they point to must outlive them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hamlet.kernel.jit import inlined
+from hamlet.kernel.rows.layout import COLUMNS, COMPONENTS, EXTREMES, OVERLAP
+
+
+class Rows(NamedTuple):
+    """Code, state and running totals."""
+
+    P: Any  # code: see layout.py
+    S: Any  # state in integers: see layout.py
+    v: Any  # numbers of rows; after the last row, sizes of all stored numbers
+    x: Any  # extremes of rows; those of MAX with the sign changed
+    scratch: Any  # rows: what the events of a step add, by event and layer
+    scratch_x: Any
+    begins: Any  # by place of a window: where its events begin in the scanned table
+    err: Any  # err[0] is set where a number may not fit
+    scale: Any  # what doubles are scaled by
+
+
+class Events(NamedTuple):
+    """Events in time order."""
+
+    ts: Any
+    tied: Any  # 1 where the event before it has the same time
+    letter: Any
+    f: Any  # the two sides of the predicate, with the sign that layout.py asks for
+    g: Any
+    weights: Any  # by weight, then event
+    extremes: Any  # by attribute, then event; NaN for null
+
+
+class Table(NamedTuple):
+    """Stored events.
+
+    A scanned table has for each place of a row all stored numbers side by side, from the oldest to
+    the newest; a tree has for each node a row, in two halves.
+    """
+
+    v: Any
+    x: Any
+    keys: Any  # of a scanned table
+    newest: Any  # by node of a tree: the last window that it has numbers of
+
+
+class Ranks(NamedTuple):
+    """Of the events of the loop in one block: see ranking.py. `room` is for how many."""
+
+    f: Any
+    g: Any
+    keys: Any  # sorted, in two halves
+    same: Any  # by sorted key: the number of different ones before it, in two halves
+    items: Any
+    bounds: Any  # sorted
+    bound_items: Any
+    spare: Any
+    spare_items: Any
+    place: Any  # of each event, from here on
+    low: Any
+    high: Any
+    low_before: Any
+    high_before: Any
+    room: Any
+
+
+class Records(NamedTuple):
+    """Results of windows: their numbers are in S."""
+
+    part: Any
+    unit: Any
+    window: Any
+    v: Any
+    x: Any
+
+
+@inlined
+def window_size(P):
+    """Numbers, and extremes, of one window of a row."""
+    return P[COLUMNS] * P[COMPONENTS], P[COLUMNS] * P[EXTREMES]
+
+
+@inlined
+def row_size(P):
+    """Numbers, and extremes, of a row."""
+    size, size_x = window_size(P)
+    return P[OVERLAP] * size, P[OVERLAP] * size_x
+
+
+@inlined
+def entries(P, pointers, i):
+    """The range that belongs to entry i of an array of pointers."""
+    return range(P[P[pointers] + i], P[P[pointers] + i + 1])

@@ -1,0 +1,109 @@
+"""The table where windows are small: every stored event is looked at.
+
+For each column and window the numbers of all stored events stand side by side, so a sum over those
+that may precede an event is one pass over two arrays, without a branch. A window has numbers from
+its first event on, and these places are taken by another window only after it has closed: nothing
+is ever cleared.
+
+Cost: O(columns x events) for each window that is open.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hamlet.kernel import numbers
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.rows.cells import fill_cells, least_open, sum_open, zero_cells
+from hamlet.kernel.rows.layout import (
+    OPERATOR,
+    OVERLAP,
+    S_OPEN,
+    S_PLACE,
+    S_ROOM,
+    S_STORED,
+)
+from hamlet.kernel.rows.memory import row_size, window_size
+
+
+@inlined
+def scan(m, table, bound, at, at_x):
+    """What stored events add to an event with a bound, as a row of scratch."""
+    P, S = m.P, m.S
+    size, size_x = window_size(P)
+    if bound != bound or S[S_OPEN] < P[OVERLAP]:
+        whole, whole_x = row_size(P)
+        zero_cells(m.scratch, at, whole)
+        fill_cells(m.scratch_x, at_x, whole_x, np.inf)
+        if bound != bound:
+            return
+    room, end, place = S[S_ROOM], S[S_STORED], S[S_PLACE]
+    for _ in range(S[S_OPEN]):
+        first = m.begins[place]
+        for c in range(place * size, (place + 1) * size):
+            sum_open(
+                m.scratch,
+                at + c,
+                table.v,
+                c * room,
+                table.keys,
+                first,
+                end,
+                bound,
+                P[OPERATOR],
+                m.err,
+            )
+        for c in range(place * size_x, (place + 1) * size_x):
+            m.scratch_x[at_x + c] = least_open(
+                table.x, c * room, table.keys, first, end, bound, P[OPERATOR]
+            )
+        place += 1
+        if place == P[OVERLAP]:
+            place = 0
+
+
+@inlined
+def store(m, table, key, at, at_x):
+    """Store an event with its key and its row of scratch."""
+    P, S = m.P, m.S
+    if key != key:
+        return
+    if S[S_STORED] == S[S_ROOM]:
+        _make_room(m, table)
+    whole, whole_x = row_size(P)
+    room, n = S[S_ROOM], S[S_STORED]
+    table.keys[n] = key
+    for c in range(whole):
+        numbers.copy(table.v, c * room + n, m.scratch, at + c)
+    for c in range(whole_x):
+        table.x[c * room + n] = m.scratch_x[at_x + c]
+    S[S_STORED] = n + 1
+
+
+@compiled
+def _make_room(m, table):
+    """Forget the events before the first open window: there is room for twice as many as matter."""
+    P, S = m.P, m.S
+    size, size_x = window_size(P)
+    room, n = S[S_ROOM], S[S_STORED]
+    gone = m.begins[S[S_PLACE]]
+    for k in range(S[S_OPEN]):
+        place = (S[S_PLACE] + k) % P[OVERLAP]
+        first = m.begins[place]
+        for c in range(place * size, (place + 1) * size):
+            for e in range(first, n):
+                numbers.copy(table.v, c * room + e - gone, table.v, c * room + e)
+        for c in range(place * size_x, (place + 1) * size_x):
+            for e in range(first, n):
+                table.x[c * room + e - gone] = table.x[c * room + e]
+        m.begins[place] = first - gone
+    for e in range(gone, n):
+        table.keys[e - gone] = table.keys[e]
+    S[S_STORED] = n - gone
+
+
+@compiled
+def forget_scanned(m):
+    """Forget all stored events."""
+    for place in range(m.P[OVERLAP]):
+        m.begins[place] = m.S[S_STORED]

@@ -1,0 +1,177 @@
+"""Loops with an edge predicate, many queries on one: the engine against the definition.
+
+Would catch a state of one query that is taken for another's, a column or window of a row that is
+read after it has closed, events of one time that see each other, a guard that empties too much or
+too little, a null that compares, a comparison that a tree decides differently from a look at every
+event, and numbers that outgrow their kind in silence.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conformance import differences, engine_rows, scaled_reference_rows
+from loop_groups import LoopSample, long_stream, sample
+
+from hamlet import Workload
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
+from hamlet.events.table import EventTable
+from hamlet.kernel.rows import batch
+from hamlet.kernel.rows.layout import BY_COIN, SCANNED, TREE
+
+if TYPE_CHECKING:
+    from hamlet.kernel.rows import RowGroup
+
+KINDS = {"scanned": SCANNED, "tree": TREE}
+
+
+def check(drawn: LoopSample, sharings: tuple[str, ...] = ("dynamic", "always", "never")) -> None:
+    expected = scaled_reference_rows(drawn.workload, drawn.events, drawn.order)
+    wrong = []
+    for numbers in ("exact", "float"):
+        for sharing in sharings:
+            options = {"numbers": numbers, "sharing": sharing}
+            rows = engine_rows(drawn.workload, drawn.events, drawn.order, **options)
+            wrong += [
+                f"{numbers}, {sharing}: {line}" for line in differences(expected, rows, numbers)
+            ]
+    assert not wrong, "\n".join([str(drawn), *wrong])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_many_queries_on_one_loop_equal_the_reference(
+    seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    random = Random(seed)
+    for _ in range(15):
+        check(sample(random))
+
+
+def test_partitions_shared_or_not_by_a_coin_equal_the_reference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(batch.SHARING, "dynamic", BY_COIN)
+    random = Random(99)
+    for _ in range(20):
+        check(sample(random), ("dynamic",))
+
+
+def groups_of(workload: str, events: Any, order: str | None = None) -> list[RowGroup]:
+    """The groups that a workload is run in."""
+    plan = Workload.parse(workload).plan
+    table = EventTable.of(list(events), plan, order=order)
+    found: list[RowGroup] = []
+    for sharable in plan.sets:
+        pipeline = SetPipeline.of(plan, sharable, Options())
+        compiled = pipeline.compile(pipeline.encode(table))
+        found += [each.group for each in compiled.row_groups]
+    return found
+
+
+def test_what_is_drawn_has_groups_of_all_sorts() -> None:
+    """Else the test above would be about less than it says."""
+    random = Random(0)
+    found = []
+    for _ in range(200):
+        drawn = sample(random)
+        found += groups_of(drawn.workload, drawn.events, drawn.order)
+
+    assert len(found) > 200
+    assert sum(len(group.units) > 2 for group in found) > 20
+    assert sum(group.is_backward for group in found) > 4
+    assert sum(bool(group.guards) for group in found) > 5
+    assert {group.operator for group in found} == set(range(6))
+    assert sum(group.extremes > 0 for group in found) > 20
+    assert sum(sum(s.is_loop for s in u.states) > 1 for g in found for u in g.units) > 5
+
+
+def test_what_always_shares_takes_snapshots_and_never_takes_none() -> None:
+    workload = ";".join(
+        f"q{i}: RETURN COUNT(*) PATTERN SEQ({x}, T+, {y}) WHERE T.v < NEXT(T).v WITHIN 40 s"
+        for i, (x, y) in enumerate(("AC", "AD", "BC", "BD"))
+    )
+    types = "ATTTBTTCTTDATTTTBTTTTCD"
+    events = [{"type": t, "time": i, "v": i * 7 % 11} for i, t in enumerate(types)]
+    parsed = Workload.parse(workload)
+    found = {
+        sharing: parsed.run(events, sharing=sharing).statistics for sharing in ("always", "never")
+    }
+
+    # One for each T that finds an A or a B since the T before
+    assert found["always"].snapshots == 4
+    assert found["never"].snapshots == 0
+
+
+# Long streams, against a plain recurrence over integers of any size
+
+HOLDS = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+
+
+def by_recurrence(events: list[dict[str, Any]], operator: str, within: int, slide: int) -> Any:
+    """For SEQ(X, T+, Y): by window the number of trends, and the sum of y over their Ts."""
+    holds, found = HOLDS[operator], {}
+    last = events[-1]["time"]
+    for start in range(-within // slide * slide, last + 1, slide):
+        inside = [e for e in events if start <= e["time"] < start + within]
+        rows: list[tuple[int, Any, int, int]] = []  # time, key, trends and sums that end with a T
+        trends = total = 0
+        for e in inside:
+            if e["type"] == "T":
+                begun = sum(x["type"] == "X" and x["time"] < e["time"] for x in inside)
+                before = [
+                    (n, s)
+                    for time, key, n, s in rows
+                    if time < e["time"]
+                    and key is not None
+                    and e["x"] is not None
+                    and holds(key, e["x"])
+                ]
+                n = begun + sum(n for n, _ in before)
+                rows.append((e["time"], e["x"], n, sum(s for _, s in before) + n * e["y"]))
+            elif e["type"] == "Y":
+                trends += sum(n for time, _, n, _ in rows if time < e["time"])
+                total += sum(s for time, _, _, s in rows if time < e["time"])
+        if trends:
+            found[start] = (str(trends), str(total))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("operator", HOLDS)
+@pytest.mark.parametrize("rising", [0.2, 0.95])
+def test_long_streams_equal_a_recurrence(
+    rising: float, operator: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts of hundreds of bits; windows that overlap, and one in which nothing ever closes."""
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    random = Random(f"{operator} {rising}")
+    events = long_stream(random, 220, rising)
+    for within, slide in ((70, 20), (400, 400), (9, 2)):
+        workload = (
+            f"q: RETURN COUNT(*), SUM(T.y) PATTERN SEQ(X, T+, Y) "
+            f"WHERE T.x {operator} NEXT(T).x WITHIN {within} s SLIDE {slide} s"
+        )
+        expected = by_recurrence(events, operator, within, slide)
+
+        rows = engine_rows(workload, events, sharing="always")
+
+        found: dict[float, tuple[str, str]] = {}
+        for one, other in zip(rows[::2], rows[1::2], strict=True):
+            found[one["window_start"]] = (one["exact"], other["exact"])
+        assert found == expected
+        doubles = engine_rows(workload, events, numbers="float")
+        for row, exact in zip(doubles, rows, strict=True):
+            if row["aggregate"] == "COUNT(*)" and exact["log10"] is not None:
+                assert row["log10"] == pytest.approx(exact["log10"], abs=1e-9)
