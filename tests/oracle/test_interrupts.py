@@ -16,9 +16,9 @@ import pytest
 
 from hamlet import Workload
 from hamlet.engine import Options
+from hamlet.engine.session import Session
+from hamlet.engine.state.rows import Waiting
 from hamlet.errors import RunError, SchemaError
-from hamlet.session import Session
-from hamlet.state.rows import Waiting
 
 HOST = Path(__file__).parent / "interrupted.py"
 
