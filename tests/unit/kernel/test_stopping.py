@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from hamlet import Workload
-from hamlet.kernel import chains, run, stopping
+from hamlet.kernel import run, stopping
+from hamlet.kernel.rows import batch as rows
 from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.paper.systems import greta, guards, mcep, sharon
 from hamlet.testing import stream
@@ -126,7 +127,7 @@ def test_outside_of_the_main_thread_functions_are_called_where_they_are():
     ("module", "system", "pattern"),
     [
         (run, "hamlet", "SEQ(A, B+)"),
-        (chains, "hamlet", "B+ WHERE B.x < NEXT(B).x"),
+        (rows, "hamlet", "B+ WHERE B.x < NEXT(B).x"),
         (greta, "greta", "SEQ(A, B+)"),
         (mcep, "mcep", "SEQ(A, B+)"),
         (sharon, "sharon", "SEQ(A, B+)"),
