@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hamlet.session import Session
+from hamlet.state.rows import Waiting
 
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import RunError, SchemaError
-from hamlet.session import Session
-from hamlet.state.rows import Waiting
 
 HOST = Path(__file__).parent / "interrupted.py"
 
