@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hamlet.session import Session
-from hamlet.state.rows import Waiting
 
 from hamlet import Workload
 from hamlet.engine import Options

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import counted, listed
 from hamlet.explain.sharers import known_sharing
+from hamlet.plan.program import compile_set
 from hamlet.share.trace import summarise
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def _not_measured(run: Run) -> str:
 
 def _counted(run: Run) -> Iterator[str]:
     """Whose work on repeated events is one, by the plan."""
-    loops = known_sharing(run.workload.plan, _policy(run))  # type: ignore[arg-type]
+    plan = run.workload.plan
+    programs = [compile_set(plan, sharable) for sharable in plan.sets]
+    loops = known_sharing(plan, programs, _policy(run))  # type: ignore[arg-type]
     shown = sorted(loops, key=lambda each: not each["shared"])[:_MOST_LOOPS]
     yield from (_loop(each) for each in shown)
     if len(loops) > _MOST_LOOPS:

@@ -14,9 +14,9 @@ from hamlet.plan.aggregates import FUNCTIONS
 # Where aggregates are named: the table, functions that write them, and the definition to test with
 _NAMED_IN = {
     "plan/aggregates.py",
-    "builder/aggregates.py",
+    "lang/builder/aggregates.py",
     "kernel/reference.py",
-    "panes/derive.py",
+    "engine/panes/derive.py",
 }
 
 
