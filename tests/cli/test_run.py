@@ -18,8 +18,8 @@ import pytest
 from pyarrow import csv, parquet
 
 from hamlet import Workload
-from hamlet import results as results_module
 from hamlet.cli.console import interruptible
+from hamlet.io import writers
 from hamlet.kernel.compiling import COMPILING
 
 ROOT = Path(__file__).parents[2]
@@ -181,8 +181,8 @@ def test_screen_and_report_count_windows_and_groups_alike(hamlet, many, tmp_path
     told = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
     assert (told["windows"], told["groups"]) == (80, 4)
     text = page.read_text(encoding="utf-8")
-    assert "<dt>windows</dt><dd><b>80</b> <span>with a result, of all queries</span>" in text
-    assert "<dt>groups</dt><dd><b>4</b> <span>with a result, of all queries</span>" in text
+    assert "<dt>windows</dt><dd><b>80</b> <span>with results, of all queries</span>" in text
+    assert "<dt>groups</dt><dd><b>4</b> <span>with results, of all queries</span>" in text
 
 
 def test_one_of_something_is_not_many(hamlet, queries, events):
@@ -462,7 +462,7 @@ def test_an_interrupted_write_leaves_nothing(
         path.write_text("query,")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(results_module, "write_csv", write_half)
+    monkeypatch.setattr(writers, "write_csv", write_half)
 
     status, out, err = hamlet("run", queries, "--events", events, "--out", tmp_path / "out.csv")
 

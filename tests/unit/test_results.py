@@ -22,6 +22,7 @@ from hamlet import PlanError, Workload
 from hamlet import results as results_module
 from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import WriteError
+from hamlet.io import writers
 from hamlet.io.long_form import COLUMNS, long_table
 from hamlet.io.screen import show_number
 from hamlet.kernel.finish import Answer
@@ -374,7 +375,7 @@ def test_jsonl_reads_back_as_it_was(times: str, tmp_path: Path) -> None:
 
 
 def test_a_folder_has_parts_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results_module, "_ROWS_OF_PART", 3)
+    monkeypatch.setattr(writers, "_ROWS_OF_PART", 3)
 
     folder = results().write(tmp_path / "out")
 
