@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from hamlet.share.coefficients import VARIABLE
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CASES = Path(__file__).parent / "cases"
+# How long an example takes says what else the machine does, and what is compiled for the first time.
+settings.register_profile("hamlet", deadline=None)
+settings.load_profile("hamlet")
 # Not a module of tests unless there is a cluster: see the Makefile.
 collect_ignore = [] if "HAMLET_CLUSTER_PYTHON" in os.environ else ["cluster"]
 SPARK = Path(__file__).parent / "spark"

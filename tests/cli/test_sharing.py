@@ -133,7 +133,7 @@ def test_measured_coefficients_are_decided_with(queries, events, tmp_path, monke
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("trace", "a trace is one file, with one of .csv, .jsonl, .parquet"),
+        ("trace", "a trace is one file, with one of .parquet, .csv, .tsv, .jsonl"),
         ("trace.txt", "the ending is none of"),
         ("none/trace.csv", "there is no folder"),
         ("events.csv", "the events are there"),

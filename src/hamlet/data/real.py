@@ -128,7 +128,8 @@ def _times(column: Any, unit: str | None) -> Any:
     from hamlet.events.texts import moments_of_texts
 
     if unit is None:
-        return moments_of_texts(column.combine_chunks())
+        # All files have times of one kind, whether theirs name a zone or not.
+        return moments_of_texts(column.combine_chunks()).cast(pa.timestamp("us", "UTC"))
     return pc.multiply(column, _US[unit]).cast(pa.timestamp("us", "UTC"))
 
 
