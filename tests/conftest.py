@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CASES = Path(__file__).parent / "cases"
-# How long an example takes says what else the machine does, and what is compiled for the first time.
+# How long an example takes depends on what is compiled for the first time, and on other work.
 settings.register_profile("hamlet", deadline=None)
 settings.load_profile("hamlet")
 # Not a module of tests unless there is a cluster: see the Makefile.
