@@ -30,7 +30,7 @@ PRINTED = {
     ],
     "cabs.py": [
         r"6,000 positions that are made up",
-        r"TRAVEL\+ shared by rides, north",
+        r"TRAVEL\+ repeated by rides, north",
         r"north .* northernmost +37\.71",
     ],
     "smarthome.py": [

@@ -107,7 +107,7 @@ def no_rows(query: Query) -> Any:
 def whole_or_double(aggregate: Aggregate, value: Any, exact: Any) -> Any:
     """An aggregate as a column of numbers: whole where it has digits, else doubles."""
     if not len(value):
-        return exact.cast(pa.int64()) if aggregate.function == "COUNT" else value
+        return exact.cast(pa.int64()) if aggregate.finisher == "count" else value
     has_digits = exact.null_count == value.null_count < len(value)
     if not has_digits:
         return value

@@ -134,8 +134,8 @@ class SparkResults:
 
     def _is_whole(self, aggregate: Aggregate) -> bool:
         """Whether an aggregate is an exact whole number, whatever its value."""
-        is_sum = aggregate.function == "SUM" and aggregate.attribute in self._whole
-        return self._numbers == "exact" and (aggregate.function == "COUNT" or is_sum)
+        is_sum = aggregate.finisher == "sum" and aggregate.attribute in self._whole
+        return self._numbers == "exact" and (aggregate.finisher == "count" or is_sum)
 
     def _query(self, name: str) -> Query:
         if name not in self.queries:
