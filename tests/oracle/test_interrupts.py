@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hamlet.session import Session
-from hamlet.state.rows import Waiting
 
 from hamlet import Workload
 from hamlet.engine import Options
+from hamlet.engine.session import Session
+from hamlet.engine.state.rows import Waiting
 from hamlet.errors import RunError, SchemaError
 
 HOST = Path(__file__).parent / "interrupted.py"

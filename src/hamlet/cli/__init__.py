@@ -18,7 +18,7 @@ from hamlet._version import __version__
 from hamlet.cli.bench import bench_command
 from hamlet.cli.calibrate_command import calibrate_command
 from hamlet.cli.check_command import check_command
-from hamlet.cli.ending import EndedBySignal, EndedBySignals, sigterm_ends
+from hamlet.cli.ending import EndedBySignal, EndedBySignals, leave, sigterm_ends
 from hamlet.cli.explain_command import explain_command
 from hamlet.cli.generate_command import generate_command
 from hamlet.cli.report_command import report_command
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit status."""
     with sigterm_ends():
         status = run(arguments)
-    sys.exit(status)
+    leave(status)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hamlet.cli.ending import WORK
 from hamlet.io.screen import Sheet, long_sheet, printable, wide_sheet
 from hamlet.kernel.compiling import when_compiling
 
@@ -113,7 +114,7 @@ def interruptible(work: Callable[[], T]) -> T:
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=do, daemon=True)
+    thread = threading.Thread(target=do, daemon=True, name=WORK)
     thread.start()
     thread.join()
     if errors:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -11,6 +13,10 @@ import click
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+# The thread that does what the main thread waits for: see console.py
+WORK = "work of a command"
 
 
 class EndedBySignal(Exception):
@@ -31,6 +37,18 @@ class EndedBySignal(Exception):
         # A terminal shows ^C, and stays on that line.
         click.echo(("\n" if sys.stderr.isatty() else "") + self.word, err=True)
         return self.status
+
+
+def leave(status: int) -> NoReturn:
+    """End the process, at once where work that was interrupted still goes on.
+
+    Python would cut it off while it ends, which a compiler does not survive, and abort.
+    """
+    if any(thread.name == WORK for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 class Terminated(KeyboardInterrupt):

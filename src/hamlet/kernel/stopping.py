@@ -14,6 +14,7 @@ makes Python objects without a step of Python.
 from __future__ import annotations
 
 import _thread
+import atexit
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,14 @@ GIVEN_UP, STOPPED = range(2)
 # is left to go on by itself, for the next run.
 _SECONDS_TO_STOP = 0.5
 _SECONDS_BETWEEN = 0.01
+_left: list[threading.Lock] = []
+
+
+@atexit.register
+def _wait_for_those_left() -> None:
+    """Let what was left to itself end first: Python aborts where a compiler is cut off."""
+    for is_running in _left:
+        is_running.acquire()
 
 
 def stoppable(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -62,11 +71,16 @@ def stoppable(function: Callable[..., Any], *arguments: Any) -> Any:
         finally:
             is_running.release()
 
+    has_begun = False
     try:
         _thread.start_new_thread(run, ())
+        has_begun = True
         is_running.acquire()
     except BaseException:
-        _end(stop, is_running)
+        # Where it has only just begun, it stops by itself.
+        stop[:] = 1
+        if has_begun:
+            _end(stop, is_running)
         raise
     if errors:
         raise errors[0]
@@ -87,3 +101,4 @@ def _end(stop: NDArray[np.int64], is_running: threading.Lock) -> None:
                 return
         except BaseException:
             continue  # what the caller is told is the first
+    _left.append(is_running)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -109,6 +111,28 @@ def test_a_function_that_does_not_stop_is_left_to_itself(monkeypatch: pytest.Mon
     never.set()
 
 
+_LEFT = """
+import os, signal, time
+from hamlet.kernel.stopping import stoppable
+
+def compile_(stop):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(2)
+    print("ended", flush=True)
+
+stoppable(compile_)
+"""
+
+
+def test_what_was_left_to_itself_is_not_cut_off_by_the_end_of_the_process():
+    ended = subprocess.run(
+        [sys.executable, "-c", _LEFT], capture_output=True, encoding="utf-8", timeout=60
+    )
+
+    assert ended.stdout == "ended\n"
+    assert ended.stderr.endswith("KeyboardInterrupt\n")
+
+
 def test_outside_of_the_main_thread_functions_are_called_where_they_are():
     threads = []
 
@@ -181,7 +205,7 @@ def test_what_the_main_thread_calls_directly_returns_nothing_but_numbers():
         kind
         for module in (checkpoint, digits, row_pieces, sorting, packed, hashing)
         for each in vars(module).values()
-        if isinstance(each, Dispatcher)
+        if isinstance(each, Dispatcher) and not each.targetoptions.get("no_cpython_wrapper")
         for kind in (signature.return_type for signature in each.nopython_signatures)
     ]
 
