@@ -30,6 +30,7 @@ from hamlet.spark.derived import Derived, derived_name, with_derived
 from hamlet.spark.events import events_of
 from hamlet.spark.letter_columns import letters_of
 from hamlet.spark.shuffle_plan import prepare
+from hamlet.spark.stream import answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -386,10 +387,7 @@ def test_a_stream_that_was_begun_with_other_columns_is_refused(
     stream = stream_of(spark, tmp_path / "in")
     with monkeypatch.context() as before:
         # As it was when nothing was derived.
-        before.setattr(
-            "hamlet.spark.stream.answers.with_derived",
-            lambda plan, letters, together: Derived(plan, {}),
-        )
+        before.setattr(answers, "with_derived", lambda plan, letters, together: Derived(plan, {}))
         for flush in (False, True):
             run(workload.run(stream, checkpoint=checkpoint, flush=flush), tmp_path)
         workload.run(stream, checkpoint=checkpoint)

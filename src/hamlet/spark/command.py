@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 import time as clock
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -164,11 +164,13 @@ def _cancelled_by_interrupts(spark: SparkSession) -> Iterator[None]:
 
 
 def _cancel(spark: SparkSession) -> None:
+    """Cancel what runs. Ctrl-C reaches Java too, and what has ended by it needs no cancelling."""
     context = spark.sparkContext
-    context.cancelAllJobs()
     until = clock.monotonic() + _SECONDS_TO_CANCEL
-    while context.statusTracker().getActiveJobsIds() and clock.monotonic() < until:
-        clock.sleep(_LOOK_EVERY_S)
+    with suppress(Py4JError, OSError):
+        context.cancelAllJobs()
+        while context.statusTracker().getActiveJobsIds() and clock.monotonic() < until:
+            clock.sleep(_LOOK_EVERY_S)
 
 
 def _elsewhere(work: Callable[[], None]) -> None:

@@ -18,6 +18,7 @@ from numba.extending import intrinsic, overload
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import OPTIONS, inlined
 from hamlet.kernel.numbers import SAFE
+from hamlet.kernel.numbers.kinds import is_one, kind_of
 from hamlet.kernel.rows.layout import BELOW, EQUAL, UP_TO
 
 _INLINED = {**OPTIONS, "forceinline": True}
@@ -25,12 +26,8 @@ _INLINED = {**OPTIONS, "forceinline": True}
 _in_any_order = njit(**_INLINED, fastmath={"reassoc", "nsz"})
 
 
-def _is_single(v: Any) -> bool:
-    return isinstance(v, types.CPointer)
-
-
 def _is_int(v: Any) -> bool:
-    return isinstance(v, types.CPointer) and v.dtype == types.int64
+    return kind_of(v) == "int"
 
 
 @intrinsic
@@ -123,7 +120,7 @@ def _add_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
 
 @overload(sum_cells, jit_options=_INLINED)
 def _sum_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
-    if _is_single(v):
+    if is_one(v):
 
         def single(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
             for i in range(n):
@@ -189,7 +186,7 @@ def _add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
 
 @overload(set_one, jit_options=_INLINED)
 def _set_one(v: Any, d: int, times: int, scale: float) -> Any:
-    if _is_single(v):
+    if is_one(v):
         if _is_int(v):
 
             def ints(v: Any, d: int, times: int, scale: float) -> None:
@@ -243,7 +240,7 @@ def is_open(key, bound, op):
 def _sum_open(
     v: Any, d: int, w: Any, s: int, keys: Any, first: int, end: int, bound: float, op: int, err: Any
 ) -> Any:
-    if _is_single(v):
+    if is_one(v):
         nothing = np.int64(0) if _is_int(v) else 0.0
 
         def single(
