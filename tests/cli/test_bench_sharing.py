@@ -142,11 +142,11 @@ def test_answers_that_differ_stop_the_measurement():
         check_equal(one, one._replace(window=np.array([3, 4])))
 
 
-def test_the_static_policy_follows_the_counts_of_events():
-    text = twins(4, 24, 2)
+def test_the_static_policy_follows_the_events_before():
+    text, table = twins(4, 24, 2), steady(400, 3, 4, 0.5)
 
-    (agreeing,) = kernel(text, steady(400, 3, 4, 0.0), "float", "static").pieces
-    (disagreeing,) = kernel(text, steady(400, 3, 4, 0.9), "float", "static").pieces
+    (agreeing,) = kernel(text, table, "float", "static", steady(400, 3, 4, 0.0)).pieces
+    (disagreeing,) = kernel(text, table, "float", "static", steady(400, 3, 4, 0.9)).pieces
 
     assert agreeing[1].patience == (UNTIL_SPLIT,)
     assert disagreeing[1].patience == (FOREVER,)

@@ -219,9 +219,10 @@ def test_text_and_json_have_the_same_facts(hamlet, queries, events):
 @pytest.mark.parametrize(
     ("sharing", "shown", "not_shown"),
     [
-        ("static", "merged from the start until an event is for some", "queries never share"),
+        ("static", "merged from the start until an event is for some", "own numbers"),
         ("always", "shared low, high", "bundles,"),
-        ("never", "per query      low, high  queries never share", "shared "),
+        ("never", "per query low, high each query has its own numbers at every event", "shared "),
+        ("apart", "per query low, high each query has a pass of its own", "bundles,"),
     ],
 )
 def test_an_analysis_is_of_the_policy_that_is_asked_for(

@@ -36,7 +36,7 @@ def test_the_reference_says_what_the_file_says(path: Path, is_updating: bool) ->
     )
 
 
-@pytest.mark.parametrize("sharing", ["dynamic", "always", "never", "static"])
+@pytest.mark.parametrize("sharing", ["dynamic", "always", "never", "static", "apart"])
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 @pytest.mark.parametrize("path", FILES, ids=by_name)
 def test_the_engine_says_what_the_reference_says(path: Path, numbers: str, sharing: str) -> None:

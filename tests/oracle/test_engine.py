@@ -22,7 +22,7 @@ def check(case: Case, numbers: str, sharing: str) -> None:
     check_case(case, rows, numbers)
 
 
-@pytest.mark.parametrize("sharing", ["always", "never", "dynamic", "static"])
+@pytest.mark.parametrize("sharing", ["always", "never", "dynamic", "static", "apart"])
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 @pytest.mark.parametrize("about", ABOUT)
 def test_conformance_cases(about: str, numbers: str, sharing: str) -> None:

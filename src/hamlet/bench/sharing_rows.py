@@ -99,7 +99,9 @@ def measured(point: RowPoint, events: int = 0, repeat: int = 3) -> RowTimes:
 
 def _in_way(made: Kernel, way: str) -> Kernel:
     """The same code in one pass, with rows of one kind or of the cheaper one."""
-    pieces: tuple[Any, ...] = tuple((p, replace(c, sharing=way), b) for p, c, b in made.pieces)
+    pieces: tuple[Any, ...] = tuple(
+        (p, replace(c, sharing=(way,) * len(c.row_groups)), b) for p, c, b in made.pieces
+    )
     return replace(made, pieces=pieces)
 
 

@@ -10,7 +10,7 @@ from hamlet.errors import PlanError, UnknownName, listed
 from hamlet.events.formats import separator_of
 from hamlet.paper.systems import SYSTEMS
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
-from hamlet.share.policy import POLICIES, Policy
+from hamlet.share.policy import NOTHING_FIXED, POLICIES, Fixed, Policy
 
 if TYPE_CHECKING:
     from hamlet.kernel.base import Numbers
@@ -27,7 +27,8 @@ class Options:
 
     `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
     `system` is what runs it: the engine itself, or one that it is compared with. `separator` stands
-    between the columns of text files where their ending does not say it.
+    between the columns of text files where their ending does not say it. `fixed` is what the static
+    policy has decided before the run: see expected.py.
     """
 
     type: str = "type"
@@ -39,6 +40,7 @@ class Options:
     trace: bool = False
     system: str = "hamlet"
     separator: str | None = None
+    fixed: Fixed = NOTHING_FIXED
 
     @property
     def is_float(self) -> bool:

@@ -14,9 +14,11 @@ from hamlet.engine.groups import groups_of_queries
 from hamlet.kernel.compile import EventForm, compile_code
 from hamlet.kernel.encode.batch import encode
 from hamlet.kernel.run import Counters, run_batch
+from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
-from hamlet.share.bundles import after_static, bundle_patience, with_static_patience
+from hamlet.share.bundles import after_static, bundle_patience, with_fixed_patience
+from hamlet.share.policy import inside, loop_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
+    from hamlet.kernel.rows import PlacedGroup
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.share.policy import Policy
 
 
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
-    """A workload with the sets that are run together: where queries never share, each is one."""
-    return plan_alone(plan) if options.sharing == "never" else plan
+    """A workload with the sets that are run together: where queries are run apart, each is one."""
+    return plan_alone(plan) if options.sharing == "apart" else plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,7 @@ class SetPipeline:
     ) -> Compiled:
         """The code for events, which the policy of sharing decides with.
 
-        The static policy decides here, once, from these events; others need no more of them than
-        their form.
+        No more is looked at of the events than their form.
 
         Args:
             encoded: The events.
@@ -99,21 +102,38 @@ class SetPipeline:
             only: The templates to make units of; all that are not guards when left out.
             distinct: Whether components that are equal for these events are computed once.
         """
-        options = self.options
+        form = EventForm.of(encoded) if form is None else form
+        return self.compile_for(form, only=only, distinct=distinct)
+
+    def compile_for(
+        self, form: EventForm, *, only: frozenset[int] | None = None, distinct: bool = True
+    ) -> Compiled:
+        """The code for events of a form; see `compile`."""
+        options, policy = self.options, inside(self.options.sharing)
         compiled = compile_code(
             self.plan,
             self.program,
-            EventForm.of(encoded) if form is None else form,
-            share=options.sharing != "never",
+            form,
+            share=policy != "never",
             only=only,
-            patience=bundle_patience(options.sharing, options.is_float, options.coefficients),
+            patience=bundle_patience(policy, options.is_float, options.coefficients),
             distinct=distinct,
         )
-        compiled = replace(compiled, sharing=options.sharing)
-        if options.sharing == "static":
-            batch = encoded.batch
-            return with_static_patience(compiled, batch, options.is_float, options.coefficients)
+        compiled = replace(compiled, sharing=tuple(map(self._policy_of, compiled.row_groups)))
+        if policy == "static":
+            return with_fixed_patience(compiled, self.plan, self.program, options.fixed)
         return compiled
+
+    def _policy_of(self, made: PlacedGroup) -> Policy:
+        """The policy for a group of rows."""
+        if self.options.sharing != "static":
+            return inside(self.options.sharing)
+        return self.options.fixed.policy_of(self.loop_name(made))
+
+    def loop_name(self, made: PlacedGroup) -> str:
+        """The loop of a group of rows as text."""
+        atom = self.program.alphabet.atoms[made.group.atom]
+        return loop_name(atom, show_edge(self.program.predicates[made.group.predicate]))
 
     def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
         """The code to go on with after a batch: a static policy does not merge again."""
@@ -124,10 +144,14 @@ class SetPipeline:
         self, digits: Mapping[str, tuple[int, ...]], only: frozenset[int] | None = None
     ) -> Compiled:
         """The code where no events are at hand, which tells how state is laid out."""
-        queries = [self.plan.queries[number].query for number in self.program.queries]
-        form = EventForm.unseen(queries, self.program, digits, self.options.is_float)
+        form = self.form_unseen(digits)
         is_shared = self.options.sharing != "never"
         return compile_code(self.plan, self.program, form, share=is_shared, only=only)
+
+    def form_unseen(self, digits: Mapping[str, tuple[int, ...]]) -> EventForm:
+        """What events are taken to be like before there are any."""
+        queries = [self.plan.queries[number].query for number in self.program.queries]
+        return EventForm.unseen(queries, self.program, digits, self.options.is_float)
 
     def run(
         self, compiled: Compiled, batch: EventBatch, trace: bool = False

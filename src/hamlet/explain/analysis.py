@@ -93,7 +93,7 @@ def _block(heading: str, lines: Iterator[str] | list[str]) -> str:
 
 
 def _bundles(found: Analysis) -> Iterator[str]:
-    if found["policy"] in ("always", "never"):
+    if found["policy"] in ("always", "never", "apart"):
         return
     sets = {one["name"]: one["queries"] for one in found["sets"]}
     yield from table_lines(

@@ -81,8 +81,9 @@ def run_batch(
 ) -> tuple[Emission, Counters]:
     """All windows of all partitions of a batch, closed at its end."""
     counters = Counters(trace=[] if trace else None)
+    groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
-        _run_group(compiled, group, batch, is_float, counters) for group in compiled.row_groups
+        run_group(compiled, group, sharing, batch, is_float, counters) for group, sharing in groups
     ]
     words = 1
     while len(batch) and len(compiled.code.u_w):
@@ -98,20 +99,21 @@ def run_batch(
     return joined(compiled, emissions, is_float), counters
 
 
-def _run_group(
+def run_group(
     compiled: Compiled,
     made: PlacedGroup,
+    sharing: str,
     batch: EventBatch,
     is_float: bool,
     counters: Counters,
 ) -> Emission:
-    """All windows of the units of one group."""
+    """All windows of the units of one group, under a policy of sharing."""
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
     words = 1
     ranges = partition_ranges(batch)
     while len(ranges):
-        done = run_rows(made, batch, ranges, array_of(0, is_float, words), compiled.sharing)
+        done = run_rows(made, batch, ranges, array_of(0, is_float, words), sharing)
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from hamlet.report.saved import Run
 
 # Stages that do not depend on sharing, and vary more than what does.
+# Policies with which nothing is shared
+_UNSHARED = ("never", "apart")
 _NOT_WORK = ("start", "read", "kernels")
 # A single measurement is no benchmark: what is within a tenth is not told as a difference.
 _NOISE = 0.1
@@ -52,9 +54,9 @@ def _policy(run: Run) -> str:
 
 def _measured(runs: Sequence[Run]) -> Iterator[str]:
     """Runs with and without sharing on the same engine, if there are any."""
-    for alone in (run for run in runs if _policy(run) == "never"):
+    for alone in (run for run in runs if _policy(run) in _UNSHARED):
         for other in runs:
-            if other.engine == alone.engine and _policy(other) != "never":
+            if other.engine == alone.engine and _policy(other) not in _UNSHARED:
                 yield _with_and_without(other, alone)
 
 
@@ -62,7 +64,8 @@ def _with_and_without(shared: Run, alone: Run) -> str:
     took, took_alone = work_s(shared), work_s(alone)
     times = (
         f"With sharing {_policy(shared)} the {shared.engine} engine took {took:.2f} s, and with "
-        f"each query alone {took_alone:.2f} s, measured once each, without reading and compiling"
+        f"sharing {_policy(alone)} {took_alone:.2f} s, measured once each, without reading and "
+        "compiling"
     )
     longest = max(took, took_alone)
     if not longest or abs(took - took_alone) <= _NOISE * longest:
@@ -77,7 +80,7 @@ def _factor(more: float, less: float) -> str:
 
 
 def _not_measured(run: Run) -> str:
-    again = "without --sharing" if _policy(run) == "never" else "with --sharing never"
+    again = "without --sharing" if _policy(run) in _UNSHARED else "with --sharing never"
     return (
         "What sharing saves or costs in time was not measured. To know it, run the workload "
         f"{again} too, keep both runs (--save), and put one beside the other (--beside)."
