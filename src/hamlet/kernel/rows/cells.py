@@ -17,13 +17,16 @@ from numba.extending import intrinsic, overload
 
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import OPTIONS, inlined
-from hamlet.kernel.numbers import SAFE
+from hamlet.kernel.numbers import SAFE, fits_product
 from hamlet.kernel.numbers.kinds import is_one, kind_of
 from hamlet.kernel.rows.layout import BELOW, EQUAL, UP_TO
 
 _INLINED = {**OPTIONS, "forceinline": True}
 # Doubles may be added up in any order, and so in several parts at once.
 _in_any_order = njit(**_INLINED, fastmath={"reassoc", "nsz"})
+
+# A coefficient so large leaves room for a thousand of its size
+LARGE = 1 << 52
 
 
 def _is_int(v: Any) -> bool:
@@ -84,6 +87,15 @@ def add_product(v: Any, d: int, w: Any, s: int, n: int, factor: Any, err: Any) -
 
 def add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
     """v[d:] += |w[s:]| for n integers of one word; nothing for other kinds."""
+
+
+def grow_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> bool:
+    """The same, and whether any has come near to what a word can hold."""
+    raise NotImplementedError
+
+
+def add_size_times(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> None:
+    """v[d] += size * |w[s]| for integers of one word; nothing for other kinds."""
 
 
 def sum_open(
@@ -179,6 +191,43 @@ def _add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
         return ints
 
     def nothing(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
+        pass
+
+    return nothing
+
+
+@overload(grow_sizes, jit_options=_INLINED)
+def _grow_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
+    if _is_int(v):
+
+        def ints(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> bool:
+            add_sizes(v, d, w, s, n, err)
+            largest = 0
+            for i in range(n):
+                largest |= v[d + i]
+            return bool(largest >= LARGE)
+
+        return ints
+
+    def no(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> bool:
+        return False
+
+    return no
+
+
+@overload(add_size_times, jit_options=_INLINED)
+def _add_size_times(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> Any:
+    if _is_int(v):
+
+        def ints(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> None:
+            if fits_product(w[s], size):
+                numbers.store_int(v, d, v[d] + abs(w[s] * size), err)
+            else:
+                err[0] = 1
+
+        return ints
+
+    def nothing(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> None:
         pass
 
     return nothing

@@ -20,7 +20,9 @@ from hamlet.kernel.rows.layout import (
     EMPTIES,
     EQUAL,
     HEADER,
+    LOOPS,
     OWN,
+    READS,
     SCALARS,
     UNEQUAL,
     UP_TO,
@@ -212,7 +214,13 @@ class PlacedGroup:
 
 
 def lay_out(
-    made: PlacedGroup, letters: NDArray[np.uint8], events: int, same: bool, kind: int, sharing: int
+    made: PlacedGroup,
+    letters: NDArray[np.uint8],
+    events: int,
+    same: bool,
+    kind: int,
+    sharing: int,
+    seed: int = 0,
 ) -> Ints:
     """The code of a group for the letters of a batch.
 
@@ -223,6 +231,7 @@ def lay_out(
         same: Whether f and g are the same of every event.
         kind: Of the table.
         sharing: The policy, see layout.py.
+        seed: Of the coin, where that decides.
     """
     group, placed = made.group, made.placed
     by_letter = [_ops(made, letter) for letter in letters]
@@ -243,9 +252,13 @@ def lay_out(
     is_clear = [int(any(letter[a] for a in group.guards)) for letter in letters]
     feeds = [_feeds(each) for each in by_letter]
     starts_loop = any(row == 0 for row, _ in placed.starts)
+    reads = [
+        bool(r) or bool(c) or _reads_loop(made, letter)
+        for r, c, letter in zip(resets, is_clear, letters, strict=True)
+    ]
     known = [
-        (ADDS if o else 0) | (EMPTIES if r or c else 0)
-        for o, r, c in zip(by_letter, resets, is_clear, strict=True)
+        (ADDS if o else 0) | (EMPTIES if r or c else 0) | (READS if d else 0) | (LOOPS if i else 0)
+        for o, r, c, d, i in zip(by_letter, resets, is_clear, reads, is_loop, strict=True)
     ]
     flat_resets = [reset for each in resets for reset in each]
     arrays = {
@@ -259,10 +272,7 @@ def lay_out(
         "IS_LOOP": is_loop,
         "IS_CLEAR": is_clear,
         "IS_FEED": [int(bool(each)) for each in feeds],
-        "READS_LOOP": [
-            int(bool(r) or bool(c) or _reads_loop(made, letter))
-            for r, c, letter in zip(resets, is_clear, letters, strict=True)
-        ],
+        "READS_LOOP": [int(each) for each in reads],
         "OPS_P": _pointers(by_letter),
         "RESETS_P": _pointers(resets),
         "RESET_AT": at(place for place, _ in flat_resets),
@@ -303,6 +313,7 @@ def lay_out(
         "FEEDS": max(map(len, feeds), default=0),
         "FED_COLUMNS": max(map(sum, feeds), default=0),
         "STARTS_LOOP": int(starts_loop),
+        "SEED": seed,
     }
     chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
