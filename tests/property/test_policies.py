@@ -76,3 +76,40 @@ def test_digits_are_those_of_each_query_by_itself_on_long_streams(
     assert len(str(max(int(row[-1]) for row in expected if str(row[-1]).isdigit()))) > 3
     for way in ways(events):
         assert answers(text, events, **way) == expected, f"{way}\n{text}"
+
+
+COUNTED = ("bursts", "shared_bursts", "snapshots", "shared", "splits", "merges")
+
+
+@pytest.mark.parametrize("sharing", ["dynamic", "static", "always", "never"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_traced_run_decides_as_one_that_is_not(seed: int, sharing: Any) -> None:
+    """Also where queries disagree for long, and what they disagree on is no longer looked at."""
+    random = Random(seed)
+    workload = Workload.parse(";\n".join([*ROWS, *BURSTS]))
+    events = long_stream(random, 600, rising=0.7)
+
+    traced, plain = (
+        workload.run(events, sharing=sharing, numbers="float", trace=trace).statistics
+        for trace in (True, False)
+    )
+
+    for name in COUNTED:
+        assert getattr(traced, name) == getattr(plain, name), name
+
+
+def test_the_trace_has_every_burst_that_was_counted() -> None:
+    # Loops that trends begin with are not shared, so nothing is decided about them.
+    workload = Workload.parse(";\n".join(text for text in ROWS if "SEQ(T+" not in text))
+    events = long_stream(Random(5), 600, rising=0.5)
+    for sharing in POLICIES:
+        results = workload.run(events, sharing=sharing, numbers="float", trace=True)
+
+        rows = results.trace.to_pylist()
+        shared = [row for row in rows if row["decided"] in ("share", "merge")]
+        assert len(rows) == results.statistics.bursts
+        assert (len(rows) > 20) == (sharing != "never")
+        assert len(shared) == results.statistics.shared_bursts
+        assert sum(row["snapshots_created"] for row in rows) == results.statistics.snapshots
+        if sharing == "always":
+            assert {row["decided"] for row in rows} == {"share"}

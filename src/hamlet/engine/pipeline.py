@@ -19,6 +19,7 @@ from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
 from hamlet.share.bundles import after_static, bundle_patience, with_fixed_patience
 from hamlet.share.policy import inside, loop_name
+from hamlet.share.trace import TracedLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -134,6 +135,17 @@ class SetPipeline:
         """The loop of a group of rows as text."""
         atom = self.program.alphabet.atoms[made.group.atom]
         return loop_name(atom, show_edge(self.program.predicates[made.group.predicate]))
+
+    def traced_loop(self, made: PlacedGroup) -> TracedLoop:
+        """The loop of a group of rows, with its queries, as a trace has it."""
+        program = self.program
+        numbers = dict.fromkeys(program.template_query[unit.template] for unit in made.group.units)
+        queries = sorted(program.queries[number] for number in numbers)
+        return TracedLoop(
+            program.alphabet.atoms[made.group.atom].type,
+            self.loop_name(made),
+            tuple(self.plan.queries[query].query.name for query in queries),
+        )
 
     def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
         """The code to go on with after a batch: a static policy does not merge again."""

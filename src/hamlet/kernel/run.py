@@ -20,7 +20,8 @@ from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.numbers import array_of, next_words
-from hamlet.kernel.rows import run_rows
+from hamlet.kernel.rows import RowRecords, run_rows
+from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
@@ -53,8 +54,9 @@ class Counters:
     merged: int = 0
     # Of rows over snapshots, see rows/basis.py
     shared_bursts: int = 0
-    # Rows of what was decided, where they are asked for
+    # Rows of what was decided, where they are asked for: of bundles, and of each group of rows
     trace: list[NDArray[np.int64]] | None = None
+    bursts_decided: list[NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,9 @@ def run_batch(
     compiled: Compiled, batch: EventBatch, is_float: bool, trace: bool = False
 ) -> tuple[Emission, Counters]:
     """All windows of all partitions of a batch, closed at its end."""
-    counters = Counters(trace=[] if trace else None)
+    counters = Counters()
+    if trace:
+        counters.trace, counters.bursts_decided = [], []
     groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
         run_group(compiled, group, sharing, batch, is_float, counters) for group, sharing in groups
@@ -110,10 +114,12 @@ def run_group(
     """All windows of the units of one group, under a policy of sharing."""
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
-    words = 1
+    words, is_traced = 1, counters.bursts_decided is not None
     ranges = partition_ranges(batch)
+    decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
     while len(ranges):
-        done = run_rows(made, batch, ranges, array_of(0, is_float, words), sharing)
+        done = run_rows(made, batch, ranges, array_of(0, is_float, words), sharing, is_traced)
+        decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
@@ -126,7 +132,17 @@ def run_group(
         ranges = ranges[np.isin(ranges[:, 0], done.redo)]
         counters.partitions_redone += len(ranges)
         words = next_words(words)
+    if counters.bursts_decided is not None:
+        counters.bursts_decided.append(np.concatenate(decided))
     return joined(compiled, parts, is_float)
+
+
+def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
+    """What was decided in partitions that need no wider numbers, by the times of events."""
+    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo)]
+    if made.group.is_backward:
+        rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
+    return rows
 
 
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:

@@ -191,6 +191,7 @@ def _type_of(bundle: Bundle, code: Code, program: Program) -> str:
 def set_trace(
     matrices: Sequence[Ints],
     compiled: Compiled,
+    plan: WorkloadPlan,
     program: Program,
     batch: EventBatch,
     groups: Sequence[str] | Any,
@@ -205,9 +206,10 @@ def set_trace(
     Partitions that were run again with wider numbers are in several; the last one counts.
     """
     code = compiled.code
+    members = bundle_queries(compiled, plan, program)
     traced = [
-        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, is_float))
-        for bundle in compiled.bundles
+        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, is_float), queries)
+        for bundle, queries in zip(compiled.bundles, members, strict=True)
     ]
     pieces = [trace_schema(times).empty_table()]
     redone = np.empty(0, np.int64)

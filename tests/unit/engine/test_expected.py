@@ -78,10 +78,16 @@ def test_a_set_without_loops_of_such_a_kind_has_nothing_to_fix():
 
 
 def test_rates_with_sums_and_extremes_are_taken():
-    text = "RETURN SUM(T.v), MAX(T.w) PATTERN SEQ(X, T+) WHERE T.v < NEXT(T).v WITHIN 9 s"
-    plan = Workload.parse(text).plan
-
-    assert options_for(plan, sharing="static", rates={"T": 3, "X": 1}).fixed.alone == {LOOP}
+    where = "WHERE T.v < NEXT(T).v WITHIN 90 s"
+    text = f"RETURN SUM(T.v), COUNT(T) PATTERN SEQ(X, T+, Y) {where}"
+    more = f"; RETURN MAX(T.w) PATTERN SEQ(X, T+) {where}"
+    for text, rates, found in (
+        (text, {"T": 3, "X": 3}, {LOOP}),
+        (text, {"T": 3, "X": 0.01}, set()),
+        (text + more, {"T": 3, "X": 3}, {LOOP}),
+    ):
+        plan = Workload.parse(text).plan
+        assert options_for(plan, sharing="static", rates=rates).fixed.alone == found
 
 
 def test_what_is_fixed_goes_to_other_processes():
