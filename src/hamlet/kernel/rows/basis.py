@@ -26,19 +26,23 @@ from hamlet.kernel.rows.layout import (
     S_BASE,
     S_BASE_BEFORE,
     S_BIRTHS,
+    S_BLOCK_BIRTHS,
     S_COLUMN_ROOM,
     S_FIRST_COLUMN,
     S_FORCED,
     S_HALF,
     S_LEAVES,
+    S_MOST,
     S_OLDEST,
     S_ROOM,
     S_STORED,
+    S_STRIDE,
+    S_STRIDE_BEFORE,
     S_UNSETTLED,
     UNEQUAL,
 )
 from hamlet.kernel.rows.snapshots import live
-from hamlet.kernel.rows.tree import node_of
+from hamlet.kernel.rows.tree import node_of, sides
 
 
 @compiled
@@ -151,19 +155,60 @@ def forget_coefficients(m, b):
 
 
 @inlined
-def base_of(m, half):
-    """The first snapshot that nodes of a half have coefficients of."""
-    return m.S[S_BASE] if half == m.S[S_HALF] else m.S[S_BASE_BEFORE]
+def coefficients_at(m, half, side, i, snapshot):
+    """Where the coefficients of a snapshot are in node i of a side of a half."""
+    S, is_before = m.S, half != m.S[S_HALF]
+    base = S[S_BASE_BEFORE] if is_before else S[S_BASE]
+    stride = S[S_STRIDE_BEFORE] if is_before else S[S_STRIDE]
+    nodes = S[S_MOST] + 1
+    first = half * sides(m) * nodes * S[S_COLUMN_ROOM] + (side * nodes + i) * stride
+    return (first + snapshot - base) * m.z.components
+
+
+@compiled
+def begin_half(m):
+    """Have the tree of a new block, with room in its nodes for as many snapshots as there may be.
+
+    Nodes that stand close to each other are read sooner; there may be more room later on.
+    """
+    S = m.S
+    S[S_BASE_BEFORE], S[S_BASE] = S[S_BASE], S[S_OLDEST]
+    S[S_STRIDE_BEFORE] = S[S_STRIDE]
+    births = S[S_BIRTHS] - S[S_BLOCK_BIRTHS]
+    wanted = S[S_BIRTHS] - S[S_OLDEST] + births + births // 4 + 8
+    S[S_STRIDE], S[S_BLOCK_BIRTHS] = min(wanted, S[S_COLUMN_ROOM]), S[S_BIRTHS]
+
+
+@compiled
+def has_node_room(m, b):
+    """Whether there is room for one more snapshot in nodes, moved apart where need be."""
+    S, nc = m.S, m.z.components
+    if S[S_BIRTHS] - S[S_BASE] < S[S_STRIDE]:
+        return True
+    old, new = S[S_STRIDE], min(2 * S[S_STRIDE], S[S_COLUMN_ROOM])
+    if old == new:
+        return False
+    half = S[S_HALF]
+    for side in range(sides(m) - 1, -1, -1):
+        for i in range(S[S_LEAVES], 0, -1):
+            n = (b.born[node_of(m, half, side, i)] - S[S_BASE]) * nc
+            S[S_STRIDE] = old
+            source = coefficients_at(m, half, side, i, S[S_BASE])
+            S[S_STRIDE] = new
+            to = coefficients_at(m, half, side, i, S[S_BASE])
+            for c in range(n - 1, -1, -1):
+                b.v[to + c] = b.v[source + c]
+    S[S_STRIDE] = new
+    return True
 
 
 @inlined
 def _read(m, b, half, side, i, at):
     """Add a node of a tree."""
     S, nc = m.S, m.z.components
-    node = node_of(m, half, side, i)
-    n = b.born[node] - S[S_OLDEST]
+    n = b.born[node_of(m, half, side, i)] - S[S_OLDEST]
     if n > 0:
-        source = (node * S[S_COLUMN_ROOM] + S[S_OLDEST] - base_of(m, half)) * nc
+        source = coefficients_at(m, half, side, i, S[S_OLDEST])
         to = at + (S[S_OLDEST] - S[S_FIRST_COLUMN]) * nc
         sum_cells(b.scratch, to, b.v, source, n * nc, m.err)
 
@@ -201,7 +246,8 @@ def add_up_shared(m, b, half, side, leaves):
         to, source = node_of(m, half, side, i), node_of(m, half, side, i & (i - 1))
         own = (max(b.born[to], S[S_OLDEST]) - S[S_BASE]) * nc
         more = (max(b.born[source], S[S_OLDEST]) - S[S_BASE]) * nc
-        at, at2 = to * S[S_COLUMN_ROOM] * nc, source * S[S_COLUMN_ROOM] * nc
+        at = coefficients_at(m, half, side, i, S[S_BASE])
+        at2 = coefficients_at(m, half, side, i & (i - 1), S[S_BASE])
         if more > begin:
             n = min(own, more) - begin
             sum_cells(b.v, at + begin, b.v, at2 + begin, n, m.err)
@@ -215,7 +261,7 @@ def _write(m, b, half, side, i, at, n):
     """Add a row to a node of a tree."""
     S, nc = m.S, m.z.components
     node = node_of(m, half, side, i)
-    to = (node * S[S_COLUMN_ROOM] + S[S_OLDEST] - S[S_BASE]) * nc
+    to = coefficients_at(m, half, side, i, S[S_OLDEST])
     own = min(max(0, b.born[node] - S[S_OLDEST]) * nc, n)
     sum_cells(b.v, to, b.scratch, at, own, m.err)
     copy_cells(b.v, to + own, b.scratch, at + own, n - own)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from hamlet.kernel.jit import compiled
-from hamlet.kernel.rows.basis import add_up_shared
+from hamlet.kernel.rows.basis import add_up_shared, begin_half
 from hamlet.kernel.rows.layout import (
     EQUAL,
     IS_LOOP,
-    S_BASE,
-    S_BASE_BEFORE,
     S_BIRTHS,
     S_BLOCK,
     S_BLOCK_END,
@@ -40,7 +38,7 @@ def turn_block(m, b, events, table, ranks, i, ts):
     S[S_BLOCK], S[S_BLOCK_END] = block, (block + 1) * m.z.within
     S[S_HALF], S[S_NEXT] = half, 0
     S[S_LEAVES_BEFORE] = before
-    S[S_BASE_BEFORE], S[S_BASE] = S[S_BASE], S[S_OLDEST]
+    begin_half(m)
     n = 0
     while i < S[S_END] and events.ts[i] < S[S_BLOCK_END]:
         if P[P[IS_LOOP] + events.letter[i]] == 1:

@@ -18,6 +18,7 @@ layout.py, costs in nanoseconds. Without one everything is decided alike.
 from __future__ import annotations
 
 from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.rows.basis import has_node_room
 from hamlet.kernel.rows.evaluation import split
 from hamlet.kernel.rows.layout import (
     ALWAYS,
@@ -40,7 +41,9 @@ from hamlet.kernel.rows.layout import (
     S_FORCED,
     S_HI,
     S_IS_TREE,
+    S_LEAVES_BEFORE,
     S_MODE,
+    S_NEXT,
     S_OLDEST,
     S_OPEN,
     S_OWN_HI,
@@ -60,6 +63,7 @@ from hamlet.kernel.rows.layout import (
 )
 from hamlet.kernel.rows.snapshots import has_column_room, take_snapshot
 from hamlet.kernel.rows.survey import (
+    RANK,
     SPLIT_CELL,
     own_event_ns,
     shared_event_ns,
@@ -89,9 +93,9 @@ D_PANES = D_RING + _RECENT  # bursts of the last panes
 _LEARNING = 4
 # A split has to save so many times what it costs.
 _SURE = 1.2
-# Windows merge where this part of what a window costs would have been saved, and snapshots cost
-# less than this part of own columns.
-_REGRETTED, _BETTER = 0.8, 0.6
+# Windows merge where this part of what a window costs would have been saved, and snapshots would
+# of late have cost less than this part of own columns.
+_REGRETTED, _BETTER = 0.3, 0.6
 
 
 @compiled
@@ -123,7 +127,7 @@ def begin_burst(m, b, table, part, ts):
     if S[S_HI] > S[S_OWN_HI]:
         splits = decides and _splits(m, shared_ns, own_ns)
         splits = splits or (m.P[SHARING] == BY_COIN and toss(S) == 0)
-        if splits or S[S_FORCED] == 1 or not has_column_room(m, b):
+        if splits or S[S_FORCED] == 1 or not _has_room(m, b):
             decision = SPLIT
             split(m, b, table)
             if m.P[SHARING] != ALWAYS:
@@ -137,6 +141,12 @@ def begin_burst(m, b, table, part, ts):
             S[C_SHARED] += 1
     if S[S_DECIDED_ROOM] > 0:
         _write_down(m, part, ts, created, shared_ns, own_ns, decision)
+
+
+@inlined
+def _has_room(m, b):
+    """Whether there is room for one more snapshot."""
+    return has_column_room(m, b) and (m.S[S_IS_TREE] == 0 or has_node_room(m, b))
 
 
 @inlined
@@ -166,6 +176,12 @@ def _rate(m):
     return 0.5 * (1.0 / max(1.0, D[D_LENGTH]) + min(1.0, D[A_BURSTS] / max(D[A_EVENTS], 1.0)))
 
 
+@inlined
+def _of_burst(m, what):
+    """How many reads or entries a burst has, on average."""
+    return m.D[what] / max(m.D[A_BURSTS], 1e-3)
+
+
 @compiled
 def costs(m, ts):
     """What the events cost that open windows will still see: over snapshots, over own columns."""
@@ -173,12 +189,13 @@ def costs(m, ts):
     passed = (ts - S[S_HI] * m.z.slide) / m.z.slide
     left = max(w - passed, 0.1) * D[A_EVENTS]
     n, rate = w * D[A_EVENTS], _rate(m)
-    wide = (S[S_BIRTHS] - S[S_OLDEST]) * (0.5 + 0.5 / w) + 0.5 * rate * left
-    per_event = max(D[A_EVENTS], 1.0)
+    # Of those at hand, those of the first window die soon; half of those to come on average
+    remain, born = 0.5 + 0.5 / w, 0.5 * rate * left
+    wide = (S[S_BIRTHS] - S[S_OLDEST]) * remain + born
+    entries = (S[S_ENTRIES] - S[S_FIRST_ENTRY]) * remain + born * _of_burst(m, A_ENTRIES)
+    reads, closes = rate * _of_burst(m, A_READS), 1.0 / max(D[A_EVENTS], 1.0)
     is_tree = S[S_IS_TREE] == 1
-    shared = shared_event_ns(
-        m.P, is_tree, n, wide, rate, D[A_READS] / per_event, w * D[A_ENTRIES], 1.0 / per_event
-    )
+    shared = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
     return left * shared, left * own_event_ns(m.P, is_tree, n)
 
 
@@ -190,6 +207,8 @@ def _splits(m, shared_ns, own_ns):
         return False
     entries = float(S[S_ENTRIES] - S[S_FIRST_ENTRY])
     stored = min(D[D_TOTAL], w * D[A_EVENTS])
+    if S[S_IS_TREE] == 1:
+        stored = float(S[S_NEXT] + S[S_LEAVES_BEFORE])
     cells = S[S_BIRTHS] - S[S_OLDEST] + entries * w
     return own_ns + _SURE * SPLIT_CELL * stored * cells * m.z.components < shared_ns
 
@@ -218,21 +237,19 @@ def end_pane(m):
 def _regret(m):
     """Add up what snapshots would have saved, and merge where it has become too much."""
     S, D, w = m.S, m.D, float(m.z.overlap)
-    is_tree, n, per_event = S[S_IS_TREE] == 1, w * D[A_EVENTS], max(D[A_EVENTS], 1.0)
-    wide = 0.0
+    is_tree, n = S[S_IS_TREE] == 1, w * D[A_EVENTS]
+    births = 0.0
     for k in range(m.z.overlap):
-        wide += D[D_PANES + k]
+        births += D[D_PANES + k]
+    rate, wide = births / max(n, 1.0), births * (1.0 - 0.5 / w)
     own = own_event_ns(m.P, is_tree, n)
-    reads, entries, closes = D[A_READS] / per_event, w * D[A_ENTRIES], 1.0 / per_event
-    late = shared_event_ns(
-        m.P, is_tree, n, wide * (1.0 - 0.5 / w), wide / max(n, 1.0), reads, entries, closes
-    )
+    reads, entries = rate * _of_burst(m, A_READS), births * _of_burst(m, A_ENTRIES)
+    closes = 1.0 / max(D[A_EVENTS], 1.0)
+    late = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
     D[D_REGRET] = max(0.0, D[D_REGRET] + D[D_EVENTS] * (own - late))
-    births = D[A_BURSTS]
-    mean = shared_event_ns(
-        m.P, is_tree, n, w * births * (1.0 - 0.5 / w), births / per_event, reads, entries, closes
-    )
-    if D[D_REGRET] > _REGRETTED * n * own and mean < _BETTER * own:
+    # What both ways need alike is no reason to stay.
+    alike = RANK if is_tree else 0.0
+    if D[D_REGRET] > _REGRETTED * n * own and late - alike < _BETTER * (own - alike):
         D[D_REGRET] = 0.0
         S[S_MODE] = 1
 

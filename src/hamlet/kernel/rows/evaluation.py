@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.extending import overload
 
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import OPTIONS, compiled, inlined
 from hamlet.kernel.numbers import SAFE
-from hamlet.kernel.rows.basis import base_of, column_place
+from hamlet.kernel.rows.basis import coefficients_at, column_place
 from hamlet.kernel.rows.cells import add_cells, add_size_times, copy_cells, zero_cells
 from hamlet.kernel.rows.layout import (
     C_SPLIT,
@@ -27,7 +28,6 @@ from hamlet.kernel.rows.layout import (
     OP_N,
     OP_TARGETS_P,
     OPS_P,
-    S_COLUMN_ROOM,
     S_DATED,
     S_FIRST_ENTRY,
     S_FORCED,
@@ -166,11 +166,12 @@ def split(m, b, table):
     S = m.S
     if S[S_UNSETTLED] == 1:
         settle(m, b)
+    terms = _terms(m, b)
     if S[S_IS_TREE] == 1:
-        _split_tree(m, b, table, S[S_HALF], S[S_LEAVES])
-        _split_tree(m, b, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE])
+        _split_tree(m, b, table, S[S_HALF], S[S_LEAVES], terms)
+        _split_tree(m, b, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE], terms)
     else:
-        _split_scanned(m, b, table)
+        _split_scanned(m, b, table, terms)
     _split_sizes(m, b)
     forget_all(m)
     S[S_OWN_HI], S[S_OWN_OPEN], S[S_FORCED] = S[S_HI], S[S_OPEN], 0
@@ -178,20 +179,66 @@ def split(m, b, table):
 
 
 @compiled
-def _split_tree(m, b, table, half, leaves):
+def _terms(m, b):
+    """What all entries come to, once for all rows: a list of products, by snapshot.
+
+    For each the coefficient, counted from that of the oldest snapshot on, the place in a row of own
+    columns that it is added to, and the number it is multiplied with.
+    """
     S, nc = m.S, m.z.components
+    count = 0
+    for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
+        lo, hi = max(S[S_LO], b.log[ENTRY * k + E_LO]), b.log[ENTRY * k + E_HI]
+        count += max(0, hi - lo + 1) * b.log[ENTRY * k + E_N] * (2 * nc - 1)
+    terms = np.empty((count, 3), np.int64)
+    r = 0
+    for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
+        entry, n = ENTRY * k, b.log[ENTRY * k + E_N]
+        column = max(0, b.log[entry + E_COLUMN] - S[S_OLDEST]) * nc
+        for window in range(max(S[S_LO], b.log[entry + E_LO]), b.log[entry + E_HI] + 1):
+            place = _place_of(m, window)
+            d = place * m.z.size + b.log[entry + E_FIRST]
+            source = b.log[entry + E_AT] + place * nc * n
+            for i in range(n):
+                terms[r, 0], terms[r, 1], terms[r, 2] = column, d + i, source + i
+                r += 1
+                for c in range(1, nc):
+                    to = d + c * m.z.columns + i
+                    terms[r, 0], terms[r, 1], terms[r, 2] = column, to, source + c * n + i
+                    r += 1
+                    terms[r, 0], terms[r, 1], terms[r, 2] = column + c, to, source + i
+                    r += 1
+    return terms
+
+
+@inlined
+def _evaluate_terms(m, b, to, at, row, first, n, terms):
+    """The same as _evaluate, by a list of products."""
+    _sum_from_the_end(m, row, first, n)
+    end = n * m.z.components
+    for r in range(terms.shape[0]):
+        if terms[r, 0] >= end:
+            break
+        numbers.add_times(
+            to, at + terms[r, 1], b.amounts, terms[r, 2], row[first + terms[r, 0]], m.err
+        )
+
+
+@compiled
+def _split_tree(m, b, table, half, leaves, terms):
+    S = m.S
     for side in range(sides(m)):
         for i in range(1, leaves + 1):
             node = node_of(m, half, side, i)
             n = b.born[node] - S[S_OLDEST]
             if n > 0:
                 open_up_node(m, table, node)
-                first = (node * S[S_COLUMN_ROOM] + S[S_OLDEST] - base_of(m, half)) * nc
-                _evaluate(m, b, table.v, node * m.z.whole, b.v, first, n)
+                first = coefficients_at(m, half, side, i, S[S_OLDEST])
+                _evaluate_terms(m, b, table.v, node * m.z.whole, b.v, first, n, terms)
 
 
 @compiled
-def _split_scanned(m, b, table):
+def _split_scanned(m, b, table, terms):
     """Evaluate the events of a scanned table one by one."""
     S, z = m.S, m.z
     begin, end = live(m)
@@ -204,8 +251,7 @@ def _split_scanned(m, b, table):
                 b.sums[n * nc + c] = b.v[(place + c) * room + e]
             n += 1
         zero_cells(m.scratch, row, z.whole)
-        if n > 0:
-            _evaluate(m, b, m.scratch, row, b.sums, 0, n)
+        _evaluate_terms(m, b, m.scratch, row, b.sums, 0, n, terms)
         for window in range(max(S[S_OWN_HI] + 1, S[S_LO]), S[S_HI] + 1):
             at = _place_of(m, window) * z.size
             for c in range(at, at + z.size):

@@ -37,6 +37,7 @@ from hamlet.kernel.rows.layout import (
     S_BASE_BEFORE,
     S_BIRTHS,
     S_BLOCK,
+    S_BLOCK_BIRTHS,
     S_BLOCK_END,
     S_COIN,
     S_COLUMN_ROOM,
@@ -71,6 +72,8 @@ from hamlet.kernel.rows.layout import (
     S_ROOM,
     S_SCRATCH,
     S_STORED,
+    S_STRIDE,
+    S_STRIDE_BEFORE,
     S_UNSETTLED,
     S_WANTED,
     SEED,
@@ -85,6 +88,7 @@ from hamlet.kernel.rows.snapshots import ENTRY, Basis
 from hamlet.kernel.rows.survey import (
     begins_shared,
     column_room,
+    first_window,
     own_columns,
     scan_cost,
     shared_columns,
@@ -117,7 +121,8 @@ def _begin_basis(S, mode, columns, coin):
     S[S_OWN_HI], S[S_OWN_OPEN] = NO_BLOCK, 0
     S[S_DIRTY], S[S_READABLE], S[S_FORCED] = 0, 0, 0
     S[S_OLDEST], S[S_BIRTHS], S[S_FIRST_COLUMN], S[S_UNSETTLED] = 0, 0, 0, 0
-    S[S_BASE], S[S_BASE_BEFORE] = 0, 0
+    S[S_BASE], S[S_BASE_BEFORE], S[S_BLOCK_BIRTHS] = 0, 0, 0
+    S[S_STRIDE], S[S_STRIDE_BEFORE] = 0, 0
     S[S_FIRST_ENTRY], S[S_DATED], S[S_ENTRIES], S[S_AMOUNTS] = 0, 0, 0, 0
 
 
@@ -176,7 +181,10 @@ def _run(
         part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
         found = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, end)
         live, of_block = found.live, found.of_block
-        shared = can_share and begins_shared(P, found, part)
+        # What it begins with is what the first window is like.
+        until = first_window(P, raw_pointer(ts), i, end)
+        early = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, until)
+        shared = can_share and begins_shared(P, early, part)
         width = shared_columns(P, found) if shared else own_columns(P)
         is_tree = tree_cost(width, live) < scan_cost(width, live)
         if P[KIND_OF_TABLE] != CHOSEN:
@@ -284,7 +292,7 @@ def _run(
             )
             if short < 0:
                 empty_all(m)
-                begin_counting(m, found)
+                begin_counting(m, early)
             i, short = walk(m, basis, events, table, ranks, out, part, i, end)
             if short == ROOM_OUT:
                 n, capacity = S[S_OUT], 2 * S[S_OUT_ROOM]

@@ -164,6 +164,9 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     S_COLUMN_ROOM,
     S_BASE,  # the first that nodes of a tree have numbers of, and of the block before
     S_BASE_BEFORE,
+    S_STRIDE,  # how many there is room for in a node, and of the block before
+    S_STRIDE_BEFORE,
+    S_BLOCK_BIRTHS,  # how many there had been when the block began
     S_UNSETTLED,  # whether something ended at E+ that has not been added to rows
     S_FIRST_ENTRY,  # the first entry that matters, those with a snapshot, and all; their numbers
     S_DATED,
@@ -179,7 +182,7 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     C_SHARED,
     C_SPLIT,
     STATES,
-) = range(47)
+) = range(50)
 NO_BLOCK = -(1 << 62)
 
 # Of a decision that is written down, one row for each burst: see decision.py

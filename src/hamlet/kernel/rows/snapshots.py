@@ -34,7 +34,6 @@ from hamlet.kernel.rows.layout import (
     S_FIRST_COLUMN,
     S_FIRST_ENTRY,
     S_HI,
-    S_IS_TREE,
     S_LO,
     S_OLDEST,
     S_STORED,
@@ -84,10 +83,8 @@ def enter(m, b, source, at, first, n, lo, hi):
 
 @compiled
 def has_column_room(m, b):
-    """Whether there is room for one more snapshot, old ones forgotten."""
+    """Whether there is room for one more snapshot in rows, old ones forgotten."""
     S = m.S
-    if S[S_IS_TREE] == 1 and S[S_BIRTHS] - S[S_BASE] >= S[S_COLUMN_ROOM]:
-        return False
     if S[S_BIRTHS] - S[S_FIRST_COLUMN] >= S[S_COLUMN_ROOM]:
         _move_up(m, b)
     return S[S_BIRTHS] - S[S_FIRST_COLUMN] < S[S_COLUMN_ROOM]

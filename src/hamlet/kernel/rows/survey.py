@@ -122,6 +122,15 @@ def survey(P, ts, tied, letter, first, end):
 
 
 @compiled
+def first_window(P, ts, first, end):
+    """Where the events end that are no later than a window's length after the first one."""
+    until = first
+    while until < end and ts[until] < ts[first] + P[WITHIN]:
+        until += 1
+    return until
+
+
+@compiled
 def scan_cost(columns, live):
     """Of an event of the loop, where all stored events are looked at."""
     return columns * (SCAN_COLUMN + SCAN_EVENT * 0.5 * live)
