@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from hamlet.engine import Options, Progress
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
     from hamlet.results import Results
     from hamlet.share.policy import Policy
 

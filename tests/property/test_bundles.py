@@ -21,6 +21,7 @@ from hamlet.engine.pipeline import SetPipeline
 from hamlet.engine.session import Session
 from hamlet.events.table import EventTable
 from hamlet.kernel.run import run_batch
+from hamlet.plan.number_mode import NumberMode
 from hamlet.results import Results
 from hamlet.share.bundles import bundle_rates, with_static_patience
 from hamlet.share.coefficients import DEFAULTS
@@ -106,7 +107,7 @@ def encoded_twins(patience: int) -> tuple[Any, Any]:
 
 def test_a_bundle_is_split_by_an_event_for_some_and_merged_when_windows_have_turned() -> None:
     compiled, batch = encoded_twins(0)
-    emission, counters = run_batch(compiled, batch, False, trace=True)
+    emission, counters = run_batch(compiled, batch, NumberMode.EXACT, trace=True)
     assert counters.split == 1
     assert counters.merged == 1
     assert counters.trace is not None
@@ -123,8 +124,8 @@ def test_a_bundle_is_split_by_an_event_for_some_and_merged_when_windows_have_tur
 @pytest.mark.parametrize("patience", [0, 1, 4, 1 << 40])
 def test_patience_never_changes_answers(patience: int) -> None:
     compiled, batch = encoded_twins(patience)
-    expected, _ = run_batch(encoded_twins(0)[0], batch, False)
-    found, counters = run_batch(compiled, batch, False)
+    expected, _ = run_batch(encoded_twins(0)[0], batch, NumberMode.EXACT)
+    found, counters = run_batch(compiled, batch, NumberMode.EXACT)
     assert records(found) == records(expected)
     assert (counters.shared == 0) == (patience == 1 << 40)
 
@@ -236,13 +237,13 @@ def test_static_counts_what_is_for_all_and_for_some() -> None:
     # 30 of the 60 events are X, and that of 20 s is for the third query alone.
     (rates,) = bundle_rates(compiled, batch)
     assert (rates.for_all, rates.for_some) == (29, 1)
-    assert with_static_patience(compiled, batch, False).patience == (UNTIL_SPLIT,)
+    assert with_static_patience(compiled, batch, NumberMode.EXACT).patience == (UNTIL_SPLIT,)
 
     inside = (batch.ts >= 20_000_000) & (batch.ts < 22_000_000)
     alone = replace(batch, letter=batch.letter[inside], tied=batch.tied[inside])
     (rates,) = bundle_rates(compiled, alone)
     assert (rates.for_all, rates.for_some) == (0, 1)
-    assert with_static_patience(compiled, alone, False).patience == (FOREVER,)
+    assert with_static_patience(compiled, alone, NumberMode.EXACT).patience == (FOREVER,)
 
 
 def test_events_of_one_time_count_as_for_some() -> None:
@@ -338,7 +339,7 @@ def test_the_rule_decides_every_row_of_a_trace() -> None:
     """One bundle, one partition: modes follow from events for all and for some, and patience."""
     for wait in (0, 1, 4, UNTIL_SPLIT, FOREVER):
         compiled, batch = encoded_twins(wait)
-        _, counters = run_batch(compiled, batch, False, trace=True)
+        _, counters = run_batch(compiled, batch, NumberMode.EXACT, trace=True)
         assert counters.trace is not None
         (trace,) = counters.trace
         run, before = wait % FOREVER, 0

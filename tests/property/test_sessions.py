@@ -19,7 +19,7 @@ from streaming import Stream, by_a_host, check_equal, in_pieces
 from test_random_workloads import is_valid
 
 if TYPE_CHECKING:
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

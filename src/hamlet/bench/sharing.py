@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
     Times = dict[str, list[float]]
 

@@ -91,7 +91,7 @@ def run_workload(
         if ran.trace is not None and ran.compiled is not None:
             traces.append(_trace_of(ran, ran.compiled, ran.trace, number + 1, times, options))
             program = ran.pipeline.program
-            bundles += bundle_reports(ran.compiled, shared, program, options.is_float, number + 1)
+            bundles += bundle_reports(ran.compiled, shared, program, options.mode, number + 1)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
@@ -174,7 +174,7 @@ def _trace_of(
         ran.pipeline.program,
         ran.encoded.batch,
         groups_of(ran.encoded.keys, by_partition).json,
-        options.is_float,
+        options.mode,
         sharable_set=number,
         times=times,
         coefficients=options.coefficients,

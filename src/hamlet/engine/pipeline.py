@@ -106,13 +106,13 @@ class SetPipeline:
             EventForm.of(encoded) if form is None else form,
             share=options.sharing != "never",
             only=only,
-            patience=bundle_patience(options.sharing, options.is_float, options.coefficients),
+            patience=bundle_patience(options.sharing, options.mode, options.coefficients),
             distinct=distinct,
         )
         compiled = replace(compiled, sharing=options.sharing)
         if options.sharing == "static":
             batch = encoded.batch
-            return with_static_patience(compiled, batch, options.is_float, options.coefficients)
+            return with_static_patience(compiled, batch, options.mode, options.coefficients)
         return compiled
 
     def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
@@ -125,7 +125,7 @@ class SetPipeline:
     ) -> Compiled:
         """The code where no events are at hand, which tells how state is laid out."""
         queries = [self.plan.queries[number].query for number in self.program.queries]
-        form = EventForm.unseen(queries, self.program, digits, self.options.is_float)
+        form = EventForm.unseen(queries, self.program, digits, self.options.mode)
         is_shared = self.options.sharing != "never"
         return compile_code(self.plan, self.program, form, share=is_shared, only=only)
 
@@ -133,7 +133,7 @@ class SetPipeline:
         self, compiled: Compiled, batch: EventBatch, trace: bool = False
     ) -> tuple[Emission, Counters]:
         """All windows of some events, closed at their end."""
-        return run_batch(compiled, batch, self.options.is_float, trace=trace)
+        return run_batch(compiled, batch, self.options.mode, trace=trace)
 
     def ready(self, encoded: EncodedSet) -> Ready:
         """The set, ready to be run over events by the engine or by a system it is compared with."""
@@ -148,7 +148,7 @@ class SetPipeline:
         start = prepared(self.options.system, self.plan, self.program, encoded)
 
         def run(_trace: bool) -> tuple[Emission, Counters]:
-            emission = start(self.options.is_float)
+            emission = start(self.options.mode)
             return emission, Counters(windows=len(emission.part))
 
         return Ready(run)

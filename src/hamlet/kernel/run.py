@@ -19,7 +19,7 @@ from hamlet.kernel.emissions import emission_of, joined
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
-from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.numbers import next_words
 from hamlet.kernel.rows import run_rows
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.rows import PlacedGroup
     from hamlet.kernel.trees import Trees
+    from hamlet.plan.number_mode import NumberMode
 
 # Room for records by events and partitions: it is memory only where it is used.
 _FIRST_RECORDS = 1024
@@ -70,39 +71,39 @@ class Kept:
     extremes: NDArray[np.float64]
 
     @staticmethod
-    def nothing(is_float: bool, words: int) -> Kept:
+    def nothing(mode: NumberMode, words: int) -> Kept:
         """No state of any partition."""
         empty = np.empty((0, 6), np.int64)
-        return Kept(empty, np.empty(0, np.int64), array_of(0, is_float, words), np.empty(0))
+        return Kept(empty, np.empty(0, np.int64), mode.array(0, words), np.empty(0))
 
 
 def run_batch(
-    compiled: Compiled, batch: EventBatch, is_float: bool, trace: bool = False
+    compiled: Compiled, batch: EventBatch, mode: NumberMode, trace: bool = False
 ) -> tuple[Emission, Counters]:
     """All windows of all partitions of a batch, closed at its end."""
     counters = Counters(trace=[] if trace else None)
     emissions = [
-        _run_group(compiled, group, batch, is_float, counters) for group in compiled.row_groups
+        _run_group(compiled, group, batch, mode, counters) for group in compiled.row_groups
     ]
     words = 1
     while len(batch) and len(compiled.code.u_w):
         ranges = partition_ranges(batch)
-        kept = Kept.nothing(is_float, words)
-        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, is_float, words, counters)
+        kept = Kept.nothing(mode, words)
+        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, mode, words, counters)
         emissions.append(emission)
         if not len(redo):
             break
         counters.partitions_redone += len(redo)
         batch = only_partitions(batch, redo)
         words = next_words(words)
-    return joined(compiled, emissions, is_float), counters
+    return joined(compiled, emissions, mode), counters
 
 
 def _run_group(
     compiled: Compiled,
     made: PlacedGroup,
     batch: EventBatch,
-    is_float: bool,
+    mode: NumberMode,
     counters: Counters,
 ) -> Emission:
     """All windows of the units of one group."""
@@ -111,7 +112,7 @@ def _run_group(
     words = 1
     ranges = partition_ranges(batch)
     while len(ranges):
-        done = run_rows(made, batch, ranges, array_of(0, is_float, words), compiled.sharing)
+        done = run_rows(made, batch, ranges, mode.array(0, words), compiled.sharing)
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
@@ -123,7 +124,7 @@ def _run_group(
         ranges = ranges[np.isin(ranges[:, 0], done.redo)]
         counters.partitions_redone += len(ranges)
         words = next_words(words)
-    return joined(compiled, parts, is_float)
+    return joined(compiled, parts, mode)
 
 
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
@@ -144,7 +145,7 @@ def run_once(
     ranges: NDArray[np.int64],
     kept: Kept,
     until: int,
-    is_float: bool,
+    mode: NumberMode,
     words: int,
     counters: Counters,
 ) -> tuple[Emission, NDArray[np.int32], Kept]:
@@ -153,7 +154,7 @@ def run_once(
     Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
     and, with `until` before the end of time, the state of the others.
     """
-    zero = array_of(0, is_float, words)
+    zero = mode.array(0, words)
     memory, seen, sides, stored, records = _laid_out(
         compiled, events, len(ranges), zero, counters.trace is not None
     )

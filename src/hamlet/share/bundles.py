@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.kernel.compile.fast_paths import bundle_letters
+from hamlet.plan.number_mode import NumberMode
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
 from hamlet.share.cost import FOREVER, BundleSize
 from hamlet.share.policy import Policy, Rates, patience_of
@@ -63,7 +64,7 @@ class BundleReport:
     patience: int
 
 
-def bundle_size(bundle: Bundle, code: Code, is_float: bool) -> BundleSize:
+def bundle_size(bundle: Bundle, code: Code, mode: NumberMode) -> BundleSize:
     """How large the queries of a bundle are, with numbers of the first kind that is tried."""
     unit = bundle.units[0]
     return BundleSize(
@@ -71,12 +72,12 @@ def bundle_size(bundle: Bundle, code: Code, is_float: bool) -> BundleSize:
         windows=int(code.u_w[unit]),
         rows=int(code.u_nrows[unit]),
         aggregates=int(code.u_nc[unit] + code.u_nx[unit]),
-        kind="double" if is_float else "int64",
+        kind="double" if mode is NumberMode.FLOAT else "int64",
     )
 
 
 def bundle_patience(
-    policy: Policy, is_float: bool, coefficients: CoefficientTable = DEFAULTS
+    policy: Policy, mode: NumberMode, coefficients: CoefficientTable = DEFAULTS
 ) -> Callable[[Bundle, Code], int] | None:
     """The patience of each bundle, as `compile_code` asks for it; None where there are to be none.
 
@@ -86,7 +87,7 @@ def bundle_patience(
         return None
 
     def found(bundle: Bundle, code: Code) -> int:
-        patience = patience_of(policy, bundle_size(bundle, code, is_float), coefficients)
+        patience = patience_of(policy, bundle_size(bundle, code, mode), coefficients)
         return FOREVER if patience is None else patience
 
     return found
@@ -95,13 +96,13 @@ def bundle_patience(
 def with_static_patience(
     compiled: Compiled,
     batch: EventBatch,
-    is_float: bool,
+    mode: NumberMode,
     coefficients: CoefficientTable = DEFAULTS,
 ) -> Compiled:
     """The same code, with the patience that the static policy has from the events of a batch."""
     if not compiled.bundles:
         return compiled
-    sizes = (bundle_size(bundle, compiled.code, is_float) for bundle in compiled.bundles)
+    sizes = (bundle_size(bundle, compiled.code, mode) for bundle in compiled.bundles)
     pairs = zip(sizes, bundle_rates(compiled, batch), strict=True)
     found = (patience_of("static", size, coefficients, rates) for size, rates in pairs)
     return replace(compiled, patience=tuple(FOREVER if p is None else p for p in found))
@@ -145,7 +146,7 @@ def _is_tied(batch: EventBatch) -> Flags:
 
 
 def bundle_reports(
-    compiled: Compiled, plan: WorkloadPlan, program: Program, is_float: bool, sharable_set: int
+    compiled: Compiled, plan: WorkloadPlan, program: Program, mode: NumberMode, sharable_set: int
 ) -> list[BundleReport]:
     """The bundles of a set, with the names of their queries."""
     code, names = compiled.code, [plan.queries[number].query.name for number in program.queries]
@@ -153,7 +154,7 @@ def bundle_reports(
     for bundle, patience in zip(compiled.bundles, compiled.patience, strict=True):
         templates = code.u_template[list(bundle.units)]
         queries = dict.fromkeys(names[query] for query in program.template_query[templates])
-        size = bundle_size(bundle, code, is_float)
+        size = bundle_size(bundle, code, mode)
         name = _type_of(bundle, code, program)
         found.append(BundleReport(sharable_set, name, tuple(queries), size, patience))
     return found
@@ -170,7 +171,7 @@ def set_trace(
     program: Program,
     batch: EventBatch,
     groups: Sequence[str] | Any,
-    is_float: bool,
+    mode: NumberMode,
     *,
     sharable_set: int,
     times: Times,
@@ -182,7 +183,7 @@ def set_trace(
     """
     code = compiled.code
     traced = [
-        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, is_float))
+        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, mode))
         for bundle in compiled.bundles
     ]
     pieces = [trace_schema(times).empty_table()]

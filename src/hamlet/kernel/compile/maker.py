@@ -71,7 +71,7 @@ class Maker:
         self.classes: dict[tuple[int, int, int], int] = {}
         self.row_groups: tuple[PlacedGroup, ...] = ()
         self.repeats: Ints | None = None
-        self.weight_type: type = np.float64 if form.is_float else np.int64
+        self.weight_type: type = form.mode.dtype
 
     def _aggregates_at(self) -> dict[int, set[int]]:
         """For each state the aggregates (numbers in its query) that count its events."""

@@ -10,6 +10,7 @@ import numpy as np
 from hamlet.kernel.compile.parts import Rows, ints
 from hamlet.paper.systems.flatten import Step
 from hamlet.paper.systems.middles import TOUCHED, Middles
+from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -163,7 +164,7 @@ class _Shared:
     def tables(self, starts_at_most: Callable[[NDArray[np.bool_]], int]) -> Middles:
         """The tables, once all sources are known."""
         letters = len(self.tree.letters)
-        windows = -(-self.graph.within // self.graph.slide)
+        windows = overlap(self.graph.within, self.graph.slide)
         each, places = list[tuple[int, ...]](), list[tuple[int, ...]]()
         entries, ends = list[tuple[int, int]](), list[tuple[int, int, int, int]]()
         records = windows * (self.width + len(self.exits))

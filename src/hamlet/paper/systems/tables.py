@@ -38,7 +38,7 @@ NO_EDGE = -1
 FREE_WAY, COMPARED, LOOKED_AT = 0, 1, 2
 
 
-class Events(NamedTuple):
+class SystemEvents(NamedTuple):
     """Events as compiled functions see them; see `EventBatch`.
 
     step: Simultaneous events have the same one, and it grows with time in a partition.
