@@ -302,7 +302,7 @@ def known(units: list[list[Occurrence]], attribute: str) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("pattern", ["plain", "conjunction"])
-@pytest.mark.parametrize("form", ["int64", "object"])
+@pytest.mark.parametrize("form", ["int64", pytest.param("object", marks=pytest.mark.slow)])
 @settings(max_examples=150, deadline=None)
 @given(stream=streams)
 def test_exact_rows_are_those_of_every_trend_or_pair(form: str, pattern: str, stream: Any) -> None:
