@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from sampling import FAST
 
 from hamlet.share.coefficients import VARIABLE
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent / "cases"
 # How long an example takes depends on what is compiled for the first time, and on other work.
 settings.register_profile("hamlet", deadline=None)
-settings.load_profile("hamlet")
+settings.register_profile("fast", deadline=None, max_examples=FAST)
 # Not a module of tests unless there is a cluster: see the Makefile.
 collect_ignore = [] if "HAMLET_CLUSTER_PYTHON" in os.environ else ["cluster"]
 SPARK = Path(__file__).parent / "spark"
@@ -42,7 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile before tests run side by side, or each process would compile the same."""
+    """Choose how many examples are enough, and compile before tests run side by side."""
+    is_fast = config.getoption("markexpr") == "not slow"
+    settings.load_profile("fast" if is_fast else "hamlet")
+    # Else each process would compile the same.
     if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
         return
     command = [sys.executable, "-m", "hamlet", "warm", "--numbers"]
