@@ -24,7 +24,7 @@ import numpy as np
 
 from hamlet.errors import SystemLimit
 from hamlet.kernel import numbers
-from hamlet.kernel.compile.parts import Rows
+from hamlet.kernel.compile.parts import RaggedLists
 from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
@@ -94,8 +94,8 @@ def _family(tables: Tables, units: list[Unit]) -> Family:
     kinds: dict[tuple[int, int], int] = {}
     first = np.cumsum([0, *(len(unit.atoms) for unit in units)])
     kind: list[int] = []
-    starts = Rows([[] for _ in units])
-    edges = Rows([[] for _ in range(int(first[-1]))])
+    starts = RaggedLists([[] for _ in units])
+    edges = RaggedLists([[] for _ in range(int(first[-1]))])
     for number, unit in enumerate(units):
         graph = unit.graph
         for state, atom in enumerate(unit.atoms):
@@ -117,7 +117,7 @@ def _family(tables: Tables, units: list[Unit]) -> Family:
                 edges.lists[int(first[number]) + state] += [entry for entry, _ in loops]
     letters = tables.encoded.batch.letters
     atoms = [atom for unit in units for atom in unit.atoms]
-    out = Rows([*starts.lists, *edges.lists])
+    out = RaggedLists([*starts.lists, *edges.lists])
     joins = Joins(
         units[0].graph.within,
         units[0].graph.slide,
