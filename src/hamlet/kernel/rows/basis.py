@@ -191,7 +191,7 @@ def has_node_room(m, b):
     half = S[S_HALF]
     for side in range(sides(m) - 1, -1, -1):
         for i in range(S[S_LEAVES], 0, -1):
-            n = (b.born[node_of(m, half, side, i)] - S[S_BASE]) * nc
+            n = max(0, b.born[node_of(m, half, side, i)] - S[S_BASE]) * nc
             S[S_STRIDE] = old
             source = coefficients_at(m, half, side, i, S[S_BASE])
             S[S_STRIDE] = new
@@ -210,9 +210,9 @@ def _read(m, b, half, side, i, is_tree, at):
     first, node = coefficients_at(m, half, side, 0, oldest), node_of(m, half, side, 0)
     step = (S[S_STRIDE] if half == S[S_HALF] else S[S_STRIDE_BEFORE]) * nc
     while i > 0:
-        n = (b.born[node + i] - oldest) * nc
+        n = b.born[node + i] - oldest
         if n > 0:
-            sum_cells(b.scratch, to, b.v, first + i * step, n, m.err)
+            sum_cells(b.scratch, to, b.v, first + i * step, n * nc, m.err)
         i = i & (i - 1) if is_tree else 0
 
 
