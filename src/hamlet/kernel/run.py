@@ -169,6 +169,7 @@ def _run_group(
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
+        counters.split += done.split
         counters.snapshots += done.snapshots
         template = templates[done.unit]
         parts.append(
