@@ -18,9 +18,12 @@ from hamlet.kernel.encode.batch import encode
 from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
 from hamlet.kernel.widths import bundle_numbers, width_classes
 from hamlet.plan.number_mode import NumberMode
+from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
-from hamlet.share.bundles import after_static, bundle_patience, with_static_patience
+from hamlet.share.bundles import after_static, bundle_patience, with_fixed_patience
+from hamlet.share.policy import inside, loop_name
+from hamlet.share.trace import TracedLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,13 +33,15 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
+    from hamlet.kernel.rows import PlacedGroup
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.share.policy import Policy
 
 
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
-    """A workload with the sets that are run together: where queries never share, each is one."""
-    return plan_alone(plan) if options.sharing == "never" else plan
+    """A workload with the sets that are run together: where queries are run apart, each is one."""
+    return plan_alone(plan) if options.sharing == "apart" else plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +99,7 @@ class SetPipeline:
     ) -> Compiled:
         """The code for events, which the policy of sharing decides with.
 
-        The static policy decides here, once, from these events; others need no more of them than
-        their form.
+        No more is looked at of the events than their form.
 
         Args:
             encoded: The events.
@@ -103,21 +107,49 @@ class SetPipeline:
             only: The templates to make units of; all that are not guards when left out.
             distinct: Whether components that are equal for these events are computed once.
         """
-        options = self.options
+        form = EventForm.of(encoded) if form is None else form
+        return self.compile_for(form, only=only, distinct=distinct)
+
+    def compile_for(
+        self, form: EventForm, *, only: frozenset[int] | None = None, distinct: bool = True
+    ) -> Compiled:
+        """The code for events of a form; see `compile`."""
+        options, policy = self.options, inside(self.options.sharing)
         compiled = compile_code(
             self.plan,
             self.program,
-            EventForm.of(encoded) if form is None else form,
-            share=options.sharing != "never",
+            form,
+            share=policy != "never",
             only=only,
-            patience=bundle_patience(options.sharing, options.mode, options.coefficients),
+            patience=bundle_patience(policy, options.mode, options.coefficients),
             distinct=distinct,
         )
-        compiled = replace(compiled, sharing=options.sharing)
-        if options.sharing == "static":
-            batch = encoded.batch
-            return with_static_patience(compiled, batch, options.mode, options.coefficients)
+        compiled = replace(compiled, sharing=tuple(map(self._policy_of, compiled.row_groups)))
+        if policy == "static":
+            return with_fixed_patience(compiled, self.plan, self.program, options.fixed)
         return compiled
+
+    def _policy_of(self, made: PlacedGroup) -> Policy:
+        """The policy for a group of rows."""
+        if self.options.sharing != "static":
+            return inside(self.options.sharing)
+        return self.options.fixed.policy_of(self.loop_name(made))
+
+    def loop_name(self, made: PlacedGroup) -> str:
+        """The loop of a group of rows as text."""
+        atom = self.program.alphabet.atoms[made.group.atom]
+        return loop_name(atom, show_edge(self.program.predicates[made.group.predicate]))
+
+    def traced_loop(self, made: PlacedGroup) -> TracedLoop:
+        """The loop of a group of rows, with its queries, as a trace has it."""
+        program = self.program
+        numbers = dict.fromkeys(program.template_query[unit.template] for unit in made.group.units)
+        queries = sorted(program.queries[number] for number in numbers)
+        return TracedLoop(
+            program.alphabet.atoms[made.group.atom].type,
+            self.loop_name(made),
+            tuple(self.plan.queries[query].query.name for query in queries),
+        )
 
     def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
         """The code to go on with after a batch: a static policy does not merge again."""
@@ -128,10 +160,14 @@ class SetPipeline:
         self, digits: Mapping[str, tuple[int, ...]], only: frozenset[int] | None = None
     ) -> Compiled:
         """The code where no events are at hand, which tells how state is laid out."""
-        queries = [self.plan.queries[number].query for number in self.program.queries]
-        form = EventForm.unseen(queries, self.program, digits, self.options.mode)
+        form = self.form_unseen(digits)
         is_shared = self.options.sharing != "never"
         return compile_code(self.plan, self.program, form, share=is_shared, only=only)
+
+    def form_unseen(self, digits: Mapping[str, tuple[int, ...]]) -> EventForm:
+        """What events are taken to be like before there are any."""
+        queries = [self.plan.queries[number].query for number in self.program.queries]
+        return EventForm.unseen(queries, self.program, digits, self.options.mode)
 
     def run(self, compiled: Compiled, batch: EventBatch) -> tuple[Emission, Counters]:
         """All windows of some events, closed at their end."""

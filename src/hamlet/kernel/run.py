@@ -19,7 +19,8 @@ from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.numbers import next_words
-from hamlet.kernel.rows import run_rows
+from hamlet.kernel.rows import RowRecords, run_rows
+from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
@@ -58,8 +59,9 @@ class Counters:
     merged: int = 0
     # Of rows over snapshots, see rows/basis.py
     shared_bursts: int = 0
-    # What was decided, where that is asked for
+    # What was decided, where that is asked for: of bundles, and of each group of rows
     trace: list[DecisionRows] | None = None
+    bursts_decided: list[NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,12 @@ def run_batch(
         portions: The units that are no part of a group of rows, by code and words; all of them with
             one word when left out.
     """
-    counters = Counters(trace=[] if trace else None)
+    counters = Counters()
+    if trace:
+        counters.trace, counters.bursts_decided = [], []
+    groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
-        _run_group(compiled, group, batch, mode, counters) for group in compiled.row_groups
+        run_group(compiled, group, sharing, batch, mode, counters) for group, sharing in groups
     ]
     if portions is None:
         portions = [Portion.all_of(compiled, partition_ranges(batch))]
@@ -152,20 +157,23 @@ def _run_portion(
         words = next_words(words)
 
 
-def _run_group(
+def run_group(
     compiled: Compiled,
     made: PlacedGroup,
+    sharing: str,
     batch: EventBatch,
     mode: NumberMode,
     counters: Counters,
 ) -> Emission:
-    """All windows of the units of one group."""
+    """All windows of the units of one group, under a policy of sharing."""
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
-    words = 1
+    words, is_traced = 1, counters.bursts_decided is not None
     ranges = partition_ranges(batch)
+    decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
     while len(ranges):
-        done = run_rows(made, batch, ranges, mode.array(0, words), compiled.sharing)
+        done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
+        decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
@@ -178,7 +186,17 @@ def _run_group(
         ranges = ranges[np.isin(ranges[:, 0], done.redo)]
         counters.partitions_redone += len(ranges)
         words = next_words(words)
+    if counters.bursts_decided is not None:
+        counters.bursts_decided.append(np.concatenate(decided))
     return joined(compiled, parts, mode)
+
+
+def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
+    """What was decided in partitions that need no wider numbers, by the times of events."""
+    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo)]
+    if made.group.is_backward:
+        rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
+    return rows
 
 
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
