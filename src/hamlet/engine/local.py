@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.engine.groups import groups_of
-from hamlet.engine.pipeline import SetPipeline, shared_plan
+from hamlet.engine.pipeline import Pipelines
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import did_you_mean, listed
 from hamlet.events.required_columns import types_by_key
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine.options import Options, Progress
+    from hamlet.engine.pipeline import SetPipeline
     from hamlet.events.times import Times
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.kernel.finish import Answer
     from hamlet.plan.query import Query
-    from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.bundles import BundleReport
 
 
@@ -59,9 +60,21 @@ class LocalRun:
 
 
 def run_workload(
-    plan: WorkloadPlan, source: Any, options: Options, progress: Progress | None = None
+    plan: WorkloadPlan,
+    source: Any,
+    options: Options,
+    progress: Progress | None = None,
+    kept: Pipelines | None = None,
 ) -> LocalRun:
-    """The answers of every query over all events of a source."""
+    """The answers of every query over all events of a source.
+
+    Args:
+        plan: The workload.
+        source: The events: see `EventTable.of`.
+        options: How it is run.
+        progress: Is told what is being done.
+        kept: What earlier runs of the same workload have worked out, which this run adds to.
+    """
     options.check()
     statistics = RunStatistics()
     tell = progress or _say_nothing
@@ -79,18 +92,19 @@ def run_workload(
     answers: list[Answer] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
     bundles: list[BundleReport] = []
-    shared = shared_plan(plan, options)
-    count = len(shared.sets)
-    for number, sharable in enumerate(shared.sets):
+    with timed(statistics, "plan"):
+        pipelines = (Pipelines(plan) if kept is None else kept).of(options)
+    count = len(pipelines)
+    for number, pipeline in enumerate(pipelines):
         # Reading is counted as one part, and so is what each set takes.
         def tell_set(what: str, done: float, number: int = number) -> None:
             tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
 
-        ran = _run_set(shared, sharable, table, options, statistics, tell_set)
+        ran = _run_set(pipeline, table, options, statistics, tell_set)
         answers += ran.answers
         if ran.trace is not None and ran.compiled is not None:
             traces.append(_trace_of(ran, ran.compiled, ran.trace, number + 1, times, options))
-            program = ran.pipeline.program
+            shared, program = pipeline.plan, pipeline.program
             bundles += bundle_reports(ran.compiled, shared, program, options.is_float, number + 1)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
@@ -131,8 +145,7 @@ class _Ran:
 
 
 def _run_set(
-    plan: WorkloadPlan,
-    sharable: SharableSet,
+    pipeline: SetPipeline,
     table: EventTable,
     options: Options,
     statistics: RunStatistics,
@@ -140,8 +153,6 @@ def _run_set(
 ) -> _Ran:
     """Run a set, with the engine or with a system that it is compared with."""
     tell("encoding", 0.0)
-    with timed(statistics, "plan"):
-        pipeline = SetPipeline.of(plan, sharable, options)
     with timed(statistics, "encode"):
         encoded = pipeline.encode(table)
     with timed(statistics, "plan"):
@@ -152,7 +163,7 @@ def _run_set(
     statistics.count(counters)
     tell("finishing", 0.9)
     with timed(statistics, "finish"):
-        answers = pipeline.closed(encoded, emission).answers(plan)
+        answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
     return _Ran(answers, pipeline, encoded, ready.compiled, counters.trace)
 
 

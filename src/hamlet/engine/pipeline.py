@@ -2,15 +2,19 @@
 
 Every host goes through it: the engine in one process, tasks of Spark, streams, and what measures
 them. So a policy of sharing, and a kind of numbers, is the same thing everywhere.
+
+What does not depend on the events is worked out once for a workload (`Pipelines`): the program of
+each set, and its code for each form of events that was met.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hamlet.engine.closed import ClosedSet
 from hamlet.engine.groups import groups_of_queries
+from hamlet.engine.recent import Recent
 from hamlet.kernel.compile import EventForm, compile_code
 from hamlet.kernel.encode.batch import encode
 from hamlet.kernel.run import Counters, run_batch
@@ -28,6 +32,10 @@ if TYPE_CHECKING:
     from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
+
+
+# Forms of events that the code of a set is kept for: tables of one workload mostly have a few.
+_MOST_FORMS = 16
 
 
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
@@ -50,12 +58,16 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class SetPipeline:
-    """One sharable set of a workload, with its program, and how it is run."""
+    """One sharable set of a workload, with its program, and how it is run.
+
+    `codes` has the code of the set for forms of events and options that were met.
+    """
 
     plan: WorkloadPlan
     sharable: SharableSet
     options: Options
     program: Program
+    codes: Recent[Compiled] = field(default_factory=lambda: Recent(_MOST_FORMS), compare=False)
 
     @classmethod
     def of(cls, plan: WorkloadPlan, sharable: SharableSet, options: Options) -> SetPipeline:
@@ -100,20 +112,27 @@ class SetPipeline:
             distinct: Whether components that are equal for these events are computed once.
         """
         options = self.options
+        known = EventForm.of(encoded) if form is None else form
+        # All that code depends on but the plan and the set, which are those of this pipeline.
+        needed = (known, only, distinct, options.sharing, options.is_float, options.coefficients)
+        compiled = self.codes.get_or_make(needed, lambda: self._code(known, only, distinct))
+        if options.sharing == "static":
+            batch = encoded.batch
+            return with_static_patience(compiled, batch, options.is_float, options.coefficients)
+        return compiled
+
+    def _code(self, form: EventForm, only: frozenset[int] | None, distinct: bool) -> Compiled:
+        options = self.options
         compiled = compile_code(
             self.plan,
             self.program,
-            EventForm.of(encoded) if form is None else form,
+            form,
             share=options.sharing != "never",
             only=only,
             patience=bundle_patience(options.sharing, options.is_float, options.coefficients),
             distinct=distinct,
         )
-        compiled = replace(compiled, sharing=options.sharing)
-        if options.sharing == "static":
-            batch = encoded.batch
-            return with_static_patience(compiled, batch, options.is_float, options.coefficients)
-        return compiled
+        return replace(compiled, sharing=options.sharing)
 
     def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
         """The code to go on with after a batch: a static policy does not merge again."""
@@ -170,7 +189,30 @@ class SetPipeline:
         return self.closed(encoded, emission), counters
 
 
+class Pipelines:
+    """The pipelines of one workload, kept from one run to the next.
+
+    A copy of it, in another process too, begins with nothing.
+    """
+
+    def __init__(self, plan: WorkloadPlan) -> None:
+        """Begin with nothing but what is asked."""
+        self.plan = plan
+        self._made: dict[bool, list[SetPipeline]] = {}
+
+    def __reduce__(self) -> tuple[type[Pipelines], tuple[WorkloadPlan]]:
+        return Pipelines, (self.plan,)
+
+    def of(self, options: Options) -> list[SetPipeline]:
+        """A pipeline for each set that is run together."""
+        is_alone = options.sharing == "never"
+        if is_alone not in self._made:
+            shared = shared_plan(self.plan, options)
+            self._made[is_alone] = [SetPipeline.of(shared, each, options) for each in shared.sets]
+        # Programs and code are those of all options: what code depends on is told with it.
+        return [replace(one, options=options) for one in self._made[is_alone]]
+
+
 def pipelines(plan: WorkloadPlan, options: Options) -> Iterator[SetPipeline]:
     """A pipeline for each set that is run together."""
-    shared = shared_plan(plan, options)
-    return (SetPipeline.of(shared, sharable, options) for sharable in shared.sets)
+    return iter(Pipelines(plan).of(options))
