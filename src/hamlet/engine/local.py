@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hamlet.events.times import Times
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
-    from hamlet.kernel.finish import Answer
+    from hamlet.kernel.finish import SetAnswers
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.bundles import BundleReport
@@ -42,7 +42,7 @@ class LocalRun:
 
     Attributes:
         queries: All queries of the workload, in order.
-        answers: Their rows, in any order and any number of pieces.
+        answers: Their rows, set by set.
         times: What the times of events were given in.
         statistics: What was done.
         notes: What may be a mistake, such as a type that no event has.
@@ -51,7 +51,7 @@ class LocalRun:
     """
 
     queries: tuple[Query, ...]
-    answers: list[Answer]
+    answers: list[SetAnswers]
     times: Times
     statistics: RunStatistics
     notes: tuple[str, ...]
@@ -89,7 +89,7 @@ def run_workload(
             separator=options.separator,
         )
     times = table.times
-    answers: list[Answer] = []
+    answers: list[SetAnswers] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
     bundles: list[BundleReport] = []
     with timed(statistics, "plan"):
@@ -101,7 +101,7 @@ def run_workload(
             tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
 
         ran = _run_set(pipeline, table, options, statistics, tell_set)
-        answers += ran.answers
+        answers.append(ran.answers)
         if ran.trace is not None and ran.compiled is not None:
             traces.append(_trace_of(ran, ran.compiled, ran.trace, number + 1, times, options))
             shared, program = pipeline.plan, pipeline.program
@@ -137,7 +137,7 @@ def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
 class _Ran:
     """What a sharable set gave, and what is needed to read its trace."""
 
-    answers: tuple[Answer, ...]
+    answers: SetAnswers
     pipeline: SetPipeline
     encoded: EncodedSet
     compiled: Compiled | None

@@ -60,19 +60,28 @@ class Ready:
 class SetPipeline:
     """One sharable set of a workload, with its program, and how it is run.
 
-    `codes` has the code of the set for forms of events and options that were met.
+    `codes` has the code of the set for forms of events and options that were met. A pipeline that
+    is made of another with `replace` begins without: its plan or program may be another.
     """
 
     plan: WorkloadPlan
     sharable: SharableSet
     options: Options
     program: Program
-    codes: Recent[Compiled] = field(default_factory=lambda: Recent(_MOST_FORMS), compare=False)
+    codes: Recent[Compiled] = field(
+        default_factory=lambda: Recent(_MOST_FORMS), init=False, compare=False
+    )
 
     @classmethod
     def of(cls, plan: WorkloadPlan, sharable: SharableSet, options: Options) -> SetPipeline:
         """That of a set of a plan (see `shared_plan`)."""
         return cls(plan, sharable, options, compile_set(plan, sharable))
+
+    def with_options(self, options: Options) -> SetPipeline:
+        """The same set run in another way, with the code of this one where it needs the same."""
+        other = replace(self, options=options)
+        object.__setattr__(other, "codes", self.codes)
+        return other
 
     def encode(
         self,
@@ -209,8 +218,7 @@ class Pipelines:
         if is_alone not in self._made:
             shared = shared_plan(self.plan, options)
             self._made[is_alone] = [SetPipeline.of(shared, each, options) for each in shared.sets]
-        # Programs and code are those of all options: what code depends on is told with it.
-        return [replace(one, options=options) for one in self._made[is_alone]]
+        return [one.with_options(options) for one in self._made[is_alone]]
 
 
 def pipelines(plan: WorkloadPlan, options: Options) -> Iterator[SetPipeline]:

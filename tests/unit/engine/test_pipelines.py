@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 
@@ -107,6 +108,17 @@ def test_code_is_not_that_of_other_numbers_policies_or_forms(other: tuple[Option
 
     assert code(Options(), "small") is not code(*other)
     assert code(Options(), "small") is code(Options(), "small")
+
+
+def test_code_is_not_that_of_another_plan():
+    workload = Workload.parse(TEXT)
+    longer = Workload.parse(TEXT.replace("SLIDE 5 s", "SLIDE 2 s"))
+    one = Pipelines(workload.plan).of(Options())[0]
+    other = replace(one, plan=longer.plan)
+    encoded = one.encode(EventTable.of(events("small"), workload.plan))
+
+    assert one.compile(encoded).code.u_slide[0] == 5_000_000
+    assert other.compile(encoded).code.u_slide[0] == 2_000_000
 
 
 def test_a_copy_of_a_workload_that_was_run_begins_afresh():
