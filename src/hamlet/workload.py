@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from hamlet.engine import Options, Progress
-    from hamlet.kernel.base import Numbers
+    from hamlet.engine.pipeline import Pipelines
+    from hamlet.plan.number_mode import Numbers
     from hamlet.results import Results
     from hamlet.share.policy import Policy
 
@@ -46,6 +48,13 @@ class Workload(PlannedWorkload):
             C      -> B    q2
     <BLANKLINE>
     """
+
+    @cached_property
+    def _kept(self) -> Pipelines:
+        """What runs of this workload have worked out that does not depend on the events."""
+        from hamlet.engine.pipeline import Pipelines
+
+        return Pipelines(self.plan)
 
     @overload
     def run(
@@ -191,7 +200,8 @@ class Workload(PlannedWorkload):
         record = record_of(self, "local", events, options)
         # Who follows the progress is told of compilation by it: see console.py.
         with when_compiling() if progress is None else nullcontext():
-            results = Results.of_run(run_workload(self.plan, events, options, progress))
+            run = run_workload(self.plan, events, options, progress, self._kept)
+            results = Results.of_run(run)
         results.record = record
         if path is not None:
             results.write_trace(path)

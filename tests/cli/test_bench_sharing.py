@@ -26,6 +26,9 @@ from hamlet.share.policy import UNTIL_SPLIT
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Experiments are small here, but they are run.
+pytestmark = pytest.mark.slow
+
 FEW = sharing_figures.Size(events=400, repeat=1, queries=3, is_quick=True)
 TINY = sharing.Scale(events=600, repeat=2, careful=2, every=6, figures=FEW)
 SMALL = calibrate.Scale(slots=4, repeat=1, queries=(2, 3), windows=(1, 2))

@@ -21,6 +21,7 @@ from hamlet.engine.pipeline import SetPipeline
 from hamlet.engine.session import Session
 from hamlet.events.table import EventTable
 from hamlet.kernel.run import run_batch
+from hamlet.plan.number_mode import NumberMode
 from hamlet.results import Results
 from hamlet.share.bundles import bundle_rates, split_bundles
 from hamlet.share.coefficients import DEFAULTS
@@ -106,25 +107,25 @@ def encoded_twins(patience: int) -> tuple[Any, Any]:
 
 def test_a_bundle_is_split_by_an_event_for_some_and_merged_when_windows_have_turned() -> None:
     compiled, batch = encoded_twins(0)
-    emission, counters = run_batch(compiled, batch, False, trace=True)
+    emission, counters = run_batch(compiled, batch, NumberMode.EXACT, trace=True)
     assert counters.split == 1
     assert counters.merged == 1
     assert counters.trace is not None
     (trace,) = counters.trace
-    decided = trace[:, 7].tolist()
+    decided = trace.rows[:, 7].tolist()
     # Merged from the first event on; split at 20, until only windows are open that began after
     # 20, which are those of 24 and 28; then merged again.
-    assert trace[decided.index(3), 1] == 20_000_000
-    assert trace[decided.index(2, 1), 1] == 28_000_000
-    assert set(trace[:, 4].tolist()) == {5}
+    assert trace.rows[decided.index(3), 1] == 20_000_000
+    assert trace.rows[decided.index(2, 1), 1] == 28_000_000
+    assert set(trace.rows[:, 4].tolist()) == {5}
     assert len(emission.part) > 0
 
 
 @pytest.mark.parametrize("patience", [0, 1, 4, 1 << 40])
 def test_patience_never_changes_answers(patience: int) -> None:
     compiled, batch = encoded_twins(patience)
-    expected, _ = run_batch(encoded_twins(0)[0], batch, False)
-    found, counters = run_batch(compiled, batch, False)
+    expected, _ = run_batch(encoded_twins(0)[0], batch, NumberMode.EXACT)
+    found, counters = run_batch(compiled, batch, NumberMode.EXACT)
     assert records(found) == records(expected)
     assert (counters.shared == 0) == (patience == 1 << 40)
 
@@ -237,7 +238,7 @@ def split_in(compiled: Any, batch: Any) -> set[tuple[str, ...]]:
     """The bundles that static does not merge, expecting events such as these."""
     plan = Workload.parse(text_of_five()).plan
     program = SetPipeline.of(plan, plan.sets[0], Options()).program
-    return split_bundles(compiled, plan, program, batch, False)
+    return split_bundles(compiled, plan, program, batch, NumberMode.EXACT)
 
 
 def test_static_counts_what_is_for_all_and_for_some() -> None:
@@ -347,11 +348,11 @@ def test_the_rule_decides_every_row_of_a_trace() -> None:
     """One bundle, one partition: modes follow from events for all and for some, and patience."""
     for wait in (0, 1, 4, UNTIL_SPLIT, FOREVER):
         compiled, batch = encoded_twins(wait)
-        _, counters = run_batch(compiled, batch, False, trace=True)
+        _, counters = run_batch(compiled, batch, NumberMode.EXACT, trace=True)
         assert counters.trace is not None
         (trace,) = counters.trace
         run, before = wait % FOREVER, 0
-        for row in trace.tolist():
+        for row in trace.rows.tolist():
             _, time, _, _, units, found, after, decided = row
             is_some = time == 20_000_000
             # Windows of 8 s that slide by 4: from 28 on all have begun after 20.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hamlet.bench.sharing_figures import Size
     from hamlet.bench.sharing_rows import RowTimes
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
     Times = dict[str, list[float]]
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine.pipeline import SetPipeline
-    from hamlet.kernel.base import EventBatch, Numbers
+    from hamlet.kernel.base import EventBatch
     from hamlet.kernel.code import Compiled
+    from hamlet.plan.number_mode import Numbers
 
 POLICIES = ("never", "always", "static", "dynamic")
 

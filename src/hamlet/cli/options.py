@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hamlet.plan.number_mode import NUMBERS
 from hamlet.share.policy import POLICIES
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def sharing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 numbers_option = click.option(
     "--numbers",
-    type=click.Choice(["exact", "float"]),
+    type=click.Choice(NUMBERS),
     default="exact",
     help="Integers, or floats, of any magnitude.  [default: exact]",
 )

@@ -19,6 +19,7 @@ from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.events.table import EventTable
 from hamlet.kernel.base import EventBatch
 from hamlet.kernel.run import Counters, run_group
+from hamlet.plan.number_mode import NumberMode
 from hamlet.share.bundles import split_bundles
 from hamlet.share.policy import NOTHING_FIXED, Fixed
 
@@ -126,7 +127,7 @@ class _Before:
         shared: dict[str, int] = {}
         for made in self.compiled.row_groups:
             name, counters = self.pipeline.loop_name(made), Counters()
-            run_group(self.compiled, made, "dynamic", self.batch, True, counters)
+            run_group(self.compiled, made, "dynamic", self.batch, NumberMode.FLOAT, counters)
             bursts[name] = bursts.get(name, 0) + counters.bursts
             shared[name] = shared.get(name, 0) + counters.shared_bursts
         return frozenset(name for name, n in bursts.items() if n and 2 * shared[name] <= n)
@@ -136,7 +137,9 @@ class _Before:
         one = self.pipeline
         coefficients = one.options.coefficients
         return frozenset(
-            split_bundles(self.compiled, one.plan, one.program, self.batch, True, coefficients)
+            split_bundles(
+                self.compiled, one.plan, one.program, self.batch, NumberMode.FLOAT, coefficients
+            )
         )
 
 

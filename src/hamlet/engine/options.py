@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from hamlet.errors import PlanError, UnknownName, listed
 from hamlet.events.formats import separator_of
 from hamlet.paper.systems import SYSTEMS
+from hamlet.plan.number_mode import NUMBERS, NumberMode
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 from hamlet.share.policy import NOTHING_FIXED, POLICIES, Fixed, Policy
 
 if TYPE_CHECKING:
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
 # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
 Progress = Callable[[str, float], None]
-
-NUMBERS = ("exact", "float")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,9 @@ class Options:
     fixed: Fixed = NOTHING_FIXED
 
     @property
-    def is_float(self) -> bool:
-        """Whether numbers are floating-point."""
-        return self.numbers == "float"
+    def mode(self) -> NumberMode:
+        """How numbers are computed."""
+        return NumberMode(self.numbers)
 
     def check(self) -> None:
         """Refuse what is not an option."""

@@ -2,18 +2,26 @@
 
 Every host goes through it: the engine in one process, tasks of Spark, streams, and what measures
 them. So a policy of sharing, and a kind of numbers, is the same thing everywhere.
+
+What does not depend on the events is worked out once for a workload (`Pipelines`): the program of
+each set, and its code for each form of events that was met.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hamlet.engine.closed import ClosedSet
 from hamlet.engine.groups import groups_of_queries
+from hamlet.engine.recent import Recent
 from hamlet.kernel.compile import EventForm, compile_code
 from hamlet.kernel.encode.batch import encode
-from hamlet.kernel.run import Counters, run_batch
+from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
+from hamlet.kernel.widths import bundle_numbers, width_classes
+from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
@@ -33,6 +41,10 @@ if TYPE_CHECKING:
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.share.policy import Policy
+
+
+# Forms of events that the code of a set is kept for: tables of one workload mostly have a few.
+_MOST_FORMS = 16
 
 
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
@@ -55,17 +67,30 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class SetPipeline:
-    """One sharable set of a workload, with its program, and how it is run."""
+    """One sharable set of a workload, with its program, and how it is run.
+
+    `codes` has the code of the set for forms of events and options that were met. A pipeline that
+    is made of another with `replace` begins without: its plan or program may be another.
+    """
 
     plan: WorkloadPlan
     sharable: SharableSet
     options: Options
     program: Program
+    codes: Recent[Compiled] = field(
+        default_factory=lambda: Recent(_MOST_FORMS), init=False, compare=False
+    )
 
     @classmethod
     def of(cls, plan: WorkloadPlan, sharable: SharableSet, options: Options) -> SetPipeline:
         """That of a set of a plan (see `shared_plan`)."""
         return cls(plan, sharable, options, compile_set(plan, sharable))
+
+    def with_options(self, options: Options) -> SetPipeline:
+        """The same set run in another way, with the code of this one where it needs the same."""
+        other = replace(self, options=options)
+        object.__setattr__(other, "codes", self.codes)
+        return other
 
     def encode(
         self,
@@ -109,7 +134,15 @@ class SetPipeline:
     def compile_for(
         self, form: EventForm, *, only: frozenset[int] | None = None, distinct: bool = True
     ) -> Compiled:
-        """The code for events of a form; see `compile`."""
+        """The code for events of a form, perhaps that of a run before; see `compile`."""
+        options = self.options
+        # All that code depends on but the plan and the set, which are those of this pipeline.
+        policy = (options.sharing, options.fixed, options.mode, options.coefficients)
+        return self.codes.get_or_make(
+            (form, only, distinct, policy), lambda: self._code(form, only, distinct)
+        )
+
+    def _code(self, form: EventForm, only: frozenset[int] | None, distinct: bool) -> Compiled:
         options, policy = self.options, inside(self.options.sharing)
         compiled = compile_code(
             self.plan,
@@ -117,7 +150,7 @@ class SetPipeline:
             form,
             share=policy != "never",
             only=only,
-            patience=bundle_patience(policy, options.is_float, options.coefficients),
+            patience=bundle_patience(policy, options.mode, options.coefficients),
             distinct=distinct,
         )
         compiled = replace(compiled, sharing=tuple(map(self._policy_of, compiled.row_groups)))
@@ -163,20 +196,40 @@ class SetPipeline:
     def form_unseen(self, digits: Mapping[str, tuple[int, ...]]) -> EventForm:
         """What events are taken to be like before there are any."""
         queries = [self.plan.queries[number].query for number in self.program.queries]
-        return EventForm.unseen(queries, self.program, digits, self.options.is_float)
+        return EventForm.unseen(queries, self.program, digits, self.options.mode)
 
-    def run(
-        self, compiled: Compiled, batch: EventBatch, trace: bool = False
-    ) -> tuple[Emission, Counters]:
+    def run(self, compiled: Compiled, batch: EventBatch) -> tuple[Emission, Counters]:
         """All windows of some events, closed at their end."""
-        return run_batch(compiled, batch, self.options.is_float, trace=trace)
+        return run_batch(compiled, batch, self.options.mode)
 
     def ready(self, encoded: EncodedSet) -> Ready:
         """The set, ready to be run over events by the engine or by a system it is compared with."""
         if self.options.system != "hamlet":
             return self._ready_system(encoded)
         compiled = self.compile(encoded)
-        return Ready(lambda trace: self.run(compiled, encoded.batch, trace), compiled)
+        portions = self._portions(compiled, encoded)
+
+        def run(trace: bool) -> tuple[Emission, Counters]:
+            mode = self.options.mode
+            return run_batch(compiled, encoded.batch, mode, trace=trace, portions=portions)
+
+        return Ready(run, compiled)
+
+    def _portions(self, compiled: Compiled, encoded: EncodedSet) -> list[Portion]:
+        """What is run together: in exact mode, units by how long their numbers will be."""
+        ranges = partition_ranges(encoded.batch)
+        if self.options.mode is NumberMode.FLOAT:
+            return [Portion.all_of(compiled, ranges)]
+        classes = width_classes(self.program, compiled, encoded.batch, ranges)
+        codes = [compiled]
+        if len(classes) > 1:
+            form = EventForm.of(encoded)
+            codes = [self.compile(encoded, form=form, only=one.templates) for one in classes]
+        return [
+            Portion(code, ranges[one.words == words], int(words), bundle_numbers(code, compiled))
+            for one, code in zip(classes, codes, strict=True)
+            for words in np.unique(one.words)
+        ]
 
     def _ready_system(self, encoded: EncodedSet) -> Ready:
         from hamlet.paper.systems.run import prepared
@@ -184,7 +237,7 @@ class SetPipeline:
         start = prepared(self.options.system, self.plan, self.program, encoded)
 
         def run(_trace: bool) -> tuple[Emission, Counters]:
-            emission = start(self.options.is_float)
+            emission = start(self.options.mode)
             return emission, Counters(windows=len(emission.part))
 
         return Ready(run)
@@ -206,7 +259,29 @@ class SetPipeline:
         return self.closed(encoded, emission), counters
 
 
+class Pipelines:
+    """The pipelines of one workload, kept from one run to the next.
+
+    A copy of it, in another process too, begins with nothing.
+    """
+
+    def __init__(self, plan: WorkloadPlan) -> None:
+        """Begin with nothing but what is asked."""
+        self.plan = plan
+        self._made: dict[bool, list[SetPipeline]] = {}
+
+    def __reduce__(self) -> tuple[type[Pipelines], tuple[WorkloadPlan]]:
+        return Pipelines, (self.plan,)
+
+    def of(self, options: Options) -> list[SetPipeline]:
+        """A pipeline for each set that is run together."""
+        is_alone = options.sharing == "never"
+        if is_alone not in self._made:
+            shared = shared_plan(self.plan, options)
+            self._made[is_alone] = [SetPipeline.of(shared, each, options) for each in shared.sets]
+        return [one.with_options(options) for one in self._made[is_alone]]
+
+
 def pipelines(plan: WorkloadPlan, options: Options) -> Iterator[SetPipeline]:
     """A pipeline for each set that is run together."""
-    shared = shared_plan(plan, options)
-    return (SetPipeline.of(shared, sharable, options) for sharable in shared.sets)
+    return iter(Pipelines(plan).of(options))

@@ -1,8 +1,8 @@
 """Running a batch on the machine: memory laid out, words added where integers outgrow them.
 
-In exact mode every partition is first tried with one word for each number. Those that outgrow it
-are run again with more, doubling each time: partitions with small counts never pay for the large
-ones, and the last run costs about as much as all before it.
+In exact mode every partition of a portion is first tried with the words that its numbers are
+expected to need (see widths.py). Those that outgrow them are run again with more, doubling each
+time.
 """
 
 from __future__ import annotations
@@ -13,25 +13,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.base import Emission, EventBatch
 from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.kernel.emissions import emission_of, joined
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
-from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.numbers import next_words
 from hamlet.kernel.rows import RowRecords, run_rows
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
+    from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.rows import PlacedGroup
     from hamlet.kernel.trees import Trees
+    from hamlet.plan.number_mode import NumberMode
 
+# The column of a bundle's number in rows of what was decided
+_BUNDLE = 2
 # Room for records by events and partitions: it is memory only where it is used.
 _FIRST_RECORDS = 1024
 _RECORDS_OF_PARTITION = 8
@@ -54,9 +59,17 @@ class Counters:
     merged: int = 0
     # Of rows over snapshots, see rows/basis.py
     shared_bursts: int = 0
-    # Rows of what was decided, where they are asked for: of bundles, and of each group of rows
-    trace: list[NDArray[np.int64]] | None = None
+    # What was decided, where that is asked for: of bundles, and of each group of rows
+    trace: list[DecisionRows] | None = None
     bursts_decided: list[NDArray[np.int64]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRows:
+    """Rows of what was decided in partitions that were run with so many words for each number."""
+
+    words: int
+    rows: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,35 +85,76 @@ class Kept:
     extremes: NDArray[np.float64]
 
     @staticmethod
-    def nothing(is_float: bool, words: int) -> Kept:
+    def nothing(mode: NumberMode, words: int) -> Kept:
         """No state of any partition."""
         empty = np.empty((0, 6), np.int64)
-        return Kept(empty, np.empty(0, np.int64), array_of(0, is_float, words), np.empty(0))
+        return Kept(empty, np.empty(0, np.int64), mode.array(0, words), np.empty(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Partitions that are run by the same code, to begin with by numbers of so many words.
+
+    `bundles` has for each bundle of the code its number in the code of all units.
+    """
+
+    compiled: Compiled
+    ranges: NDArray[np.int64]
+    words: int
+    bundles: NDArray[np.int64]
+
+    @staticmethod
+    def all_of(compiled: Compiled, ranges: NDArray[np.int64], words: int = 1) -> Portion:
+        """All units of code for some partitions."""
+        return Portion(compiled, ranges, words, np.arange(len(compiled.bundles)))
 
 
 def run_batch(
-    compiled: Compiled, batch: EventBatch, is_float: bool, trace: bool = False
+    compiled: Compiled,
+    batch: EventBatch,
+    mode: NumberMode,
+    trace: bool = False,
+    portions: Sequence[Portion] | None = None,
 ) -> tuple[Emission, Counters]:
-    """All windows of all partitions of a batch, closed at its end."""
+    """All windows of all partitions of a batch, closed at its end.
+
+    Args:
+        compiled: The code of all units.
+        batch: The events.
+        mode: How numbers are computed.
+        trace: Whether to keep what is decided about sharing.
+        portions: The units that are no part of a group of rows, by code and words; all of them with
+            one word when left out.
+    """
     counters = Counters()
     if trace:
         counters.trace, counters.bursts_decided = [], []
     groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
-        run_group(compiled, group, sharing, batch, is_float, counters) for group, sharing in groups
+        run_group(compiled, group, sharing, batch, mode, counters) for group, sharing in groups
     ]
-    words = 1
-    while len(batch) and len(compiled.code.u_w):
-        ranges = partition_ranges(batch)
-        kept = Kept.nothing(is_float, words)
-        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, is_float, words, counters)
-        emissions.append(emission)
-        if not len(redo):
-            break
-        counters.partitions_redone += len(redo)
-        batch = only_partitions(batch, redo)
+    if portions is None:
+        portions = [Portion.all_of(compiled, partition_ranges(batch))]
+    for portion in portions:
+        emissions += _run_portion(portion, batch, mode, counters)
+    return joined(compiled, emissions, mode), counters
+
+
+def _run_portion(
+    portion: Portion, batch: EventBatch, mode: NumberMode, counters: Counters
+) -> Iterator[Emission]:
+    """All windows of the units of a portion."""
+    compiled, ranges, words = portion.compiled, portion.ranges, portion.words
+    while len(ranges) and len(compiled.code.u_w):
+        kept = Kept.nothing(mode, words)
+        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, mode, words, counters)
+        yield emission
+        if counters.trace:
+            rows = counters.trace[-1].rows
+            rows[:, _BUNDLE] = portion.bundles[rows[:, _BUNDLE]]
+        ranges = ranges[np.isin(ranges[:, 0], redo)]
+        counters.partitions_redone += len(ranges)
         words = next_words(words)
-    return joined(compiled, emissions, is_float), counters
 
 
 def run_group(
@@ -108,7 +162,7 @@ def run_group(
     made: PlacedGroup,
     sharing: str,
     batch: EventBatch,
-    is_float: bool,
+    mode: NumberMode,
     counters: Counters,
 ) -> Emission:
     """All windows of the units of one group, under a policy of sharing."""
@@ -118,7 +172,7 @@ def run_group(
     ranges = partition_ranges(batch)
     decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
     while len(ranges):
-        done = run_rows(made, batch, ranges, array_of(0, is_float, words), sharing, is_traced)
+        done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
         decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
@@ -134,7 +188,7 @@ def run_group(
         words = next_words(words)
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
-    return joined(compiled, parts, is_float)
+    return joined(compiled, parts, mode)
 
 
 def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
@@ -163,7 +217,7 @@ def run_once(
     ranges: NDArray[np.int64],
     kept: Kept,
     until: int,
-    is_float: bool,
+    mode: NumberMode,
     words: int,
     counters: Counters,
 ) -> tuple[Emission, NDArray[np.int32], Kept]:
@@ -172,7 +226,7 @@ def run_once(
     Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
     and, with `until` before the end of time, the state of the others.
     """
-    zero = array_of(0, is_float, words)
+    zero = mode.array(0, words)
     memory, seen, sides, stored, records = _laid_out(
         compiled, events, len(ranges), zero, counters.trace is not None
     )
@@ -184,7 +238,9 @@ def run_once(
         )
     )
     n = int(records.n[0])
-    _count(counters, memory.S, n, trace)
+    _count(counters, memory.S, n)
+    if counters.trace is not None:
+        counters.trace.append(DecisionRows(words, trace.reshape(-1, TRACED).copy()))
     emission = _emission(compiled, memory.S, written, n)
     return emission, redo[:redone].copy(), Kept(*after)
 
@@ -279,9 +335,7 @@ def _stored(compiled: Compiled, trees: Trees, zero: NDArray[Any]) -> Stored:
     )
 
 
-def _count(
-    counters: Counters, state: NDArray[np.int64], windows: int, trace: NDArray[np.int64]
-) -> None:
+def _count(counters: Counters, state: NDArray[np.int64], windows: int) -> None:
     """Count what a run has done."""
     counters.snapshots += int(state[at.C_SNAPSHOTS])
     counters.bursts += int(state[at.C_BURSTS])
@@ -289,8 +343,6 @@ def _count(
     counters.shared += int(state[at.C_SHARED])
     counters.split += int(state[at.C_SPLIT])
     counters.merged += int(state[at.C_MERGED])
-    if counters.trace is not None:
-        counters.trace.append(trace.reshape(-1, TRACED).copy())
 
 
 def _emission(
@@ -316,28 +368,3 @@ def _room(zero: NDArray[Any], n: int) -> NDArray[Any]:
 def _line(array: NDArray[Any]) -> NDArray[Any]:
     """A table as one line of numbers, row after row."""
     return np.ascontiguousarray(array).reshape(-1)
-
-
-def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
-    """The events of some partitions."""
-    if len(parts) == len(partition_ranges(events)):
-        return events
-    wanted = np.zeros(int(events.part[-1]) + 1, np.bool_)
-    wanted[parts] = True
-    kept = wanted[events.part]
-    weights: NDArray[Any] = np.ascontiguousarray(events.weights[:, kept])
-    return EventBatch(
-        events.part[kept],
-        events.ts[kept],
-        events.tied[kept],
-        events.letter[kept],
-        events.letters,
-        events.weight_specs,
-        weights,
-        events.extreme_attributes,
-        np.ascontiguousarray(events.extremes[:, kept]),
-        np.ascontiguousarray(events.previous[:, kept]),
-        np.ascontiguousarray(events.next[:, kept]),
-        events.column_names,
-        np.ascontiguousarray(events.columns[:, kept]),
-    )

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.kernel.compile.fast_paths import bundle_letters
+from hamlet.plan.number_mode import NumberMode
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
 from hamlet.share.cost import FOREVER, BundleSize
 from hamlet.share.policy import Policy, Rates, patience_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import EventBatch
     from hamlet.kernel.code import Code, Compiled
     from hamlet.kernel.compile.bundles import Bundle
+    from hamlet.kernel.run import DecisionRows
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.policy import Fixed
@@ -64,7 +66,7 @@ class BundleReport:
     patience: int
 
 
-def bundle_size(bundle: Bundle, code: Code, is_float: bool) -> BundleSize:
+def bundle_size(bundle: Bundle, code: Code, mode: NumberMode) -> BundleSize:
     """How large the queries of a bundle are, with numbers of the first kind that is tried."""
     unit = bundle.units[0]
     return BundleSize(
@@ -72,12 +74,12 @@ def bundle_size(bundle: Bundle, code: Code, is_float: bool) -> BundleSize:
         windows=int(code.u_w[unit]),
         rows=int(code.u_nrows[unit]),
         aggregates=int(code.u_nc[unit] + code.u_nx[unit]),
-        kind="double" if is_float else "int64",
+        kind="double" if mode is NumberMode.FLOAT else "int64",
     )
 
 
 def bundle_patience(
-    policy: Policy, is_float: bool, coefficients: CoefficientTable = DEFAULTS
+    policy: Policy, mode: NumberMode, coefficients: CoefficientTable = DEFAULTS
 ) -> Callable[[Bundle, Code], int] | None:
     """The patience of each bundle, as `compile_code` asks for it; None where there are to be none.
 
@@ -87,7 +89,7 @@ def bundle_patience(
         return None
 
     def found(bundle: Bundle, code: Code) -> int:
-        patience = patience_of(policy, bundle_size(bundle, code, is_float), coefficients)
+        patience = patience_of(policy, bundle_size(bundle, code, mode), coefficients)
         return FOREVER if patience is None else patience
 
     return found
@@ -106,12 +108,12 @@ def split_bundles(
     plan: WorkloadPlan,
     program: Program,
     batch: EventBatch,
-    is_float: bool,
+    mode: NumberMode,
     coefficients: CoefficientTable = DEFAULTS,
 ) -> set[tuple[str, ...]]:
     """The bundles that the static policy does not merge, with events such as those of a batch."""
     members = bundle_queries(compiled, plan, program)
-    sizes = [bundle_size(bundle, compiled.code, is_float) for bundle in compiled.bundles]
+    sizes = [bundle_size(bundle, compiled.code, mode) for bundle in compiled.bundles]
     triples = zip(members, sizes, bundle_rates(compiled, batch), strict=True)
     return {
         queries
@@ -170,14 +172,14 @@ def _is_tied(batch: EventBatch) -> Flags:
 
 
 def bundle_reports(
-    compiled: Compiled, plan: WorkloadPlan, program: Program, is_float: bool, sharable_set: int
+    compiled: Compiled, plan: WorkloadPlan, program: Program, mode: NumberMode, sharable_set: int
 ) -> list[BundleReport]:
     """The bundles of a set, with the names of their queries."""
     code, found = compiled.code, []
     members = bundle_queries(compiled, plan, program)
     triples = zip(compiled.bundles, members, compiled.patience, strict=True)
     for bundle, queries, patience in triples:
-        size = bundle_size(bundle, code, is_float)
+        size = bundle_size(bundle, code, mode)
         name = _type_of(bundle, code, program)
         found.append(BundleReport(sharable_set, name, queries, size, patience))
     return found
@@ -189,38 +191,32 @@ def _type_of(bundle: Bundle, code: Code, program: Program) -> str:
 
 
 def set_trace(
-    matrices: Sequence[Ints],
+    decisions: Sequence[DecisionRows],
     compiled: Compiled,
     plan: WorkloadPlan,
     program: Program,
     batch: EventBatch,
     groups: Sequence[str] | Any,
-    is_float: bool,
+    mode: NumberMode,
     *,
     sharable_set: int,
     times: Times,
     coefficients: CoefficientTable = DEFAULTS,
 ) -> Any:
-    """The trace of a set from what its kernel handed over: a matrix for each width of numbers.
-
-    Partitions that were run again with wider numbers are in several; the last one counts.
-    """
+    """The trace of a set from what its kernel handed over, for each width of numbers."""
     code = compiled.code
     members = bundle_queries(compiled, plan, program)
     traced = [
-        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, is_float), queries)
+        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, mode), queries)
         for bundle, queries in zip(compiled.bundles, members, strict=True)
     ]
     pieces = [trace_schema(times).empty_table()]
-    redone = np.empty(0, np.int64)
-    for number, matrix in reversed(list(enumerate(matrices))):
-        raw = matrix[~np.isin(matrix[:, PARTITION], redone)]
-        redone = np.union1d(redone, raw[:, PARTITION])
+    for taken in decisions:
         table = trace_table(
-            raw,
-            _is_for_all(raw, compiled, batch),
+            taken.rows,
+            _is_for_all(taken.rows, compiled, batch),
             groups,
-            [replace(one, size=_widened(one.size, number)) for one in traced],
+            [replace(one, size=_widened(one.size, taken.words)) for one in traced],
             program.pane_us,
             sharable_set=sharable_set,
             times=times,
@@ -230,12 +226,12 @@ def set_trace(
     return pa.concat_tables(pieces).unify_dictionaries()
 
 
-def _widened(size: BundleSize, times: int) -> BundleSize:
-    """A size with numbers that have been made wider so many times."""
-    if not times:
+def _widened(size: BundleSize, words: int) -> BundleSize:
+    """A size with numbers of so many words."""
+    if words == 1:
         return size
     kind: NumberKind = "wide" if size.kind == "double" else "words"
-    return replace(size, kind=kind, words=1 << times)
+    return replace(size, kind=kind, words=words)
 
 
 def _is_for_all(raw: Ints, compiled: Compiled, batch: EventBatch) -> Flags:

@@ -191,7 +191,7 @@ def has_node_room(m, b):
     half = S[S_HALF]
     for side in range(sides(m) - 1, -1, -1):
         for i in range(S[S_LEAVES], 0, -1):
-            n = (b.born[node_of(m, half, side, i)] - S[S_BASE]) * nc
+            n = max(0, b.born[node_of(m, half, side, i)] - S[S_BASE]) * nc
             S[S_STRIDE] = old
             source = coefficients_at(m, half, side, i, S[S_BASE])
             S[S_STRIDE] = new
@@ -203,36 +203,27 @@ def has_node_room(m, b):
 
 
 @inlined
-def _read(m, b, half, side, i, at):
-    """Add a node of a tree."""
+def _read(m, b, half, side, i, is_tree, at):
+    """Add node i, and where it is of a tree the nodes that complete it."""
     S, nc = m.S, m.z.components
-    n = b.born[node_of(m, half, side, i)] - S[S_OLDEST]
-    if n > 0:
-        source = coefficients_at(m, half, side, i, S[S_OLDEST])
-        to = at + (S[S_OLDEST] - S[S_FIRST_COLUMN]) * nc
-        sum_cells(b.scratch, to, b.v, source, n * nc, m.err)
+    oldest, to = S[S_OLDEST], at + (S[S_OLDEST] - S[S_FIRST_COLUMN]) * nc
+    first, node = coefficients_at(m, half, side, 0, oldest), node_of(m, half, side, 0)
+    step = (S[S_STRIDE] if half == S[S_HALF] else S[S_STRIDE_BEFORE]) * nc
+    while i > 0:
+        n = b.born[node + i] - oldest
+        if n > 0:
+            sum_cells(b.scratch, to, b.v, first + i * step, n * nc, m.err)
+        i = i & (i - 1) if is_tree else 0
 
 
 @inlined
 def _read_tree(m, b, ranks, q, at):
-    half = m.S[S_HALF]
-    if ranks.low_before[q] > 0:
-        _read(m, b, 1 - half, 0, ranks.low_before[q], at)
-    if m.z.operator == EQUAL:
-        if ranks.low[q] > 0:
-            _read(m, b, half, 0, ranks.low[q], at)
-    else:
-        i = ranks.low[q]
-        while i > 0:
-            _read(m, b, half, 0, i, at)
-            i &= i - 1
+    half, is_tree = m.S[S_HALF], m.z.operator != EQUAL
+    _read(m, b, 1 - half, 0, ranks.low_before[q], False, at)
+    _read(m, b, half, 0, ranks.low[q], is_tree, at)
     if m.z.operator == UNEQUAL:
-        if ranks.high_before[q] > 0:
-            _read(m, b, 1 - half, 1, ranks.high_before[q], at)
-        i = ranks.high[q]
-        while i > 0:
-            _read(m, b, half, 1, i, at)
-            i &= i - 1
+        _read(m, b, 1 - half, 1, ranks.high_before[q], False, at)
+        _read(m, b, half, 1, ranks.high[q], True, at)
 
 
 @compiled
@@ -257,15 +248,18 @@ def add_up_shared(m, b, half, side, leaves):
 
 
 @inlined
-def _write(m, b, half, side, i, at, n):
-    """Add a row to a node of a tree."""
+def _write(m, b, half, side, i, end, at, n):
+    """Add a row to node i, and to those of a tree up to `end` that have it too."""
     S, nc = m.S, m.z.components
-    node = node_of(m, half, side, i)
-    to = coefficients_at(m, half, side, i, S[S_OLDEST])
-    own = min(max(0, b.born[node] - S[S_OLDEST]) * nc, n)
-    sum_cells(b.v, to, b.scratch, at, own, m.err)
-    copy_cells(b.v, to + own, b.scratch, at + own, n - own)
-    b.born[node] = S[S_BIRTHS]
+    oldest, births, step = S[S_OLDEST], S[S_BIRTHS], S[S_STRIDE] * nc
+    first, node = coefficients_at(m, half, side, 0, oldest), node_of(m, half, side, 0)
+    while i <= end:
+        to, own = first + i * step, min(max(0, b.born[node + i] - oldest) * nc, n)
+        sum_cells(b.v, to, b.scratch, at, own, m.err)
+        if own < n:
+            copy_cells(b.v, to + own, b.scratch, at + own, n - own)
+            b.born[node + i] = births
+        i += i & -i
 
 
 @compiled
@@ -279,14 +273,8 @@ def put_in_shared(m, b, ranks, q, row):
     if place < 0:
         return
     if m.z.operator == EQUAL:
-        _write(m, b, half, 0, place + 1, at, n)
+        _write(m, b, half, 0, place + 1, place + 1, at, n)
         return
-    i = place + 1
-    while i <= leaves:
-        _write(m, b, half, 0, i, at, n)
-        i += i & -i
+    _write(m, b, half, 0, place + 1, leaves, at, n)
     if m.z.operator == UNEQUAL:
-        i = leaves - place
-        while i <= leaves:
-            _write(m, b, half, 1, i, at, n)
-            i += i & -i
+        _write(m, b, half, 1, leaves - place, leaves, at, n)

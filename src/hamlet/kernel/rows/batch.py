@@ -114,9 +114,20 @@ def run_rows(
         components = _unscaled(components, scale)
     if group.is_backward:
         window = -window
-    done = map(int, counts)
-    decisions = decisions.reshape(-1, DECIDED)
-    return RowRecords(part, unit, window, components, x.reshape(n, most_x), redo, *done, decisions)
+    bursts, shared, snapshots, split = map(int, counts)
+    return RowRecords(
+        part,
+        unit,
+        window,
+        components,
+        x.reshape(n, most_x),
+        redo,
+        bursts,
+        shared,
+        snapshots,
+        split,
+        decisions.reshape(-1, DECIDED),
+    )
 
 
 def _has_coefficients(zero: NDArray[Any]) -> bool:

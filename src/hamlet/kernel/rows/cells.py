@@ -25,6 +25,8 @@ _INLINED = {**OPTIONS, "forceinline": True}
 # Doubles may be added up in any order, and so in several parts at once.
 _in_any_order = njit(**_INLINED, fastmath={"reassoc", "nsz"})
 
+# Keys after the last one of a scanned table: so many are NaN, which no bound lets in.
+PAD = 8
 # A coefficient so large leaves room for a thousand of its size
 LARGE = 1 << 52
 
@@ -255,9 +257,19 @@ def _set_one(v: Any, d: int, times: int, scale: float) -> Any:
     return several
 
 
+@inlined
+def _in_eights(first, end):
+    """Where a range ends that is as long as a multiple of eight.
+
+    What is left over after vectors of eight would go one by one, each with a guess at a branch.
+    """
+    return first + (end - first + PAD - 1 & -PAD)
+
+
 @_in_any_order
 def _sum_single(w, s, keys, first, end, bound, op, total):
     nothing = total
+    end = _in_eights(first, end)
     if op == BELOW:
         for e in range(first, end):
             total += w[s + e] if keys[e] < bound else nothing
@@ -269,7 +281,7 @@ def _sum_single(w, s, keys, first, end, bound, op, total):
             total += w[s + e] if keys[e] == bound else nothing
     else:
         for e in range(first, end):
-            total += w[s + e] if keys[e] != bound else nothing
+            total += w[s + e] if keys[e] < bound or keys[e] > bound else nothing
     return total
 
 
@@ -332,6 +344,7 @@ def _sum_open(
 def least_open(y, s, keys, first, end, bound, op):
     """The least of y[s + e] over stored events e whose key stands so to the bound."""
     least = np.inf
+    end = _in_eights(first, end)
     if op == BELOW:
         for e in range(first, end):
             least = lesser(y[s + e] if keys[e] < bound else np.inf, least)
@@ -343,5 +356,6 @@ def least_open(y, s, keys, first, end, bound, op):
             least = lesser(y[s + e] if keys[e] == bound else np.inf, least)
     else:
         for e in range(first, end):
-            least = lesser(y[s + e] if keys[e] != bound else np.inf, least)
+            is_other = keys[e] < bound or keys[e] > bound
+            least = lesser(y[s + e] if is_other else np.inf, least)
     return least

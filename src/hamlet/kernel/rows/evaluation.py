@@ -102,8 +102,10 @@ def settle(m, b):
         if P[P[OP_IS_LOOP] + op] == 1:
             for k in entries(P, OP_TARGETS_P, op):
                 to, at = P[P[TARGET_AT] + k], row + P[P[OP_FIRST] + op]
-                for c in range(0, z.whole, z.columns):
-                    add_cells(m.v, to + c, m.scratch, at + c, P[P[OP_N] + op], m.err)
+                for _ in range(z.blocks):
+                    add_cells(m.v, to, m.scratch, at, P[P[OP_N] + op], m.err)
+                    to += z.columns
+                    at += z.columns
 
 
 @compiled

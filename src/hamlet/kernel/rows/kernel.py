@@ -14,6 +14,7 @@ from hamlet.kernel.cache_key import digest
 from hamlet.kernel.growth import longer, longer_numbers
 from hamlet.kernel.jit import compiled, inlined, kept_on_disk
 from hamlet.kernel.numbers import pointer, raw_pointer
+from hamlet.kernel.rows.cells import PAD
 from hamlet.kernel.rows.decision import D_PANES, begin_counting
 from hamlet.kernel.rows.layout import (
     C_BURSTS,
@@ -84,6 +85,7 @@ from hamlet.kernel.rows.layout import (
 )
 from hamlet.kernel.rows.layout import KIND as KIND_OF_TABLE
 from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table, shape_of
+from hamlet.kernel.rows.scan import end_keys
 from hamlet.kernel.rows.snapshots import ENTRY, Basis
 from hamlet.kernel.rows.survey import (
     begins_shared,
@@ -190,7 +192,7 @@ def _run(
         if P[KIND_OF_TABLE] != CHOSEN:
             is_tree = P[KIND_OF_TABLE] == TREE
         # Where all of a partition fits there is no need to ever make room.
-        room = min(end - i, 2 * live) + 1
+        room = min(end - i, 2 * live) + 1 + PAD
         cells = room
         if is_tree:
             cells = 2 * sides_of(z) * (of_block + 1)
@@ -221,6 +223,8 @@ def _run(
             table_x = np.empty(table_room_x)
         _begin(S, int(is_tree), room, of_block, end)
         _begin_basis(S, int(shared), wide, part + P[SEED])
+        if not is_tree:
+            end_keys(S, keys)
         begun = S[S_OUT]
         err[0] = 0
         if err[STOPPED] != 0:

@@ -7,7 +7,7 @@ operation on neighbouring columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +20,15 @@ from hamlet.kernel.rows.layout import (
     EMPTIES,
     EQUAL,
     HEADER,
+    KIND,
     LOOPS,
+    N_EVENTS,
     OWN,
     READS,
+    SAME_SIDES,
     SCALARS,
+    SEED,
+    SHARING,
     UNEQUAL,
     UP_TO,
 )
@@ -49,6 +54,8 @@ COMPARED = (
 )
 # A column has so many rows more than the average at most
 _SPARE_ROWS = 6
+# How many codes of a group are kept
+_MOST_CODES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +189,7 @@ class PlacedGroup:
     placed: Placed
     columns: int
     reads_loop: tuple[bool, ...]  # by node: whether it reads what E+ has given
+    codes: dict[bytes, Ints] = field(default_factory=dict, compare=False)  # by letters: laid out
 
     @property
     def is_sharable(self) -> bool:
@@ -240,6 +248,19 @@ def lay_out(
         sharing: The policy, see layout.py.
         seed: Of the coin, where that decides.
     """
+    known = letters.tobytes()
+    if known not in made.codes:
+        if len(made.codes) >= _MOST_CODES:
+            made.codes.clear()
+        made.codes[known] = _code(made, letters)
+    code = made.codes[known].copy()
+    code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
+    code[SHARING], code[SEED] = sharing if made.is_sharable else OWN, seed
+    return code
+
+
+def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
+    """The code of a group for some letters, but for what depends on a batch."""
     group, placed = made.group, made.placed
     atoms = _atoms(letters)
     by_letter = [_ops(made, each) for each in atoms]
@@ -313,15 +334,15 @@ def lay_out(
         "UNITS": len(group.units),
         "LAYERS": 1 + max((op.layer for op in ops), default=0),
         "STARTS": len(placed.starts),
-        "N_EVENTS": events,
-        "SAME_SIDES": int(same),
-        "KIND": kind,
-        "SHARING": sharing if made.is_sharable else OWN,
+        "N_EVENTS": 0,
+        "SAME_SIDES": 0,
+        "KIND": 0,
+        "SHARING": 0,
         "LOOP_LETTER": next((i for i, loop in enumerate(is_loop) if loop), -1),
         "FEEDS": max(map(len, feeds), default=0),
         "FED_COLUMNS": max(map(sum, feeds), default=0),
         "STARTS_LOOP": int(starts_loop),
-        "SEED": seed,
+        "SEED": 0,
     }
     chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]

@@ -34,6 +34,8 @@ class Shape(NamedTuple):
     size_x: Any
     whole: Any  # and of a row
     whole_x: Any
+    blocks: Any  # of columns side by side in a row: one for each window and component, or extreme
+    blocks_x: Any
     operator: Any
     layers: Any
     rows: Any
@@ -128,6 +130,8 @@ def shape_of(P):
         size_x,
         P[OVERLAP] * size,
         P[OVERLAP] * size_x,
+        P[OVERLAP] * P[COMPONENTS],
+        P[OVERLAP] * P[EXTREMES],
         P[OPERATOR],
         P[LAYERS],
         P[ROWS],

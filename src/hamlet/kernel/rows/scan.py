@@ -15,7 +15,7 @@ import numpy as np
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.rows.basis import forget_coefficients, move_down, store_scanned
-from hamlet.kernel.rows.cells import fill_cells, least_open, sum_open, zero_cells
+from hamlet.kernel.rows.cells import PAD, fill_cells, least_open, sum_open, zero_cells
 from hamlet.kernel.rows.layout import (
     S_OPEN,
     S_OWN_OPEN,
@@ -68,10 +68,10 @@ def store(m, b, table, key, row, has_coefficients):
     S = m.S
     if key != key:
         return
-    if S[S_STORED] == S[S_ROOM]:
+    if S[S_STORED] == S[S_ROOM] - PAD:
         _make_room(m, b, table)
     room, n, at, at_x = S[S_ROOM], S[S_STORED], row * m.z.whole, row * m.z.whole_x
-    table.keys[n] = key
+    table.keys[n], table.keys[n + PAD] = key, np.nan
     if S[S_OWN_OPEN] > 0:
         for c in range(m.z.whole):
             numbers.copy(table.v, c * room + n, m.scratch, at + c)
@@ -105,6 +105,14 @@ def _make_room(m, b, table):
     for e in range(gone, n):
         table.keys[e - gone] = table.keys[e]
     S[S_STORED] = n - gone
+    end_keys(S, table.keys)
+
+
+@inlined
+def end_keys(S, keys):
+    """Have keys after the last one that no bound lets in."""
+    for e in range(S[S_STORED], S[S_STORED] + PAD):
+        keys[e] = np.nan
 
 
 @compiled

@@ -187,31 +187,26 @@ def _clear_newer(m, table, node, newest, last):
         fill_cells(table.x, node * whole_x + place * size_x, size_x, float("inf"))
 
 
+@inlined
+def _read_nodes(m, table, first, i, is_tree, at, at_x):
+    """Add node i, and where it is of a tree the nodes that complete it."""
+    while i > 0:
+        _read(m, table, first + i, at, at_x)
+        i = i & (i - 1) if is_tree else 0
+
+
 @compiled
 def look_up(m, table, ranks, q, at, at_x):
     """What stored events add to event q of the block, as a row of scratch."""
     S = m.S
-    half = S[S_HALF]
-    whole, whole_x = row_size(m)
-    zero_cells(m.scratch, at, whole)
-    fill_cells(m.scratch_x, at_x, whole_x, float("inf"))
-    if ranks.low_before[q] > 0:
-        _read(m, table, node_of(m, 1 - half, 0, ranks.low_before[q]), at, at_x)
-    if m.z.operator == EQUAL:
-        if ranks.low[q] > 0:
-            _read(m, table, node_of(m, half, 0, ranks.low[q]), at, at_x)
-    else:
-        i = ranks.low[q]
-        while i > 0:
-            _read(m, table, node_of(m, half, 0, i), at, at_x)
-            i &= i - 1
+    half, is_tree = S[S_HALF], m.z.operator != EQUAL
+    zero_cells(m.scratch, at, m.z.whole)
+    fill_cells(m.scratch_x, at_x, m.z.whole_x, float("inf"))
+    _read_nodes(m, table, node_of(m, 1 - half, 0, 0), ranks.low_before[q], False, at, at_x)
+    _read_nodes(m, table, node_of(m, half, 0, 0), ranks.low[q], is_tree, at, at_x)
     if m.z.operator == UNEQUAL:
-        if ranks.high_before[q] > 0:
-            _read(m, table, node_of(m, 1 - half, 1, ranks.high_before[q]), at, at_x)
-        i = ranks.high[q]
-        while i > 0:
-            _read(m, table, node_of(m, half, 1, i), at, at_x)
-            i &= i - 1
+        _read_nodes(m, table, node_of(m, 1 - half, 1, 0), ranks.high_before[q], False, at, at_x)
+        _read_nodes(m, table, node_of(m, half, 1, 0), ranks.high[q], True, at, at_x)
     if S[S_OWN_OPEN] < m.z.overlap:
         clear_others(m, at, at_x)
 
@@ -237,12 +232,14 @@ def put_in(m, table, ranks, q, at, at_x):
     if m.z.operator == EQUAL:
         _write(m, table, node_of(m, half, 0, place + 1), at, at_x)
         return
-    i = place + 1
-    while i <= leaves:
-        _write(m, table, node_of(m, half, 0, i), at, at_x)
-        i += i & -i
+    _write_nodes(m, table, node_of(m, half, 0, 0), place + 1, leaves, at, at_x)
     if m.z.operator == UNEQUAL:
-        i = leaves - place
-        while i <= leaves:
-            _write(m, table, node_of(m, half, 1, i), at, at_x)
-            i += i & -i
+        _write_nodes(m, table, node_of(m, half, 1, 0), leaves - place, leaves, at, at_x)
+
+
+@inlined
+def _write_nodes(m, table, first, i, leaves, at, at_x):
+    """Add a row of scratch to node i, and to those of its tree that have it too."""
+    while i <= leaves:
+        _write(m, table, first + i, at, at_x)
+        i += i & -i

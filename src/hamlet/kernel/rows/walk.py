@@ -251,34 +251,47 @@ def _find(m, events, op, e, row):
 
 
 @inlined
-def _take(m, source, source_x, at, at_x, n, is_fresh):
-    """Add n columns of a row to scratch, or have them there."""
-    columns = m.z.columns
-    whole, whole_x = row_size(m)
-    if n == columns:
-        n, columns = whole, whole
-    if is_fresh:
-        for c in range(0, whole, columns):
-            copy_cells(m.scratch, at + c, m.v, source + c, n)
-    elif n == 1:
-        for c in range(0, whole, columns):
-            numbers.add(m.scratch, at + c, m.v, source + c, m.err)
-    else:
-        for c in range(0, whole, columns):
-            add_cells(m.scratch, at + c, m.v, source + c, n, m.err)
-    if whole_x > 0:
-        _take_extremes(m, source_x, at_x, n, is_fresh)
+def _stretches(m, n):
+    """N columns of a row are so many stretches of so many numbers each, so far apart.
+
+    All columns stand side by side. (A range with a step would be counted out by a division.)
+    """
+    if n == m.z.columns:
+        return 1, m.z.whole, 0, m.z.whole_x
+    return m.z.blocks, n, m.z.columns, n
 
 
 @inlined
-def _take_extremes(m, source, at, n, is_fresh):
-    columns = m.z.columns
-    _, whole = row_size(m)
-    n = min(n, columns)
-    for c in range(0, whole, columns):
-        for i in range(c, c + n):
+def _take(m, source, source_x, at, at_x, n, is_fresh):
+    """Add n columns of a row to scratch, or have them there."""
+    stretches, n, step, n_x = _stretches(m, n)
+    if is_fresh:
+        for _ in range(stretches):
+            copy_cells(m.scratch, at, m.v, source, n)
+            at += step
+            source += step
+    elif n == 1:
+        for _ in range(stretches):
+            numbers.add(m.scratch, at, m.v, source, m.err)
+            at += step
+            source += step
+    else:
+        for _ in range(stretches):
+            add_cells(m.scratch, at, m.v, source, n, m.err)
+            at += step
+            source += step
+    if m.z.whole_x > 0:
+        _take_extremes(m, source_x, at_x, n_x, min(stretches, m.z.blocks_x), is_fresh)
+
+
+@inlined
+def _take_extremes(m, source, at, n, stretches, is_fresh):
+    for _ in range(stretches):
+        for i in range(n):
             if is_fresh or m.x[source + i] < m.scratch_x[at + i]:
                 m.scratch_x[at + i] = m.x[source + i]
+        at += m.z.columns
+        source += m.z.columns
 
 
 @inlined
@@ -318,54 +331,53 @@ def _own_extreme(m, events, attribute, e, at, at_x, n):
 def _add(m, b, op, row, has_shared):
     """Add what was found to the rows that it goes to."""
     P = m.P
-    columns = m.z.columns
     whole, whole_x = row_size(m)
     first, n = P[P[OP_FIRST] + op], P[P[OP_N] + op]
     row += P[P[OP_LAYER] + op]
     at, at_x = row * whole + first, row * whole_x + first
-    wide = n
-    if n == columns:
-        n, columns = whole, whole
+    stretches, wide, step, n_x = _stretches(m, n)
     for k in entries(P, OP_TARGETS_P, op):
-        to = P[P[TARGET_AT] + k]
+        to, source = P[P[TARGET_AT] + k], at
         if to < m.z.columns:  # what comes into E+ is row 0
             m.S[S_DIRTY] = 1
             m.D[D_ENTRIES] += 1
             if has_shared:
                 lo = max(m.S[S_LO], m.S[S_OWN_HI] + 1)
-                enter(m, b, m.scratch, at, to, wide, lo, m.S[S_HI])
-        if n == 1:
-            for c in range(0, whole, columns):
-                numbers.add(m.v, to + c, m.scratch, at + c, m.err)
+                enter(m, b, m.scratch, at, to, n, lo, m.S[S_HI])
+        if wide == 1:
+            for _ in range(stretches):
+                numbers.add(m.v, to, m.scratch, source, m.err)
+                to += step
+                source += step
         else:
-            for c in range(0, whole, columns):
-                add_cells(m.v, to + c, m.scratch, at + c, n, m.err)
+            for _ in range(stretches):
+                add_cells(m.v, to, m.scratch, source, wide, m.err)
+                to += step
+                source += step
         if whole_x > 0:
-            _add_extremes(m, P[P[TARGET_AT_X] + k], at_x, n)
+            _add_extremes(m, P[P[TARGET_AT_X] + k], at_x, n_x, min(stretches, m.z.blocks_x))
 
 
 @inlined
-def _add_extremes(m, to, at, n):
-    columns = m.z.columns
-    _, whole = row_size(m)
-    for c in range(0, whole, columns):
-        least_cells(m.x, to + c, m.scratch_x, at + c, min(n, columns))
+def _add_extremes(m, to, at, n, stretches):
+    for _ in range(stretches):
+        least_cells(m.x, to, m.scratch_x, at, n)
+        to += m.z.columns
+        at += m.z.columns
 
 
 @compiled
 def _reset(m, b, table, letter):
     """Empty what an event of a letter bars."""
     P, S = m.P, m.S
-    columns = m.z.columns
-    whole, whole_x = row_size(m)
     for k in entries(P, RESETS_P, letter):
         at, at_x, n = P[P[RESET_AT] + k], P[P[RESET_AT_X] + k], P[P[RESET_N] + k]
-        for c in range(0, whole, columns):
-            zero_cells(m.v, at + c, n)
-        for c in range(0, whole_x, columns):
-            fill_cells(m.x, at_x + c, n, float("inf"))
+        for block in range(m.z.blocks):
+            zero_cells(m.v, at + block * m.z.columns, n)
+        for block in range(m.z.blocks_x):
+            fill_cells(m.x, at_x + block * m.z.columns, n, float("inf"))
     if P[P[IS_CLEAR] + letter] == 1:
-        zero_cells(m.v, m.z.rows * whole, whole)
+        zero_cells(m.v, m.z.rows * m.z.whole, m.z.whole)
         if S[S_IS_TREE] == 1:
             forget_trees(m, b, table)
         forget_scanned(m, b)
