@@ -191,7 +191,7 @@ def test_an_analysis_says_what_was_known_and_what_was_decided(hamlet, queries, e
         "run",
     ]
     assert "  s1  T+  shared     low, high  a burst is one map" in out
-    assert "  s1  T+  per query  rising     no other query has a loop of the same events" in out
+    assert "  s1  T+  per query  rising     no other query has such a loop\n" in out
     assert "  s1  T+  low, high  2 windows at once  merged after 3 events for all in a row\n" in out
     assert "1 merge, 1 split; 97% for all queries, bursts of " in out
     assert "1 event is for some queries only, and " in out

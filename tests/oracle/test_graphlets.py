@@ -77,7 +77,9 @@ def test_an_event_on_which_queries_disagree_has_the_counts_of_the_paper() -> Non
     first, second = shown(two(second=RISING), BOTH).loops
 
     assert (first.queries, second.queries) == (("q1",), ("q2",))
-    assert all(loop.how.startswith("per query: no other query") for loop in (first, second))
+    assert all(
+        loop.how.startswith("per query: no other query has such a loop") for loop in (first, second)
+    )
     assert (counts(first, "q1")[2], counts(second, "q2")[2]) == (8, 2)
     assert (counts(first, "q1")[-1], counts(second, "q2")[-1]) == (34, 15)
 

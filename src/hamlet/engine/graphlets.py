@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.engine.local import run_workload
+from hamlet.engine.local import LocalRun, run_workload
 from hamlet.engine.options import Options
 from hamlet.engine.pipeline import SetPipeline, shared_plan
 from hamlet.engine.witnesses import can_be_witnessed, end_of, entry_of, probe, witness
@@ -32,6 +32,7 @@ from hamlet.plan.workload import plan_workload
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hamlet.kernel.finish import Answer
     from hamlet.plan.template import PlannedQuery
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
@@ -62,10 +63,15 @@ def executed(plan: WorkloadPlan, name: str, source: Any, options: Options) -> Ex
     loops: list[LoopExecution] = []
     for number, sharable in enumerate(shared.sets, 1):
         loops += _Set(shared, number, sharable, table, options, run.trace).loops()
-    return Execution(name, loops, list(_results(plan, run.answers)))
+    return Execution(name, loops, list(_results(plan, _answers(run))))
 
 
-def _results(plan: WorkloadPlan, answers: Any) -> Iterator[tuple[str, str, str, str]]:
+def _answers(run: LocalRun) -> list[Answer]:
+    """A table for each query that has rows."""
+    return [answer for each in run.answers for answer in each.answers(only_found=True)]
+
+
+def _results(plan: WorkloadPlan, answers: list[Answer]) -> Iterator[tuple[str, str, str, str]]:
     for answer in sorted(answers, key=lambda each: each.query):
         query = plan.queries[answer.query].query
         for row in sorted(answer.rows.to_pylist(), key=lambda row: row["window_start"]):
@@ -265,7 +271,7 @@ class _Loop:
         plan = plan_workload(planned)
         asked = Options(options.type, options.time, sharing="always")
         found = dict.fromkeys((one.query.name for one in planned), 0)
-        for answer in run_workload(plan, pa.table(columns), asked).answers:
+        for answer in _answers(run_workload(plan, pa.table(columns), asked)):
             total = sum(map(int, answer.rows["exact.0"].to_pylist()))
             found[plan.queries[answer.query].query.name] = total
         return found
