@@ -9,6 +9,7 @@ and counts of a run that its trace does not have.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -271,7 +272,7 @@ def test_events_of_one_time_count_as_for_some() -> None:
 def steps_of(compiled: Any, batch: Any) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Partition and time of every step that touches the only bundle: for all, and for some."""
     (bundle,) = compiled.bundles
-    code = compiled.code
+    place = {op: i for ops in bundle.ops for i, op in enumerate(ops)}
     whole: list[tuple[int, int]] = []
     some: list[tuple[int, int]] = []
     first = 0
@@ -280,15 +281,16 @@ def steps_of(compiled: Any, batch: Any) -> tuple[list[tuple[int, int]], list[tup
         while last < len(batch) and batch.tied[last]:
             last += 1
         where = (int(batch.part[first]), int(batch.ts[first]))
-        units = [
-            int(code.o_unit[op])
+        places = Counter(
+            place[op]
             for event in range(first, last)
             for atom in np.flatnonzero(batch.letters[batch.letter[event]])
             for op in compiled.atom_ops[atom]
-        ]
-        if last == first + 1 and sorted(units) == sorted(bundle.units):
+            if op in place
+        )
+        if places and last == first + 1 and set(places.values()) == {len(bundle.units)}:
             whole.append(where)
-        elif set(units) & set(bundle.units):
+        elif places:
             some.append(where)
         first = last
     return whole, some

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
+    from hamlet.kernel.compile.counters import Counters as LazyCounters
     from hamlet.kernel.rows import PlacedGroup
     from hamlet.kernel.trees import Trees
     from hamlet.plan.number_mode import NumberMode
@@ -251,8 +252,8 @@ def _laid_out(
     """What the machine is handed for a batch; `zero` is an array of the kind of its numbers."""
     code = compiled.code
     trees = lay_out_trees(compiled, events)
-    letter_table, is_used = by_letter(compiled, events.letters)
-    packed, state = image_of(compiled, trees, is_used)
+    tables = by_letter(compiled, events.letters)
+    packed, state = image_of(compiled, trees, tables)
     _set_sizes(state, compiled, events, is_traced)
     seen = EventArrays(
         events.ts,
@@ -260,7 +261,7 @@ def _laid_out(
         events.letter,
         _line(events.weights),
         _line(events.extremes),
-        letter_table,
+        tables.letters,
     )
     sides = Sides(
         events.letter,
@@ -279,7 +280,7 @@ def _laid_out(
         np.empty(records * state[at.C_MOST_X]),
         np.zeros(1, np.int64),
     )
-    memory = _memory(compiled, packed, state, zero, events.weights.dtype)
+    memory = _memory(compiled, tables.counters, packed, state, zero, events.weights.dtype)
     return memory, seen, sides, _stored(compiled, trees, zero), results
 
 
@@ -297,6 +298,7 @@ def _set_sizes(
 
 def _memory(
     compiled: Compiled,
+    counters: LazyCounters,
     packed: NDArray[np.int64],
     state: NDArray[np.int64],
     zero: NDArray[Any],
@@ -304,17 +306,18 @@ def _memory(
 ) -> Memory:
     """Code, state, rows and accumulators."""
     code = compiled.code
-    units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
+    lazies = code.lazies.reshape(-1, at.LAZY)
+    stamps = int(np.repeat(code.u_nc, np.diff(code.u_lazy_p)).sum())
     widest = int((code.u_w * code.u_nc).max())
     return Memory(
         packed,
         state,
         _room(zero, compiled.values + widest),
         np.empty(compiled.extremes),
-        np.ones(2 * (lazies + units)),
-        np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), weight_type),
-        np.empty(stacks * _FIRST_STACK, np.int64),
-        np.empty(stacks * _FIRST_STACK),
+        np.ones(2 * (len(code.z_atom) + len(lazies))),
+        np.zeros(2 * (counters.sums + stamps), weight_type),
+        np.empty(counters.stacks * _FIRST_STACK, np.int64),
+        np.empty(counters.stacks * _FIRST_STACK),
         None,  # what it looks at while it runs: see stopping.py
         np.empty(TRACED * state[at.C_TRACE_ROOM], np.int64),
     )

@@ -187,7 +187,7 @@ def bundle_reports(
 
 def _type_of(bundle: Bundle, code: Code, program: Program) -> str:
     """The type of the loop that a bundle shares."""
-    return str(program.alphabet.atoms[code.z_atom[code.u_lazy[bundle.units[0]]]].type)
+    return str(program.alphabet.atoms[code.burst_atoms(bundle.units[0])[0]].type)
 
 
 def set_trace(
