@@ -11,7 +11,7 @@ from hamlet.events.formats import separator_of
 from hamlet.paper.systems import SYSTEMS
 from hamlet.plan.number_mode import NUMBERS, NumberMode
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
-from hamlet.share.policy import POLICIES, Policy
+from hamlet.share.policy import NOTHING_FIXED, POLICIES, Fixed, Policy
 
 if TYPE_CHECKING:
     from hamlet.plan.number_mode import Numbers
@@ -26,7 +26,8 @@ class Options:
 
     `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
     `system` is what runs it: the engine itself, or one that it is compared with. `separator` stands
-    between the columns of text files where their ending does not say it.
+    between the columns of text files where their ending does not say it. `fixed` is what the static
+    policy has decided before the run: see expected.py.
     """
 
     type: str = "type"
@@ -38,6 +39,7 @@ class Options:
     trace: bool = False
     system: str = "hamlet"
     separator: str | None = None
+    fixed: Fixed = NOTHING_FIXED
 
     @property
     def mode(self) -> NumberMode:

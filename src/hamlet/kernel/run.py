@@ -19,7 +19,8 @@ from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.numbers import next_words
-from hamlet.kernel.rows import run_rows
+from hamlet.kernel.rows import RowRecords, run_rows
+from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
+    from hamlet.kernel.compile.counters import Counters as LazyCounters
     from hamlet.kernel.rows import PlacedGroup
     from hamlet.kernel.trees import Trees
     from hamlet.plan.number_mode import NumberMode
@@ -58,8 +60,9 @@ class Counters:
     merged: int = 0
     # Of rows over snapshots, see rows/basis.py
     shared_bursts: int = 0
-    # What was decided, where that is asked for
+    # What was decided, where that is asked for: of bundles, and of each group of rows
     trace: list[DecisionRows] | None = None
+    bursts_decided: list[NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +127,12 @@ def run_batch(
         portions: The units that are no part of a group of rows, by code and words; all of them with
             one word when left out.
     """
-    counters = Counters(trace=[] if trace else None)
+    counters = Counters()
+    if trace:
+        counters.trace, counters.bursts_decided = [], []
+    groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
-        _run_group(compiled, group, batch, mode, counters) for group in compiled.row_groups
+        run_group(compiled, group, sharing, batch, mode, counters) for group, sharing in groups
     ]
     if portions is None:
         portions = [Portion.all_of(compiled, partition_ranges(batch))]
@@ -152,23 +158,27 @@ def _run_portion(
         words = next_words(words)
 
 
-def _run_group(
+def run_group(
     compiled: Compiled,
     made: PlacedGroup,
+    sharing: str,
     batch: EventBatch,
     mode: NumberMode,
     counters: Counters,
 ) -> Emission:
-    """All windows of the units of one group."""
+    """All windows of the units of one group, under a policy of sharing."""
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
-    words = 1
+    words, is_traced = 1, counters.bursts_decided is not None
     ranges = partition_ranges(batch)
+    decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
     while len(ranges):
-        done = run_rows(made, batch, ranges, mode.array(0, words), compiled.sharing)
+        done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
+        decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
+        counters.split += done.split
         counters.snapshots += done.snapshots
         template = templates[done.unit]
         parts.append(
@@ -177,7 +187,17 @@ def _run_group(
         ranges = ranges[np.isin(ranges[:, 0], done.redo)]
         counters.partitions_redone += len(ranges)
         words = next_words(words)
+    if counters.bursts_decided is not None:
+        counters.bursts_decided.append(np.concatenate(decided))
     return joined(compiled, parts, mode)
+
+
+def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
+    """What was decided in partitions that need no wider numbers, by the times of events."""
+    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo)]
+    if made.group.is_backward:
+        rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
+    return rows
 
 
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
@@ -232,8 +252,8 @@ def _laid_out(
     """What the machine is handed for a batch; `zero` is an array of the kind of its numbers."""
     code = compiled.code
     trees = lay_out_trees(compiled, events)
-    letter_table, is_used = by_letter(compiled, events.letters)
-    packed, state = image_of(compiled, trees, is_used)
+    tables = by_letter(compiled, events.letters)
+    packed, state = image_of(compiled, trees, tables)
     _set_sizes(state, compiled, events, is_traced)
     seen = EventArrays(
         events.ts,
@@ -241,7 +261,7 @@ def _laid_out(
         events.letter,
         _line(events.weights),
         _line(events.extremes),
-        letter_table,
+        tables.letters,
     )
     sides = Sides(
         events.letter,
@@ -260,7 +280,7 @@ def _laid_out(
         np.empty(records * state[at.C_MOST_X]),
         np.zeros(1, np.int64),
     )
-    memory = _memory(compiled, packed, state, zero, events.weights.dtype)
+    memory = _memory(compiled, tables.counters, packed, state, zero, events.weights.dtype)
     return memory, seen, sides, _stored(compiled, trees, zero), results
 
 
@@ -278,6 +298,7 @@ def _set_sizes(
 
 def _memory(
     compiled: Compiled,
+    counters: LazyCounters,
     packed: NDArray[np.int64],
     state: NDArray[np.int64],
     zero: NDArray[Any],
@@ -285,17 +306,18 @@ def _memory(
 ) -> Memory:
     """Code, state, rows and accumulators."""
     code = compiled.code
-    units, lazies, stacks = len(code.u_w), len(code.z_atom), int(code.zx_p[-1])
+    lazies = code.lazies.reshape(-1, at.LAZY)
+    stamps = int(np.repeat(code.u_nc, np.diff(code.u_lazy_p)).sum())
     widest = int((code.u_w * code.u_nc).max())
     return Memory(
         packed,
         state,
         _room(zero, compiled.values + widest),
         np.empty(compiled.extremes),
-        np.ones(2 * (lazies + units)),
-        np.zeros(2 * (compiled.sums + int(code.u_nc.sum())), weight_type),
-        np.empty(stacks * _FIRST_STACK, np.int64),
-        np.empty(stacks * _FIRST_STACK),
+        np.ones(2 * (len(code.z_atom) + len(lazies))),
+        np.zeros(2 * (counters.sums + stamps), weight_type),
+        np.empty(counters.stacks * _FIRST_STACK, np.int64),
+        np.empty(counters.stacks * _FIRST_STACK),
         None,  # what it looks at while it runs: see stopping.py
         np.empty(TRACED * state[at.C_TRACE_ROOM], np.int64),
     )

@@ -182,7 +182,7 @@ def _sharing(run: Run, beside: Sequence[Run]) -> dict[str, Any]:
         )
     elif not parts:
         policy = traced.options.get("sharing", "dynamic")
-        if policy in ("always", "never"):
+        if policy in ("always", "never", "apart"):
             why = f"Nothing was left to decide: with sharing {policy} all is known before the run."
         else:
             alike = "no two queries differ only in the events that enter them"

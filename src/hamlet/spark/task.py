@@ -33,7 +33,7 @@ from hamlet.engine.statistics import RunStatistics
 from hamlet.events.columns import Values, numpy_of
 from hamlet.events.table import EventTable, Statistics
 from hamlet.events.times import microseconds
-from hamlet.io.long_form import long_table
+from hamlet.io.long_form import long_table, long_table_of_set
 from hamlet.kernel.finish.partial import answers_of, merged
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.run import Counters
@@ -226,9 +226,9 @@ class Job:
         if self.partial is not None:
             yield from _batches(of_slice.partial(self.plan, self.partial))
             return
-        for answer in of_slice.answers(self.plan):
-            done.groups += len(pc.unique(answer.rows["group"]))
-            yield from self._rows(answer)
+        answers = of_slice.answers(self.plan)
+        done.groups += answers.different_groups()
+        yield from _batches(long_table_of_set(answers, self.times)[0])
 
     def _of_slice(self, emission: Emission, program: Program, number: int | None) -> Emission:
         """What was emitted for windows that begin in a slice."""

@@ -67,10 +67,8 @@ class Closed:
 
         They are whole where all partitions of their groups are in one session, and closed at once.
         """
-        answers = [
-            answer for closed in self.sets for answer in closed.answers(self.plan, only_found=True)
-        ]
-        return tuple(answer for answer in answers if answer.rows.num_rows)
+        sets = (each.answers(self.plan) for each in self.sets)
+        return tuple(answer for each in sets for answer in each.answers(only_found=True))
 
     def partial(self) -> pa.Table:
         """The partial answer, for others to add to: see kernel/finish/partial.py."""

@@ -23,6 +23,7 @@ def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
     inputs = RaggedLists()
     ends: list[int] = []
     logs: list[int] = []
+    starts: list[int] = []
     conditions = maker.program.conditions
     for number, (unit_number, template) in enumerate(maker.guards):
         unit = maker.units[unit_number]
@@ -30,6 +31,7 @@ def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
         guarded = [key for key in unit.rows if template in key[1]]
         main = [key for key in guarded if key[2] == -1]
         resets.lists.append([unit.rows[key] for key in guarded] if len(states) == 1 else [])
+        starts.append(int(any(key[0] == START for key in guarded)))
         mains.lists.append([unit.rows[key] for key in main] if len(states) > 1 else [])
         # Where two guards of a row have several events the edge looks at single events instead.
         copies.lists.append(
@@ -80,6 +82,7 @@ def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
         {
             "g_reset_p": resets.pointers(),
             "g_reset_row": resets.flat(),
+            "g_starts": ints(starts),
             "g_main_p": mains.pointers(),
             "g_main_row": mains.flat(),
             "g_copy_p": copies.pointers(),

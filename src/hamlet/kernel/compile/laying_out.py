@@ -8,9 +8,9 @@ import numpy as np
 
 from hamlet.kernel.code import Code, Compiled
 from hamlet.kernel.compile.conditions import condition_arrays
-from hamlet.kernel.compile.fast_paths import quick_ops, quick_units
+from hamlet.kernel.compile.fast_paths import placed_loops, quick_ops, quick_units
 from hamlet.kernel.compile.guards import guard_arrays
-from hamlet.kernel.compile.loops import accumulators
+from hamlet.kernel.compile.loops import accumulators, lazy_ops
 from hamlet.kernel.compile.parts import RaggedLists, counts, ints
 from hamlet.kernel.compile.trees import tree_arrays
 from hamlet.plan.template import START
@@ -51,7 +51,7 @@ def lay_out(maker: Maker) -> Compiled:
     alphabet = program.alphabet.atoms
     atom_ops: list[list[int]] = [[] for _ in alphabet]
     for op, state in enumerate(maker.op_state):
-        if maker.lazy_op.get(maker.op_unit[op]) != state:
+        if state not in maker.lazy_states.get(maker.op_unit[op], ()):
             atom_ops[program.state_atom[state]].append(op)
     atom_gops: list[list[int]] = [[] for _ in alphabet]
     gops: list[tuple[int, int]] = []
@@ -72,12 +72,6 @@ def lay_out(maker: Maker) -> Compiled:
         u_xbase=extreme_base[:-1].copy(),
         u_rbase=ints(np.cumsum([0, *(len(unit.rows) for unit in units)])[:-1]),
         u_always=ints(_is_always(maker, unit) for unit in units),
-        u_lazy=ints(lazy["of_unit"]),
-        u_lop=ints(
-            maker.op_of_state[maker.lazy_op[u.number]] if u.number in maker.lazy_op else -1
-            for u in units
-        ),
-        u_sbase=ints(np.cumsum([0, *ncs])[:-1]),
         x_sign=ints(aggregate.sign for each in extremes for aggregate in each),
         u_xsbase=ints(np.cumsum([0, *nxs])[:-1]),
         end_p=maker.ends.pointers(),
@@ -104,6 +98,7 @@ def lay_out(maker: Maker) -> Compiled:
         o_x=RaggedLists(op_extremes).flat(),
         o_zw=RaggedLists(lazy["op_sums"]).flat(),
         o_zx=RaggedLists(lazy["op_stacks"]).flat(),
+        **lazy_ops(maker, lazy["atoms"], ncs, destinations.lists),
         z_atom=ints(lazy["atoms"]),
         zs_p=RaggedLists(lazy["sums"]).pointers(),
         zs_weight=RaggedLists(lazy["sums"]).flat(),
@@ -130,6 +125,7 @@ def lay_out(maker: Maker) -> Compiled:
         u_quick=ints([]),
         o_quick=ints([]),
     )
+    code = code._replace(lazies=placed_loops(code))
     code = code._replace(u_quick=quick_units(code))
     code = code._replace(o_quick=quick_ops(code))
     lazy_of_atom = [-1] * len(alphabet)
@@ -139,7 +135,6 @@ def lay_out(maker: Maker) -> Compiled:
         code,
         int(values[-1]),
         int(extreme_base[-1]),
-        sum(len(each) for each in lazy["sums"]),
         atom_ops,
         atom_gops,
         lazy_of_atom,
@@ -152,10 +147,8 @@ def lay_out(maker: Maker) -> Compiled:
 
 
 def _is_always(maker: Maker, unit: Unit) -> int:
-    """Whether START feeds the lazy op: its events then count before any other."""
-    state = maker.lazy_op.get(unit.number)
-    if state is None:
-        return 0
-    rows = {row for row, _ in maker.sources.lists[maker.op_of_state[state]]}
+    """Whether START feeds a lazy op: its events then count before any other."""
+    ops = [maker.op_of_state[state] for state in maker.lazy_states.get(unit.number, ())]
+    rows = {row for op in ops for row, _ in maker.sources.lists[op]}
     owners = {owner for (owner, _, _), row in unit.rows.items() if row in rows}
     return int(START in owners)

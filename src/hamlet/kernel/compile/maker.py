@@ -171,7 +171,7 @@ class Maker:
             self.end_scans.lists.append(scans)
         number = {unit.template: unit.number for unit in self.units}
         bursts = self.execution.bursts(number) if share else {}
-        self.lazy_op = {number[template]: state for template, state in bursts.items()}
+        self.lazy_states = {number[template]: states for template, states in bursts.items()}
 
     def _incoming(
         self, unit: Unit, target: int, edges: list[_Incoming]

@@ -154,7 +154,7 @@ def finished(
     plan: Any, program: Any, emission: Emission, *, groups: list[Groups], **facts: Any
 ) -> tuple[Answer, ...]:
     """What `finish` gives, after a look at whether it comes by way of a partial answer too."""
-    answers = finish(plan, program, emission, groups=groups, **facts)
+    answers = finish(plan, program, emission, groups=groups, **facts).answers()
     types = {name: values.type for each in groups for name, values in each.values.items()}
     numbers = "exact" if emission.exponents is None else "float"
     schema = partial_schema(plan, pa.schema(types), numbers)
