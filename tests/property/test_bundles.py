@@ -111,12 +111,12 @@ def test_a_bundle_is_split_by_an_event_for_some_and_merged_when_windows_have_tur
     assert counters.merged == 1
     assert counters.trace is not None
     (trace,) = counters.trace
-    decided = trace[:, 7].tolist()
+    decided = trace.rows[:, 7].tolist()
     # Merged from the first event on; split at 20, until only windows are open that began after
     # 20, which are those of 24 and 28; then merged again.
-    assert trace[decided.index(3), 1] == 20_000_000
-    assert trace[decided.index(2, 1), 1] == 28_000_000
-    assert set(trace[:, 4].tolist()) == {5}
+    assert trace.rows[decided.index(3), 1] == 20_000_000
+    assert trace.rows[decided.index(2, 1), 1] == 28_000_000
+    assert set(trace.rows[:, 4].tolist()) == {5}
     assert len(emission.part) > 0
 
 
@@ -342,7 +342,7 @@ def test_the_rule_decides_every_row_of_a_trace() -> None:
         assert counters.trace is not None
         (trace,) = counters.trace
         run, before = wait % FOREVER, 0
-        for row in trace.tolist():
+        for row in trace.rows.tolist():
             _, time, _, _, units, found, after, decided = row
             is_some = time == 20_000_000
             # Windows of 8 s that slide by 4: from 28 on all have begun after 20.

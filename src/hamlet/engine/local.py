@@ -23,14 +23,13 @@ from hamlet.share.bundles import bundle_reports, set_trace
 from hamlet.share.trace import trace_schema
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hamlet.engine.options import Options, Progress
     from hamlet.engine.pipeline import SetPipeline
     from hamlet.events.times import Times
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.kernel.finish import SetAnswers
+    from hamlet.kernel.run import DecisionRows
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.bundles import BundleReport
@@ -141,7 +140,7 @@ class _Ran:
     pipeline: SetPipeline
     encoded: EncodedSet
     compiled: Compiled | None
-    trace: list[NDArray[np.int64]] | None
+    trace: list[DecisionRows] | None
 
 
 def _run_set(
@@ -170,7 +169,7 @@ def _run_set(
 def _trace_of(
     ran: _Ran,
     compiled: Compiled,
-    matrices: list[NDArray[np.int64]],
+    decisions: list[DecisionRows],
     number: int,
     times: Times,
     options: Options,
@@ -180,7 +179,7 @@ def _trace_of(
     everything = np.arange(count, dtype=np.int32)
     by_partition = Grouping(tuple(ran.encoded.keys), everything, everything)
     return set_trace(
-        matrices,
+        decisions,
         compiled,
         ran.pipeline.program,
         ran.encoded.batch,

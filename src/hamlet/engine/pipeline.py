@@ -12,12 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hamlet.engine.closed import ClosedSet
 from hamlet.engine.groups import groups_of_queries
 from hamlet.engine.recent import Recent
 from hamlet.kernel.compile import EventForm, compile_code
 from hamlet.kernel.encode.batch import encode
-from hamlet.kernel.run import Counters, run_batch
+from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
+from hamlet.kernel.widths import bundle_numbers, width_classes
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
 from hamlet.share.bundles import after_static, bundle_patience, with_static_patience
@@ -157,18 +160,38 @@ class SetPipeline:
         is_shared = self.options.sharing != "never"
         return compile_code(self.plan, self.program, form, share=is_shared, only=only)
 
-    def run(
-        self, compiled: Compiled, batch: EventBatch, trace: bool = False
-    ) -> tuple[Emission, Counters]:
+    def run(self, compiled: Compiled, batch: EventBatch) -> tuple[Emission, Counters]:
         """All windows of some events, closed at their end."""
-        return run_batch(compiled, batch, self.options.is_float, trace=trace)
+        return run_batch(compiled, batch, self.options.is_float)
 
     def ready(self, encoded: EncodedSet) -> Ready:
         """The set, ready to be run over events by the engine or by a system it is compared with."""
         if self.options.system != "hamlet":
             return self._ready_system(encoded)
         compiled = self.compile(encoded)
-        return Ready(lambda trace: self.run(compiled, encoded.batch, trace), compiled)
+        portions = self._portions(compiled, encoded)
+
+        def run(trace: bool) -> tuple[Emission, Counters]:
+            is_float = self.options.is_float
+            return run_batch(compiled, encoded.batch, is_float, trace=trace, portions=portions)
+
+        return Ready(run, compiled)
+
+    def _portions(self, compiled: Compiled, encoded: EncodedSet) -> list[Portion]:
+        """What is run together: in exact mode, units by how long their numbers will be."""
+        ranges = partition_ranges(encoded.batch)
+        if self.options.is_float:
+            return [Portion.all_of(compiled, ranges)]
+        classes = width_classes(self.program, compiled, encoded.batch, ranges)
+        codes = [compiled]
+        if len(classes) > 1:
+            form = EventForm.of(encoded)
+            codes = [self.compile(encoded, form=form, only=one.templates) for one in classes]
+        return [
+            Portion(code, ranges[one.words == words], int(words), bundle_numbers(code, compiled))
+            for one, code in zip(classes, codes, strict=True)
+            for words in np.unique(one.words)
+        ]
 
     def _ready_system(self, encoded: EncodedSet) -> Ready:
         from hamlet.paper.systems.run import prepared

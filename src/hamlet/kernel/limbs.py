@@ -8,9 +8,38 @@ Cost: O(words) for each operation.
 
 from __future__ import annotations
 
-from numba import uint64
+from typing import Any
+
+from llvmlite import ir
+from numba import types, uint64
+from numba.extending import intrinsic
 
 from hamlet.kernel.jit import compiled
+
+
+@intrinsic
+def bit_length(context: Any, word: Any) -> Any:
+    """How many bits a word without a sign has, up to its highest one."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+        return builder.sub(ir.Constant(ir.IntType(64), 64), zeros)
+
+    return types.int64(types.uint64), code
+
+
+@intrinsic
+def _wide_product(context: Any, a: Any, b: Any) -> Any:
+    """The two words of a * b, the lower one first."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide, word = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(*(builder.zext(each, wide) for each in arguments))
+        high = builder.lshr(product, ir.Constant(wide, 64))
+        parts = [builder.trunc(each, word) for each in (product, high)]
+        return context.make_tuple(builder, signature.return_type, parts)
+
+    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), code
 
 
 @compiled
@@ -21,12 +50,7 @@ def bits_of(v, d):
     fill = uint64(0) - sign  # all ones for a negative number
     while k > 0 and v[0][d * v[1] + k] == fill:
         k -= 1
-    top = v[0][d * v[1] + k] ^ fill
-    length = 0
-    while top != uint64(0):
-        top >>= uint64(1)
-        length += 1
-    return 64 * k + length + 1
+    return 64 * k + bit_length(v[0][d * v[1] + k] ^ fill) + 1
 
 
 @compiled
@@ -69,32 +93,19 @@ def check_top(v, d, err):
 
 
 @compiled
-def _wide_product(a, b):
-    """The two words of a * b."""
-    mask = uint64(0xFFFFFFFF)
-    half = uint64(32)
-    a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
-    low = a0 * b0
-    mid = a1 * b0 + (low >> half)
-    mid2 = a0 * b1 + (mid & mask)
-    return (mid2 << half) | (low & mask), a1 * b1 + (mid >> half) + (mid2 >> half)
-
-
-@compiled
 def add_product_shifted(v, d, w, s, factor, n, err):
     """v[d] += (factor * w[s]) << n."""
     words = v[1]
     if factor == 0:
         return
-    if bits_of(w, s) + 64 + n + 2 > 64 * words - 2:
-        err[0] = 1
-        return
-    # The product of sizes is added or subtracted; a negative w[s] is negated word by word.
-    negative = False
     magnitude = uint64(factor)
     if factor < 0:
         magnitude = uint64(0) - uint64(factor)
-        negative = True
+    if bits_of(w, s) + bit_length(magnitude) + n + 2 > 64 * words - 2:
+        err[0] = 1
+        return
+    # The product of sizes is added or subtracted; a negative w[s] is negated word by word.
+    negative = factor < 0
     w_negative = (w[0][s * w[1] + words - 1] >> uint64(63)) != uint64(0)
     if w_negative:
         negative = not negative

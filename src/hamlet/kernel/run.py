@@ -1,8 +1,8 @@
 """Running a batch on the machine: memory laid out, words added where integers outgrow them.
 
-In exact mode every partition is first tried with one word for each number. Those that outgrow it
-are run again with more, doubling each time: partitions with small counts never pay for the large
-ones, and the last run costs about as much as all before it.
+In exact mode every partition of a portion is first tried with the words that its numbers are
+expected to need (see widths.py). Those that outgrow them are run again with more, doubling each
+time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.base import Emission, EventBatch
 from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.kernel.emissions import emission_of, joined
 from hamlet.kernel.image import guard_logs_of, image_of
@@ -25,12 +24,17 @@ from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
+    from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.rows import PlacedGroup
     from hamlet.kernel.trees import Trees
 
+# The column of a bundle's number in rows of what was decided
+_BUNDLE = 2
 # Room for records by events and partitions: it is memory only where it is used.
 _FIRST_RECORDS = 1024
 _RECORDS_OF_PARTITION = 8
@@ -53,8 +57,16 @@ class Counters:
     merged: int = 0
     # Of rows over snapshots, see rows/basis.py
     shared_bursts: int = 0
-    # Rows of what was decided, where they are asked for
-    trace: list[NDArray[np.int64]] | None = None
+    # What was decided, where that is asked for
+    trace: list[DecisionRows] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRows:
+    """Rows of what was decided in partitions that were run with so many words for each number."""
+
+    words: int
+    rows: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +88,67 @@ class Kept:
         return Kept(empty, np.empty(0, np.int64), array_of(0, is_float, words), np.empty(0))
 
 
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Partitions that are run by the same code, to begin with by numbers of so many words.
+
+    `bundles` has for each bundle of the code its number in the code of all units.
+    """
+
+    compiled: Compiled
+    ranges: NDArray[np.int64]
+    words: int
+    bundles: NDArray[np.int64]
+
+    @staticmethod
+    def all_of(compiled: Compiled, ranges: NDArray[np.int64], words: int = 1) -> Portion:
+        """All units of code for some partitions."""
+        return Portion(compiled, ranges, words, np.arange(len(compiled.bundles)))
+
+
 def run_batch(
-    compiled: Compiled, batch: EventBatch, is_float: bool, trace: bool = False
+    compiled: Compiled,
+    batch: EventBatch,
+    is_float: bool,
+    trace: bool = False,
+    portions: Sequence[Portion] | None = None,
 ) -> tuple[Emission, Counters]:
-    """All windows of all partitions of a batch, closed at its end."""
+    """All windows of all partitions of a batch, closed at its end.
+
+    Args:
+        compiled: The code of all units.
+        batch: The events.
+        is_float: Whether numbers are floating-point.
+        trace: Whether to keep what is decided about sharing.
+        portions: The units that are no part of a group of rows, by code and words; all of them with
+            one word when left out.
+    """
     counters = Counters(trace=[] if trace else None)
     emissions = [
         _run_group(compiled, group, batch, is_float, counters) for group in compiled.row_groups
     ]
-    words = 1
-    while len(batch) and len(compiled.code.u_w):
-        ranges = partition_ranges(batch)
+    if portions is None:
+        portions = [Portion.all_of(compiled, partition_ranges(batch))]
+    for portion in portions:
+        emissions += _run_portion(portion, batch, is_float, counters)
+    return joined(compiled, emissions, is_float), counters
+
+
+def _run_portion(
+    portion: Portion, batch: EventBatch, is_float: bool, counters: Counters
+) -> Iterator[Emission]:
+    """All windows of the units of a portion."""
+    compiled, ranges, words = portion.compiled, portion.ranges, portion.words
+    while len(ranges) and len(compiled.code.u_w):
         kept = Kept.nothing(is_float, words)
         emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, is_float, words, counters)
-        emissions.append(emission)
-        if not len(redo):
-            break
-        counters.partitions_redone += len(redo)
-        batch = only_partitions(batch, redo)
+        yield emission
+        if counters.trace:
+            rows = counters.trace[-1].rows
+            rows[:, _BUNDLE] = portion.bundles[rows[:, _BUNDLE]]
+        ranges = ranges[np.isin(ranges[:, 0], redo)]
+        counters.partitions_redone += len(ranges)
         words = next_words(words)
-    return joined(compiled, emissions, is_float), counters
 
 
 def _run_group(
@@ -165,7 +218,9 @@ def run_once(
         )
     )
     n = int(records.n[0])
-    _count(counters, memory.S, n, trace)
+    _count(counters, memory.S, n)
+    if counters.trace is not None:
+        counters.trace.append(DecisionRows(words, trace.reshape(-1, TRACED).copy()))
     emission = _emission(compiled, memory.S, written, n)
     return emission, redo[:redone].copy(), Kept(*after)
 
@@ -260,9 +315,7 @@ def _stored(compiled: Compiled, trees: Trees, zero: NDArray[Any]) -> Stored:
     )
 
 
-def _count(
-    counters: Counters, state: NDArray[np.int64], windows: int, trace: NDArray[np.int64]
-) -> None:
+def _count(counters: Counters, state: NDArray[np.int64], windows: int) -> None:
     """Count what a run has done."""
     counters.snapshots += int(state[at.C_SNAPSHOTS])
     counters.bursts += int(state[at.C_BURSTS])
@@ -270,8 +323,6 @@ def _count(
     counters.shared += int(state[at.C_SHARED])
     counters.split += int(state[at.C_SPLIT])
     counters.merged += int(state[at.C_MERGED])
-    if counters.trace is not None:
-        counters.trace.append(trace.reshape(-1, TRACED).copy())
 
 
 def _emission(
@@ -297,28 +348,3 @@ def _room(zero: NDArray[Any], n: int) -> NDArray[Any]:
 def _line(array: NDArray[Any]) -> NDArray[Any]:
     """A table as one line of numbers, row after row."""
     return np.ascontiguousarray(array).reshape(-1)
-
-
-def only_partitions(events: EventBatch, parts: NDArray[np.int32]) -> EventBatch:
-    """The events of some partitions."""
-    if len(parts) == len(partition_ranges(events)):
-        return events
-    wanted = np.zeros(int(events.part[-1]) + 1, np.bool_)
-    wanted[parts] = True
-    kept = wanted[events.part]
-    weights: NDArray[Any] = np.ascontiguousarray(events.weights[:, kept])
-    return EventBatch(
-        events.part[kept],
-        events.ts[kept],
-        events.tied[kept],
-        events.letter[kept],
-        events.letters,
-        events.weight_specs,
-        weights,
-        events.extreme_attributes,
-        np.ascontiguousarray(events.extremes[:, kept]),
-        np.ascontiguousarray(events.previous[:, kept]),
-        np.ascontiguousarray(events.next[:, kept]),
-        events.column_names,
-        np.ascontiguousarray(events.columns[:, kept]),
-    )

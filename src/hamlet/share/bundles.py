@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import EventBatch
     from hamlet.kernel.code import Code, Compiled
     from hamlet.kernel.compile.bundles import Bundle
+    from hamlet.kernel.run import DecisionRows
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
 
@@ -165,7 +166,7 @@ def _type_of(bundle: Bundle, code: Code, program: Program) -> str:
 
 
 def set_trace(
-    matrices: Sequence[Ints],
+    decisions: Sequence[DecisionRows],
     compiled: Compiled,
     program: Program,
     batch: EventBatch,
@@ -176,25 +177,19 @@ def set_trace(
     times: Times,
     coefficients: CoefficientTable = DEFAULTS,
 ) -> Any:
-    """The trace of a set from what its kernel handed over: a matrix for each width of numbers.
-
-    Partitions that were run again with wider numbers are in several; the last one counts.
-    """
+    """The trace of a set from what its kernel handed over, for each width of numbers."""
     code = compiled.code
     traced = [
         Traced(_type_of(bundle, code, program), bundle_size(bundle, code, is_float))
         for bundle in compiled.bundles
     ]
     pieces = [trace_schema(times).empty_table()]
-    redone = np.empty(0, np.int64)
-    for number, matrix in reversed(list(enumerate(matrices))):
-        raw = matrix[~np.isin(matrix[:, PARTITION], redone)]
-        redone = np.union1d(redone, raw[:, PARTITION])
+    for taken in decisions:
         table = trace_table(
-            raw,
-            _is_for_all(raw, compiled, batch),
+            taken.rows,
+            _is_for_all(taken.rows, compiled, batch),
             groups,
-            [replace(one, size=_widened(one.size, number)) for one in traced],
+            [replace(one, size=_widened(one.size, taken.words)) for one in traced],
             program.pane_us,
             sharable_set=sharable_set,
             times=times,
@@ -204,12 +199,12 @@ def set_trace(
     return pa.concat_tables(pieces).unify_dictionaries()
 
 
-def _widened(size: BundleSize, times: int) -> BundleSize:
-    """A size with numbers that have been made wider so many times."""
-    if not times:
+def _widened(size: BundleSize, words: int) -> BundleSize:
+    """A size with numbers of so many words."""
+    if words == 1:
         return size
     kind: NumberKind = "wide" if size.kind == "double" else "words"
-    return replace(size, kind=kind, words=1 << times)
+    return replace(size, kind=kind, words=words)
 
 
 def _is_for_all(raw: Ints, compiled: Compiled, batch: EventBatch) -> Flags:

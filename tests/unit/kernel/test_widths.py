@@ -1,0 +1,109 @@
+"""Widths of exact numbers that are chosen before a run.
+
+Would catch a query that makes others pay for its long numbers, an expectation that has most
+partitions run twice, and a width that changes a digit.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from hamlet import Workload
+from hamlet.engine import Options
+from hamlet.engine.pipeline import SetPipeline
+from hamlet.events.table import EventTable
+from hamlet.kernel import widths
+from hamlet.kernel.run import partition_ranges
+
+if TYPE_CHECKING:
+    from hamlet.kernel.encode.batch import EncodedSet
+
+# One has counts of some bits, one of about a hundred, one sums of these with fractions.
+MIXED = """
+few:  RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) WHERE B.x > 3.5 GROUPBY g WITHIN 1 min;
+many: RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY g WITHIN 10 min SLIDE 5 min;
+sums: RETURN COUNT(*), AVG(B.x), MAX(B.x) PATTERN SEQ(A, B+, C) GROUPBY g WITHIN 10 min SLIDE 5 min
+"""
+
+
+def events(count: int, seed: int) -> list[dict[str, object]]:
+    """Events of groups, of which the first has most."""
+    chance = random.Random(seed)
+    return [
+        {
+            "type": chance.choice("ABBBBC"),
+            "time": float(t),
+            "g": min(chance.randrange(6), chance.randrange(6)),
+            "x": round(chance.random() * 4, 3),
+        }
+        for t in range(count)
+    ]
+
+
+def encoded_of(text: str, rows: list[dict[str, object]]) -> tuple[SetPipeline, EncodedSet]:
+    workload = Workload.parse(text)
+    (sharable,) = workload.plan.sets
+    pipeline = SetPipeline.of(workload.plan, sharable, Options())
+    return pipeline, pipeline.encode(EventTable.of(rows, workload.plan, type="type", time="time"))
+
+
+def classes_of(text: str, rows: list[dict[str, object]]) -> tuple[widths.WidthClass, ...]:
+    pipeline, encoded = encoded_of(text, rows)
+    ranges = partition_ranges(encoded.batch)
+    compiled = pipeline.compile(encoded)
+    return widths.width_classes(pipeline.program, compiled, encoded.batch, ranges)
+
+
+def test_units_of_other_lengths_are_run_apart():
+    found = classes_of(MIXED, events(4_000, 1))
+
+    assert len(found) > 1
+    assert min(one.words.max() for one in found) == 1
+    assert max(one.words.max() for one in found) > 1
+    assert sorted(t for one in found for t in one.templates) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("count", [100, 4_000])
+def test_units_whose_numbers_all_fit_a_word_are_run_together(count: int):
+    text = "; ".join(
+        f"q{n}: RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN {n} s SLIDE 1 s" for n in (2, 5, 9)
+    )
+
+    (found,) = classes_of(text, events(count, 2))
+
+    assert (found.words == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_digits_do_not_depend_on_expected_widths(seed: int, monkeypatch: pytest.MonkeyPatch):
+    workload, rows = Workload.parse(MIXED), events(4_000, seed)
+    expected = workload.run(rows)
+    assert any(len(text) > 20 for text in expected.table["exact"].to_pylist() if text)
+
+    for shift in (-1e9, -40.0, 40.0):
+        with monkeypatch.context() as wrong:
+            wrong.setattr(widths, "expected_bits", shifted(shift))
+            assert workload.run(rows).table.equals(expected.table)
+
+
+def shifted(bits: float) -> object:
+    """An expectation that is wrong by so many bits, each unit by more than the one before it."""
+    right = widths.expected_bits
+
+    def wrong(*arguments: object) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        found = right(*arguments)
+        return found + bits * (1 + np.arange(len(found)))[:, None]
+
+    return wrong
+
+
+def test_hardly_any_partition_is_run_twice():
+    pipeline, encoded = encoded_of(MIXED, events(6_000, 5))
+
+    _, counters = pipeline.ready(encoded).run(False)
+
+    assert counters.partitions_redone == 0
