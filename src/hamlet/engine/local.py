@@ -20,16 +20,18 @@ from hamlet.events.required_columns import types_by_key
 from hamlet.events.table import EventTable
 from hamlet.kernel.encode.partitions import Grouping, rows_without
 from hamlet.share.bundles import bundle_reports, set_trace
-from hamlet.share.trace import trace_schema
+from hamlet.share.trace import burst_table, trace_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hamlet.engine.options import Options, Progress
     from hamlet.engine.pipeline import SetPipeline
     from hamlet.events.times import Times
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.kernel.finish import SetAnswers
-    from hamlet.kernel.run import DecisionRows
+    from hamlet.kernel.run import Counters
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.bundles import BundleReport
@@ -101,10 +103,10 @@ def run_workload(
 
         ran = _run_set(pipeline, table, options, statistics, tell_set)
         answers.append(ran.answers)
-        if ran.trace is not None and ran.compiled is not None:
-            traces.append(_trace_of(ran, ran.compiled, ran.trace, number + 1, times, options))
+        if ran.compiled is not None and options.trace:
+            traces += _traces_of(ran, ran.compiled, number + 1, times, options)
             shared, program = pipeline.plan, pipeline.program
-            bundles += bundle_reports(ran.compiled, shared, program, options.is_float, number + 1)
+            bundles += bundle_reports(ran.compiled, shared, program, options.mode, number + 1)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
@@ -140,7 +142,7 @@ class _Ran:
     pipeline: SetPipeline
     encoded: EncodedSet
     compiled: Compiled | None
-    trace: list[DecisionRows] | None
+    counters: Counters
 
 
 def _run_set(
@@ -163,32 +165,33 @@ def _run_set(
     tell("finishing", 0.9)
     with timed(statistics, "finish"):
         answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
-    return _Ran(answers, pipeline, encoded, ready.compiled, counters.trace)
+    return _Ran(answers, pipeline, encoded, ready.compiled, counters)
 
 
-def _trace_of(
-    ran: _Ran,
-    compiled: Compiled,
-    decisions: list[DecisionRows],
-    number: int,
-    times: Times,
-    options: Options,
-) -> Any:
-    """The trace of a set as a table."""
+def _traces_of(
+    ran: _Ran, compiled: Compiled, number: int, times: Times, options: Options
+) -> Iterator[Any]:
+    """The trace of a set: a table of its bundles, and one of each group of rows."""
     count = int(ran.encoded.batch.part.max(initial=-1)) + 1
     everything = np.arange(count, dtype=np.int32)
     by_partition = Grouping(tuple(ran.encoded.keys), everything, everything)
-    return set_trace(
-        decisions,
+    groups = groups_of(ran.encoded.keys, by_partition).json
+    pipeline, program = ran.pipeline, ran.pipeline.program
+    how: dict[str, Any] = {"sharable_set": number, "times": times}
+    yield set_trace(
+        ran.counters.trace or [],
         compiled,
-        ran.pipeline.program,
+        pipeline.plan,
+        program,
         ran.encoded.batch,
-        groups_of(ran.encoded.keys, by_partition).json,
-        options.is_float,
-        sharable_set=number,
-        times=times,
+        groups,
+        options.mode,
         coefficients=options.coefficients,
+        **how,
     )
+    decided = ran.counters.bursts_decided or []
+    for made, raw in zip(compiled.row_groups, decided, strict=True):
+        yield burst_table(raw, groups, pipeline.traced_loop(made), program.pane_us, **how)
 
 
 def _say_nothing(what: str, done: float) -> None:

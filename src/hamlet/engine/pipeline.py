@@ -21,9 +21,13 @@ from hamlet.kernel.compile import EventForm, compile_code
 from hamlet.kernel.encode.batch import encode
 from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
 from hamlet.kernel.widths import bundle_numbers, width_classes
+from hamlet.plan.number_mode import NumberMode
+from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
-from hamlet.share.bundles import after_static, bundle_patience, with_static_patience
+from hamlet.share.bundles import after_static, bundle_patience, with_fixed_patience
+from hamlet.share.policy import inside, loop_name
+from hamlet.share.trace import TracedLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,8 +37,10 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
+    from hamlet.kernel.rows import PlacedGroup
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.share.policy import Policy
 
 
 # Forms of events that the code of a set is kept for: tables of one workload mostly have a few.
@@ -42,8 +48,8 @@ _MOST_FORMS = 16
 
 
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
-    """A workload with the sets that are run together: where queries never share, each is one."""
-    return plan_alone(plan) if options.sharing == "never" else plan
+    """A workload with the sets that are run together: where queries are run apart, each is one."""
+    return plan_alone(plan) if options.sharing == "apart" else plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +120,7 @@ class SetPipeline:
     ) -> Compiled:
         """The code for events, which the policy of sharing decides with.
 
-        The static policy decides here, once, from these events; others need no more of them than
-        their form.
+        No more is looked at of the events than their form.
 
         Args:
             encoded: The events.
@@ -123,28 +128,57 @@ class SetPipeline:
             only: The templates to make units of; all that are not guards when left out.
             distinct: Whether components that are equal for these events are computed once.
         """
+        form = EventForm.of(encoded) if form is None else form
+        return self.compile_for(form, only=only, distinct=distinct)
+
+    def compile_for(
+        self, form: EventForm, *, only: frozenset[int] | None = None, distinct: bool = True
+    ) -> Compiled:
+        """The code for events of a form, perhaps that of a run before; see `compile`."""
         options = self.options
-        known = EventForm.of(encoded) if form is None else form
         # All that code depends on but the plan and the set, which are those of this pipeline.
-        needed = (known, only, distinct, options.sharing, options.is_float, options.coefficients)
-        compiled = self.codes.get_or_make(needed, lambda: self._code(known, only, distinct))
-        if options.sharing == "static":
-            batch = encoded.batch
-            return with_static_patience(compiled, batch, options.is_float, options.coefficients)
-        return compiled
+        policy = (options.sharing, options.fixed, options.mode, options.coefficients)
+        return self.codes.get_or_make(
+            (form, only, distinct, policy), lambda: self._code(form, only, distinct)
+        )
 
     def _code(self, form: EventForm, only: frozenset[int] | None, distinct: bool) -> Compiled:
-        options = self.options
+        options, policy = self.options, inside(self.options.sharing)
         compiled = compile_code(
             self.plan,
             self.program,
             form,
-            share=options.sharing != "never",
+            share=policy != "never",
             only=only,
-            patience=bundle_patience(options.sharing, options.is_float, options.coefficients),
+            patience=bundle_patience(policy, options.mode, options.coefficients),
             distinct=distinct,
         )
-        return replace(compiled, sharing=options.sharing)
+        compiled = replace(compiled, sharing=tuple(map(self._policy_of, compiled.row_groups)))
+        if policy == "static":
+            return with_fixed_patience(compiled, self.plan, self.program, options.fixed)
+        return compiled
+
+    def _policy_of(self, made: PlacedGroup) -> Policy:
+        """The policy for a group of rows."""
+        if self.options.sharing != "static":
+            return inside(self.options.sharing)
+        return self.options.fixed.policy_of(self.loop_name(made))
+
+    def loop_name(self, made: PlacedGroup) -> str:
+        """The loop of a group of rows as text."""
+        atom = self.program.alphabet.atoms[made.group.atom]
+        return loop_name(atom, show_edge(self.program.predicates[made.group.predicate]))
+
+    def traced_loop(self, made: PlacedGroup) -> TracedLoop:
+        """The loop of a group of rows, with its queries, as a trace has it."""
+        program = self.program
+        numbers = dict.fromkeys(program.template_query[unit.template] for unit in made.group.units)
+        queries = sorted(program.queries[number] for number in numbers)
+        return TracedLoop(
+            program.alphabet.atoms[made.group.atom].type,
+            self.loop_name(made),
+            tuple(self.plan.queries[query].query.name for query in queries),
+        )
 
     def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
         """The code to go on with after a batch: a static policy does not merge again."""
@@ -155,14 +189,18 @@ class SetPipeline:
         self, digits: Mapping[str, tuple[int, ...]], only: frozenset[int] | None = None
     ) -> Compiled:
         """The code where no events are at hand, which tells how state is laid out."""
-        queries = [self.plan.queries[number].query for number in self.program.queries]
-        form = EventForm.unseen(queries, self.program, digits, self.options.is_float)
+        form = self.form_unseen(digits)
         is_shared = self.options.sharing != "never"
         return compile_code(self.plan, self.program, form, share=is_shared, only=only)
 
+    def form_unseen(self, digits: Mapping[str, tuple[int, ...]]) -> EventForm:
+        """What events are taken to be like before there are any."""
+        queries = [self.plan.queries[number].query for number in self.program.queries]
+        return EventForm.unseen(queries, self.program, digits, self.options.mode)
+
     def run(self, compiled: Compiled, batch: EventBatch) -> tuple[Emission, Counters]:
         """All windows of some events, closed at their end."""
-        return run_batch(compiled, batch, self.options.is_float)
+        return run_batch(compiled, batch, self.options.mode)
 
     def ready(self, encoded: EncodedSet) -> Ready:
         """The set, ready to be run over events by the engine or by a system it is compared with."""
@@ -172,15 +210,15 @@ class SetPipeline:
         portions = self._portions(compiled, encoded)
 
         def run(trace: bool) -> tuple[Emission, Counters]:
-            is_float = self.options.is_float
-            return run_batch(compiled, encoded.batch, is_float, trace=trace, portions=portions)
+            mode = self.options.mode
+            return run_batch(compiled, encoded.batch, mode, trace=trace, portions=portions)
 
         return Ready(run, compiled)
 
     def _portions(self, compiled: Compiled, encoded: EncodedSet) -> list[Portion]:
         """What is run together: in exact mode, units by how long their numbers will be."""
         ranges = partition_ranges(encoded.batch)
-        if self.options.is_float:
+        if self.options.mode is NumberMode.FLOAT:
             return [Portion.all_of(compiled, ranges)]
         classes = width_classes(self.program, compiled, encoded.batch, ranges)
         codes = [compiled]
@@ -199,7 +237,7 @@ class SetPipeline:
         start = prepared(self.options.system, self.plan, self.program, encoded)
 
         def run(_trace: bool) -> tuple[Emission, Counters]:
-            emission = start(self.options.is_float)
+            emission = start(self.options.mode)
             return emission, Counters(windows=len(emission.part))
 
         return Ready(run)

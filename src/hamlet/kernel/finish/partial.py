@@ -28,11 +28,13 @@ from hamlet.kernel.finish.partial_columns import (
     components_of_query,
     extremes_of_query,
     key_columns,
+    mode_of,
     partial_schema,
     sums_of,
 )
 from hamlet.kernel.finish.totals import SetTotals, Totals, joined
 from hamlet.kernel.finish.wides import Wides
+from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.program import Role
 
 if TYPE_CHECKING:
@@ -229,7 +231,7 @@ def _components(
     """Components as a kernel would have emitted them, exponents of digits, and what is whole."""
     sums = sums_of(query)
     names = ["trends", *components_of_query(query)]
-    if rows.schema.field("trends").type == WIDE:
+    if mode_of(rows.schema) is NumberMode.FLOAT:
         wides = [_wides_of(array_of(rows, name)) for name in names]
         return wides, dict.fromkeys(sums.values(), (0,)), {}
     digits: dict[str, tuple[int, ...]] = {}
