@@ -486,8 +486,9 @@ def test_who_shares_is_who_has_one_accumulator_in_the_compiled_code() -> None:
     names = [plan.queries[number].query.name for number in program.queries]
     of_template = [names[query] for query in program.template_query]
     by_accumulator: dict[int, list[str]] = {}
-    for template, lazy in zip(compiled.code.u_template, compiled.code.u_lazy, strict=True):
-        by_accumulator.setdefault(int(lazy), []).append(of_template[template])
+    for unit, template in enumerate(compiled.code.u_template):
+        for atom in compiled.code.burst_atoms(unit):
+            by_accumulator.setdefault(atom, []).append(of_template[template])
     tables = [[of_template[u.template] for u in g.group.units] for g in compiled.row_groups]
 
     shared = [names for is_shared, names in sharing_of(text) if is_shared]

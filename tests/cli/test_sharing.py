@@ -16,7 +16,8 @@ from pyarrow import json as lines
 
 from hamlet import PlanError, Workload, WriteError
 from hamlet.share.policy import UNTIL_SPLIT
-from hamlet.share.trace import summarise, trace_schema
+from hamlet.share.summary import summarise
+from hamlet.share.trace import trace_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -206,7 +207,7 @@ def test_text_and_json_have_the_same_facts(hamlet, queries, events):
     (one,) = found["decided"]
     assert (one["set"], one["type"], one["why"]) == ("s1", "T", summary.why)
     assert one["decided"] == summary.decided
-    assert one["share_for_all"] == 29 / 30
+    assert (one["pays"], one["decisions"]) == (29, 30)
     assert found["bundles"][0]["queries"] == ["low", "high"]
     assert {(e["kind"], e["shared"]) for e in found["sharing"]} == {
         ("burst", True),
@@ -219,9 +220,10 @@ def test_text_and_json_have_the_same_facts(hamlet, queries, events):
 @pytest.mark.parametrize(
     ("sharing", "shown", "not_shown"),
     [
-        ("static", "merged from the start until an event is for some", "queries never share"),
+        ("static", "merged from the start until an event is for some", "own numbers"),
         ("always", "shared low, high", "bundles,"),
-        ("never", "per query      low, high  queries never share", "shared "),
+        ("never", "per query low, high each query has its own numbers at every event", "bundles,"),
+        ("apart", "per query low, high each query has a pass of its own", "bundles,"),
     ],
 )
 def test_an_analysis_is_of_the_policy_that_is_asked_for(

@@ -33,8 +33,7 @@ def grains_of_code(compiled: Compiled) -> dict[int, set[str]]:
     found: dict[int, set[str]] = {int(template): set() for template in code.u_template}
     for unit in range(len(code.u_w)):
         template = int(code.u_template[unit])
-        if code.u_lazy[unit] >= 0:
-            found[template].add(f"burst of atom {code.z_atom[code.u_lazy[unit]]}")
+        found[template] |= {f"burst of atom {atom}" for atom in code.burst_atoms(unit)}
         if unit in code.t_unit:
             found[template].add("ordered")
         if unit in code.log_unit:

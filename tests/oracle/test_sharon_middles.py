@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conformance import differences, engine_rows, scaled_reference_rows
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet.paper.systems import sharon, sharon_plan
 
@@ -116,7 +117,7 @@ def streams(draw: st.DrawFn) -> Events:
     return events
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@random_sample(120, suppress_health_check=list(HealthCheck))
 @given(workload=workloads(), events=streams(), numbers=st.sampled_from(["exact", "float"]))
 @pytest.mark.usefixtures("freely")
 def test_random_shared_middles_agree_with_the_reference(

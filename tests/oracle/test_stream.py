@@ -27,7 +27,7 @@ from hamlet.errors import InternalError, PlanError, ReadError, SchemaError
 from hamlet.testing import stream as events_of
 
 if TYPE_CHECKING:
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
 SECOND = 10**6
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hamlet.cli.loading import load_workload
-from hamlet.cli.options import column_options, format_option, overwrite_option, sharing_option
+from hamlet.cli.options import column_options, format_option, overwrite_option, sharing_options
 from hamlet.cli.output import tell
 from hamlet.explain import STAGES
 from hamlet.io.targets import check_apart, check_file
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--analyze", is_flag=True, help="Run it over --events; show what is shared, and why.")
 @click.option("--events", metavar="PATH", help="Events for --analyze, as in hamlet run.")
 @column_options
-@sharing_option
+@sharing_options
 @format_option(
     "mermaid", "svg", help="Pictures (mermaid, svg) show the stages merged and templates."
 )

@@ -11,9 +11,10 @@ op           what an event does at one state of a unit: read rows, add weights, 
 tree         events at a state in the order of one side of an edge predicate, with sums over
              ranges, for edges f(previous) op g(next)
 log          events at a state kept one by one, for edges whose condition is looked at for each
-lazy op      an op on a state with a free loop that is alone in its type: a run of such events is
-             one and the same linear map for all queries and windows, so it is kept as a few
-             numbers for each partition and applied to a unit only when something else touches it.
+lazy op      an op on a state with a free loop whose type does nothing else to the unit: a run of
+             such events is one and the same linear map for all queries and windows, so it is kept
+             as a few numbers for each partition and applied to a unit only when something else
+             touches it. A unit may have several, none of which reads what another adds to.
              This is the shared graphlet of the paper: the run's numbers are the coefficients, the
              rows it is applied to are the snapshot, one value for each query and window.
 """
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # Instead of the number of a weight: no weight, or 1 for every event.
 NO_WEIGHT, ONE = -1, -2
+# Entries of a lazy op in `lazies`
+LAZY = 5
 
 
 class Code(NamedTuple):
@@ -52,9 +55,6 @@ class Code(NamedTuple):
     u_xbase: Ints
     u_rbase: Ints
     u_always: Ints  # may hold trends before any other op touches it
-    u_lazy: Ints
-    u_lop: Ints
-    u_sbase: Ints  # stamps of the lazy sums
     x_sign: Ints  # by u_xsbase + extreme: 1 for MIN, -1 for MAX
     u_xsbase: Ints
     end_p: Ints
@@ -86,7 +86,9 @@ class Code(NamedTuple):
     o_x: Ints
     o_zw: Ints  # aligned with o_w: the lazy sum of the weight
     o_zx: Ints  # aligned with o_x: the stack of lazy extremes
-    # Lazy accumulators
+    # Lazy ops, sorted by unit, and accumulators
+    u_lazy_p: Ints
+    lazies: Ints  # LAZY entries for each: see layout.py
     z_atom: Ints
     zs_p: Ints
     zs_weight: Ints
@@ -98,6 +100,7 @@ class Code(NamedTuple):
     g_sbase: Ints
     g_reset_p: Ints
     g_reset_row: Ints
+    g_starts: Ints  # whether a row of START is among those
     g_tree_p: Ints
     g_tree: Ints
     g_main_p: Ints
@@ -146,6 +149,12 @@ class Code(NamedTuple):
     u_quick: Ints
     o_quick: Ints
 
+    def burst_atoms(self, unit: int) -> list[int]:
+        """The atoms of the lazy ops of a unit."""
+        first, end = self.u_lazy_p[unit : unit + 2]
+        accumulators = self.lazies.reshape(-1, LAZY)[first:end, 0]
+        return [int(atom) for atom in self.z_atom[accumulators]]
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -154,7 +163,6 @@ class Compiled:
     code: Code
     values: int  # numbers in all rows
     extremes: int
-    sums: int
     atom_ops: list[list[int]]
     atom_gops: list[list[int]]
     lazy_of_atom: list[int]
@@ -164,5 +172,5 @@ class Compiled:
     row_groups: tuple[PlacedGroup, ...] = ()  # units that are no part of the code
     bundles: tuple[Bundle, ...] = ()  # units that may be one
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
-    sharing: str = "dynamic"  # the policy for groups of rows
+    sharing: tuple[str, ...] = ()  # the policy for each group of rows
     repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none

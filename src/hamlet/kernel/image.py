@@ -19,23 +19,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.code import Compiled
+    from hamlet.kernel.compile.fast_paths import LetterTables
     from hamlet.kernel.trees import Trees
 
     Ints = NDArray[np.int64]
 
 
-def image_of(compiled: Compiled, trees: Trees, is_used: list[bool]) -> tuple[Ints, Ints]:
+def image_of(compiled: Compiled, trees: Trees, tables: LetterTables) -> tuple[Ints, Ints]:
     """Code in one array, and state, as it is before the first event, in another.
 
     Args:
         compiled: The code.
         trees: The trees of the batch.
-        is_used: Of each bundle whether it is of use.
+        tables: What letters do, which bundles are of use, and counters.
     """
-    code, counts = compiled.code, _counts(compiled)
+    code, counts = compiled.code, _counts(compiled, *_kept_by(tables))
     width = code.u_w[code.log_unit] * code.u_nc[code.log_unit]
     width_x = code.u_w[code.log_unit] * code.u_nx[code.log_unit]
-    bundles, ops = bundle_arrays(compiled, is_used)
+    bundles, ops = bundle_arrays(compiled, tables.is_used)
     batch = BatchArrays(
         log_vbase=_begins(width),
         log_xbase=_begins(width_x),
@@ -43,13 +44,16 @@ def image_of(compiled: Compiled, trees: Trees, is_used: list[bool]) -> tuple[Int
         t_xbase=trees.xbase,
         t_bits=trees.bits,
         **bundles,
+        **tables.counters.arrays,
     )
     scalars = Scalars(
         n_units=len(code.u_w),
         n_z=len(code.z_atom),
-        n_sums=compiled.sums,
+        n_sums=tables.counters.sums,
+        n_stacks=tables.counters.stacks,
+        n_counters=tables.counters.counters,
         t_base=compiled.values,
-        has_always=int(code.u_always.any()),
+        n_always=int(code.u_always.sum()),
         alike=int(are_alike(code)),
         n_b=len(compiled.bundles),
         n_ops=len(code.o_unit),
@@ -67,18 +71,25 @@ def image_of(compiled: Compiled, trees: Trees, is_used: list[bool]) -> tuple[Int
     return packed, state
 
 
+def _kept_by(tables: LetterTables) -> tuple[int, int]:
+    """How many counters and stacks there are."""
+    return tables.counters.counters, tables.counters.stacks
+
+
 def guard_logs_of(compiled: Compiled) -> int:
     """How many logs the guards have."""
     return int(compiled.code.gs_log.max(initial=-1)) + 1
 
 
-def _counts(compiled: Compiled) -> dict[str, int]:
+def _counts(compiled: Compiled, counters: int, stacks: int) -> dict[str, int]:
     """How many there are of what arrays of state have entries for."""
     code = compiled.code
     return {
         "unit": len(code.u_w),
+        "lazy op": len(code.lazies) // at.LAZY,
         "accumulator": len(code.z_atom),
-        "stack": int(code.zx_p[-1]),
+        "counter": counters,
+        "stack": stacks,
         "guard": len(code.g_unit),
         "guard state": len(code.gs_end),
         "log": len(code.log_unit),

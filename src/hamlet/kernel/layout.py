@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hamlet.kernel.code import LAZY as LAZY
 from hamlet.kernel.code import Code
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ class Scalars(NamedTuple):
 
     n_units: int
     n_z: int  # accumulators
-    n_sums: int
+    n_sums: int  # of counters and accumulators
+    n_stacks: int
+    n_counters: int
     t_base: int  # where room for one row begins among the numbers
-    has_always: int  # whether any unit may hold trends before any op touches it
+    n_always: int  # units that may hold trends before any op touches them
     alike: int  # see fast_paths.are_alike
     n_b: int  # bundles
     n_ops: int
@@ -58,6 +61,20 @@ class BatchArrays(NamedTuple):
     b_patience: Ints
     u_rows_p: Ints  # rows of a unit in the order that its bundle has in common
     u_rows: Ints
+    u_waits: Ints  # and its lazy ops, by u_lazy_p
+    # Counters, first the own ones of accumulators: see compile/counters.py
+    z_total: Ints  # where the total of an accumulator is among counters
+    z_c_p: Ints  # the counters of an accumulator besides its own
+    z_c: Ints
+    sum_total: Ints  # by sum of an accumulator: where its total is among sums
+    c_sum_p: Ints  # by counter: the weights of its sums
+    c_sum: Ints
+    sum_parts_p: Ints  # by sum of an accumulator: those of the counters
+    sum_parts: Ints
+    c_stack_p: Ints  # by counter: what its stacks hold
+    c_stack_of: Ints
+    stack_parts_p: Ints
+    stack_parts: Ints
 
 
 # Arrays of state, and what each has an entry for
@@ -72,13 +89,13 @@ STATE = {
     "s_seen": "unit",  # the last step that touched it
     "s_slot": "unit",  # where the first open window stands in rows
     "s_late": "unit",  # 1 if numbers are up to date but extremes are not
-    "s_stamp_n": "unit",  # what s_z_n and s_z_events were when it was up to date
-    "s_stamp_events": "unit",
+    "s_stamp_n": "lazy op",  # the steps of its accumulator and c_lazy when it was up to date
+    "s_stamp_events": "lazy op",
     "s_block": "unit",  # the block of time at which its trees stand
     "s_flip": "unit",  # which half of a tree has that block
     # Accumulators
-    "s_z_n": "accumulator",  # steps
-    "s_z_events": "accumulator",
+    "s_c_n": "counter",  # steps; those of accumulators that have several counters are at the end
+    "s_z_fresh": "accumulator",  # c_lazy when it was added up
     "s_stack_len": "stack",
     # Guards: the latest start of a match, as step and as time
     "s_g_l": "guard state",
@@ -106,25 +123,63 @@ globals().update({name.upper(): number for number, name in enumerate(_NAMES)})
 # What is needed most often of units and ops of the commonest kinds, side by side, QUICK entries for
 # each. Rows are given by where they begin in the numbers; -1: there is none, or the unit or op is
 # not of such a kind.
-QUICK = 8
-# Of a unit, by U_QUICK + QUICK * unit: its most windows; the row of a loop that reads no more than
-# its own row and another, and the other; for units that only count and whose windows open and close
-# with no more than these, the only row of START, and the only one at which trends end; where its
-# rows begin, and how many there are; its accumulator.
-Q_W, Q_OWN, Q_OTHER, Q_START, Q_END, Q_BASE, Q_ROWS, Q_LAZY = range(QUICK)
-# Of an op, by O_QUICK + QUICK * op: its unit; the one row that it reads and the one that it adds
-# to, for ops that add to the number of trends alone; the most windows and the components of the
-# unit; its bundle; and how its unit is brought up to date.
-QO_UNIT, QO_FROM, QO_TO, QO_W, QO_NC, QO_BUNDLE, QO_SYNC = range(7)
-# In whole; a unit that only counts (Q_END); extremes later, because the op does not touch those of
+QUICK = 16
+# Of a unit, by U_QUICK + QUICK * unit: its most windows, components and extremes; its first lazy op
+# and the one after its last; how many rows there are, and where they begin in numbers and extremes;
+# of units that keep nothing but rows the only row of START, and the only one at which trends end,
+# the latter in numbers and extremes; and what kind of unit it is.
+(
+    Q_W,
+    Q_NC,
+    Q_NX,
+    Q_LAZY,
+    Q_LAZY_END,
+    Q_ROWS,
+    Q_BASE,
+    Q_BASE_X,
+    Q_START,
+    Q_END,
+    Q_END_X,
+    Q_KIND,
+) = range(12)
+# Kinds of units: those that store events one by one; those that keep nothing but rows, with one row
+# at which trends end; and of these those with one row of START, all loops lazy, that only count.
+STORES, HAS_ROWS, COUNTS_ONLY = range(3)
+# Of a lazy op, by LAZIES + LAZY * lazy op: its accumulator; the op; the row of a loop that reads no
+# more than its own row and another, and the other; where the stamps of its sums begin.
+LZ_Z, LZ_OP, LZ_OWN, LZ_OTHER, LZ_SBASE = range(LAZY)
+# Of an op, by O_QUICK + QUICK * op: its unit; its bundle; how its unit is brought up to date; and,
+# for ops that add one row to another and nothing of their own, the two, how many numbers they have
+# and which of them to add (every step-th: an empty trend has no sums), and the same for extremes.
+(
+    QO_UNIT,
+    QO_BUNDLE,
+    QO_SYNC,
+    QO_FROM,
+    QO_TO,
+    QO_SIZE,
+    QO_STEP,
+    QO_FROM_X,
+    QO_TO_X,
+    QO_SIZE_X,
+) = range(10)
+# In whole; a unit that only counts; extremes later, because the op does not touch those of
 # the loop nor of the other row that it reads
 SYNC_ALL, SYNC_COUNTS, SYNC_LATER = range(3)
 
-# Of the array with ops, guard ops and accumulators for each letter
+# Of the array with ops, guard ops and accumulators for each letter; whether an event alone in its
+# time needs nothing of the long way, and whether it needs nothing but accumulators
 L_OPS_P, L_OPS, L_GOPS_P, L_GOPS, L_Z_P, L_Z, L_DIRECT, L_LAZY = range(8)
-# Of its ops those that are of no whole bundle; and the bundles of which all units have an op:
-# which, where their ops begin in the list after it, and that list, in the order of its units
+# Of its ops that are run directly those that are of no whole bundle; and the bundles of which all
+# units have an op: which, where their ops begin in the list after it, and that list, in the order
+# of its units
 L_REST_P, L_REST, L_FULL_P, L_FULL, L_FULL_AT, L_FULL_OPS = range(8, 14)
+# Guard ops that are run directly, and ops and guard ops that are not
+L_BARS_P, L_BARS, L_LONG_P, L_LONG, L_LONG_GOPS_P, L_LONG_GOPS = range(14, 20)
+# Units in which its events begin trends at a lazy op
+L_WAKES_P, L_WAKES = range(20, 22)
+# Counters
+L_COUNTERS_P, L_COUNTERS = range(22, 24)
 
 # The first numbers of S: counts, and sizes that the machine needs to find its way in arrays
 (
@@ -154,8 +209,10 @@ L_REST_P, L_REST, L_FULL_P, L_FULL, L_FULL_AT, L_FULL_OPS = range(8, 14)
     C_PART,
     C_TRACE,
     C_TRACE_ROOM,
+    C_ASLEEP,
+    C_LAZY,
     COUNTS,
-) = range(27)
+) = range(29)
 
 # What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
 # that is kept for the next batch. See machine/capacity.py.

@@ -232,32 +232,55 @@ class Execution:
 
     # Bursts
 
-    def bursts(self, units: Iterable[int]) -> dict[int, int]:
-        """For each unit that can have shared bursts, the state that it has them at.
+    def bursts(self, units: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        """For each unit that can have shared bursts, the states that it has them at.
 
-        A unit has one such state at a time: the one whose atom most units could share.
+        None of them reads what another is fed: all wait at once. Of types that stand in each
+        other's way the one whose atoms most units could share goes first.
         """
         atoms = self.program.state_atom
         candidates = {unit: self._burst_states(unit) for unit in units}
-        votes = Counter(int(atoms[s]) for states in candidates.values() for s in states)
-        return {
-            unit: max(states, key=lambda s: (votes[int(atoms[s])], -s))
-            for unit, states in candidates.items()
-            if states
-        }
-
-    def _burst_states(self, unit: int) -> list[int]:
-        guards = self.guards_of.get(int(self.program.template_query[unit]), ())
-        types = Counter(
-            self.type_of(state)
-            for template in (unit, *guards)
-            for state in self.states_of.get(template, ())
+        votes = Counter(
+            int(atoms[s]) for each in candidates.values() for some in each for s in some
         )
+        found: dict[int, tuple[int, ...]] = {}
+        for unit, each in candidates.items():
+            chosen: tuple[int, ...] = ()
+            for some in sorted(
+                each, key=lambda some: (-max(votes[int(atoms[s])] for s in some), some)
+            ):
+                if not self._read_each_other(unit, chosen + some):
+                    chosen += some
+            if chosen:
+                found[unit] = tuple(sorted(chosen))
+        return found
+
+    def _burst_states(self, unit: int) -> list[tuple[int, ...]]:
+        """The states of each type whose events could wait: at all states of the type, or at none.
+
+        An event that did more to the unit than waiting would be seen at once.
+        """
+        by_type: dict[str, list[int]] = {}
+        for state in self.states_of.get(unit, ()):
+            by_type.setdefault(self.type_of(state), []).append(state)
+        guards = self.guards_of.get(int(self.program.template_query[unit]), ())
+        negated = {
+            self.type_of(state) for guard in guards for state in self.states_of.get(guard, ())
+        }
         return [
-            state
-            for state in self.states_of.get(unit, ())
-            if types[self.type_of(state)] == 1 and self._can_have_bursts(unit, state)
+            tuple(states)
+            for event_type, states in by_type.items()
+            if event_type not in negated
+            and all(self._can_have_bursts(unit, state) for state in states)
+            and not self._read_each_other(unit, tuple(states))
         ]
+
+    def _read_each_other(self, unit: int, states: tuple[int, ...]) -> bool:
+        """Whether one of some states comes right after another."""
+        return len(states) > 1 and any(
+            source != target and source in states and target in states
+            for source, target, _ in self.edges_of.get(unit, ())
+        )
 
     def _can_have_bursts(self, unit: int, state: int) -> bool:
         """Whether a run at a state is one map: all it reads are totals, all that read it too."""
@@ -286,7 +309,7 @@ class Execution:
                     grain = self.grains[condition]
                     if unit in in_rows and source in in_rows[unit].loops:
                         grain = Grain.ROWS
-                    elif bursts.get(unit) == source:
+                    elif source in bursts.get(unit, ()):
                         grain = Grain.BURST
                     found.setdefault(unit, {})[source] = grain
         return found

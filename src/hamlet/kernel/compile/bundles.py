@@ -9,9 +9,11 @@ machine/bundles.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from hamlet.kernel.code import LAZY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +67,7 @@ def find_bundles(code: Code) -> tuple[Bundle, ...]:
 
 def _candidates(code: Code, ops_of: dict[int, list[int]]) -> list[int]:
     """Units that keep nothing but rows, without guards, and without trends before any touch."""
-    fits = (code.u_lazy >= 0) & (code.u_always == 0) & (np.diff(code.u_g_p) == 0)
+    fits = (np.diff(code.u_lazy_p) > 0) & (code.u_always == 0) & (np.diff(code.u_g_p) == 0)
     fits &= np.diff(code.escan_p) == 0
     fits[code.t_unit] = False
     fits[code.log_unit] = False
@@ -85,9 +87,10 @@ def _shape(code: Code, unit: int, ops: list[int]) -> _Shape | None:
     row_color: list[Any] = [(int(code.r_start[first + r]), ends.count(r)) for r in range(count)]
     reads = [_part(code.o_src_p, code.o_src_row, op) for op in ops]
     feeds = [_part(code.o_dst_p, code.o_dst_row, op) for op in ops]
+    waits = _accumulators(code, unit)
     own = [
         (
-            op == code.u_lop[unit],
+            waits.get(op, -1),
             tuple(_part(code.o_w_p, code.o_w, op)),
             tuple(_part(code.o_x_p, code.o_x, op)),
         )
@@ -127,12 +130,17 @@ def _shape(code: Code, unit: int, ops: list[int]) -> _Shape | None:
         *map(int, windows),
         int(code.u_nc[unit]),
         tuple(signs.tolist()),
-        int(code.u_lazy[unit]),
         wiring,
         begins,
         renamed(ends),
     )
     return _Shape(key, tuple(row_order), tuple(ops[i] for i in op_order))
+
+
+def _accumulators(code: Code, unit: int) -> dict[int, int]:
+    """The lazy ops of a unit, each with its accumulator."""
+    first, end = code.u_lazy_p[unit : unit + 2].tolist()
+    return {op: z for z, op, *_ in code.lazies.reshape(-1, LAZY)[first:end].tolist()}
 
 
 def _part(pointers: Ints, flat: Ints, i: int) -> list[int]:
@@ -146,14 +154,21 @@ def _ranks(colors: list[Any]) -> list[int]:
     return [order[repr(color)] for color in colors]
 
 
-def whole_bundles(
-    compiled: Compiled, ops: list[list[int]], direct: list[int]
-) -> tuple[list[list[int]], list[list[tuple[int, tuple[int, ...]]]], list[bool]]:
-    """Of the ops of each letter those of whole bundles: bundle, and the op of each unit.
+class WholeBundles(NamedTuple):
+    """Of each letter the bundles of which all units have an op.
 
-    Returns the other ops of each letter, the whole bundles of each, and which bundles are ever
-    whole; the others are no use.
+    rest: The other ops of each letter.
+    whole: The whole bundles of each: bundle, and the op of each unit.
+    is_used: Which bundles are ever whole; the others are no use.
     """
+
+    rest: list[list[int]]
+    whole: list[list[tuple[int, tuple[int, ...]]]]
+    is_used: list[bool]
+
+
+def whole_bundles(compiled: Compiled, direct: list[list[int]]) -> WholeBundles:
+    """The whole bundles among the ops that each letter runs directly, whose order is kept."""
     bundles = compiled.bundles
     at = {
         op: (b, i)
@@ -161,18 +176,18 @@ def whole_bundles(
         for member in each.ops
         for i, op in enumerate(member)
     }
-    rest: list[list[int]] = []
-    whole: list[list[tuple[int, tuple[int, ...]]]] = []
-    is_used = [False] * len(bundles)
-    for some, alone in zip(ops, direct, strict=True):
+    found = WholeBundles([], [], [False] * len(bundles))
+    for some in direct:
         counts: dict[tuple[int, int], int] = {}
-        if alone:
-            for op in some:
-                if op in at:
-                    counts[at[op]] = counts.get(at[op], 0) + 1
-        full = {key for key, n in counts.items() if n == len(bundles[key[0]].units)}
-        rest.append([op for op in some if at.get(op) not in full])
-        whole.append([(b, tuple(m[i] for m in bundles[b].ops)) for b, i in sorted(full)])
+        for op in some:
+            if op in at:
+                counts[at[op]] = counts.get(at[op], 0) + 1
+        # Where units have several ops, all must be for all: they are run in order.
+        partial = {b for (b, _), n in counts.items() if n < len(bundles[b].units)}
+        full = [key for key in counts if key[0] not in partial]
+        taken = set(full)
+        found.rest.append([op for op in some if at.get(op) not in taken])
+        found.whole.append([(b, tuple(m[i] for m in bundles[b].ops)) for b, i in full])
         for b, _ in full:
-            is_used[b] = True
-    return rest, whole, is_used
+            found.is_used[b] = True
+    return found

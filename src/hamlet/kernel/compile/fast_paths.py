@@ -7,82 +7,108 @@ to look for it event by event. What the entries mean is told in layout.py.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel.compile.bundles import whole_bundles
+from hamlet.kernel.compile.counters import find_counters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.code import Code, Compiled
+    from hamlet.kernel.compile.counters import Counters
 
     Ints = NDArray[np.int64]
 
 
+def placed_loops(code: Code) -> Ints:
+    """Lazy ops with the rows of their loops given by where they begin in the numbers."""
+    lazies = code.lazies.reshape(-1, at.LAZY).copy()
+    unit = np.repeat(np.arange(len(code.u_w)), np.diff(code.u_lazy_p))
+    for place in (at.LZ_OWN, at.LZ_OTHER):
+        row = lazies[:, place]
+        begins = code.u_vbase[unit] + row * code.u_w[unit] * code.u_nc[unit]
+        lazies[:, place] = np.where(row < 0, -1, begins)
+    return lazies.reshape(-1)
+
+
 def quick_units(code: Code) -> Ints:
-    """Of each unit its loop, and for units that only count where trends begin and end."""
+    """Of each unit what is needed most often, where its trends begin and end, and its kind."""
     quick = np.full((len(code.u_w), at.QUICK), -1, np.int64)
-    quick[:, at.Q_W], quick[:, at.Q_BASE] = code.u_w, code.u_vbase
+    quick[:, at.Q_W], quick[:, at.Q_NC], quick[:, at.Q_NX] = code.u_w, code.u_nc, code.u_nx
+    quick[:, at.Q_LAZY], quick[:, at.Q_LAZY_END] = code.u_lazy_p[:-1], code.u_lazy_p[1:]
     quick[:, at.Q_ROWS] = code.u_nrows
-    quick[:, at.Q_LAZY] = code.u_lazy
-    reads, feeds = _parted(code.o_src_p, code.o_src_row), _parted(code.o_dst_p, code.o_dst_row)
-    ends, loops = _parted(code.end_p, code.end_row), code.u_lop.tolist()
-    first, starts = code.u_rbase.tolist(), code.r_start.tolist()
-    may_end = (code.u_nc == 1) & (code.u_nx == 0) & (code.u_always == 0)
-    may_end[code.t_unit] = False
-    may_end[code.log_unit] = False
-    for unit in np.flatnonzero(code.u_lazy >= 0).tolist():
-        read, fed = reads[loops[unit]], feeds[loops[unit]]
-        others = [row for row in read if row not in fed]
-        if len(fed) != 1 or read.count(fed[0]) != 1 or len(others) > 1:
-            continue
-        quick[unit, at.Q_OWN] = fed[0]
-        quick[unit, at.Q_OTHER] = others[0] if others else -1
-        begins = starts[first[unit] : first[unit] + int(code.u_nrows[unit])]
-        if may_end[unit] and sum(begins) == len(ends[unit]) == 1 and not begins[ends[unit][0]]:
-            quick[unit, at.Q_START], quick[unit, at.Q_END] = begins.index(1), ends[unit][0]
-    for place in (at.Q_OWN, at.Q_OTHER, at.Q_START, at.Q_END):
-        row = quick[:, place]
-        quick[:, place] = np.where(row < 0, -1, code.u_vbase + row * code.u_w * code.u_nc)
+    quick[:, at.Q_BASE], quick[:, at.Q_BASE_X] = code.u_vbase, code.u_xbase
+    quick[:, at.Q_KIND] = at.STORES
+    ends, starts = _only(code.end_p, code.end_row), _only_start(code)
+    has_rows = (np.diff(code.escan_p) == 0) & (ends >= 0)
+    has_rows[code.t_unit] = False
+    has_rows[code.log_unit] = False
+    size, size_x = code.u_w * code.u_nc, code.u_w * code.u_nx
+    quick[:, at.Q_START] = np.where(has_rows & (starts >= 0), code.u_vbase + starts * size, -1)
+    quick[:, at.Q_END] = np.where(has_rows, code.u_vbase + ends * size, -1)
+    quick[:, at.Q_END_X] = np.where(has_rows, code.u_xbase + ends * size_x, -1)
+    quick[has_rows, at.Q_KIND] = at.HAS_ROWS
+    counts = has_rows & (starts >= 0) & (ends != starts)
+    counts &= (code.u_nc == 1) & (code.u_nx == 0) & (code.u_always == 0)
+    counts &= np.diff(code.u_lazy_p) > 0
+    counts &= ~_any(code.u_lazy_p, code.lazies.reshape(-1, at.LAZY)[:, at.LZ_OWN] < 0)
+    quick[counts, at.Q_KIND] = at.COUNTS_ONLY
     return quick.reshape(-1)
+
+
+def _only_start(code: Code) -> Ints:
+    """Of each unit its row of START, -1 where it has none or several."""
+    unit = np.repeat(np.arange(len(code.u_w)), code.u_nrows)
+    begins = np.flatnonzero(code.r_start == 1)
+    pointers = np.searchsorted(unit[begins], np.arange(len(code.u_w) + 1))
+    return _only(pointers, begins - code.u_rbase[unit[begins]])
+
+
+def _only(pointers: Ints, flat: Ints) -> Ints:
+    """The only value of each range of an array, -1 where there is none or several."""
+    first = np.append(flat, -1)[pointers[:-1]]
+    return np.where(np.diff(pointers) == 1, first, -1)
 
 
 def are_alike(code: Code) -> bool:
     """Whether all units only count, and have windows of the same length and slide."""
-    ends = code.u_quick.reshape(-1, at.QUICK)[:, at.Q_END]
+    kinds = code.u_quick.reshape(-1, at.QUICK)[:, at.Q_KIND]
     windows = np.column_stack([code.u_within, code.u_slide])
-    return len(ends) > 0 and bool((ends >= 0).all() and (windows == windows[0]).all())
+    is_so = (kinds == at.COUNTS_ONLY).all() and (windows == windows[:1]).all()
+    return len(kinds) > 0 and bool(is_so)
 
 
 def quick_ops(code: Code) -> Ints:
-    """Of each op its unit, and for ops that add to the number of trends alone from where to where.
+    """Of each op its unit, and for ops that add one row to another from where to where.
 
     START has an empty trend in each window, without sums and extremes.
     """
-    unit = code.o_unit
-    quick = np.full((len(unit), at.QUICK), -1, np.int64)
-    quick[:, at.QO_UNIT] = unit
-    quick[:, at.QO_W], quick[:, at.QO_NC] = code.u_w[unit], code.u_nc[unit]
-    units = code.u_quick.reshape(-1, at.QUICK)
-    quick[:, at.QO_SYNC] = np.where(units[unit, at.Q_END] >= 0, at.SYNC_COUNTS, at.SYNC_ALL)
-    if not len(unit):
-        return quick.reshape(-1)
-    is_simple = (np.diff(code.o_src_p) == 1) & (np.diff(code.o_dst_p) == 1)
-    simple = np.flatnonzero(is_simple)
-    read, fed = code.o_src_row[code.o_src_p[simple]], code.o_dst_row[code.o_dst_p[simple]]
-    unit = unit[simple]
-    only_counts = (code.u_nc[unit] == 1) & (code.u_nx[unit] == 0)
-    adds = _any(code.o_w_p, code.o_w != -1)[simple] | _any(code.o_x_p, code.o_x >= 0)[simple]
+    quick = np.full((len(code.o_unit), at.QUICK), -1, np.int64)
+    quick[:, at.QO_UNIT] = code.o_unit
+    kinds = code.u_quick.reshape(-1, at.QUICK)[code.o_unit, at.Q_KIND]
+    quick[:, at.QO_SYNC] = np.where(kinds == at.COUNTS_ONLY, at.SYNC_COUNTS, at.SYNC_ALL)
+    read, fed = _only(code.o_src_p, code.o_src_row), _only(code.o_dst_p, code.o_dst_row)
+    adds = _any(code.o_w_p, code.o_w != -1) | _any(code.o_x_p, code.o_x >= 0)
+    simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds)
+    read, fed, unit = read[simple], fed[simple], code.o_unit[simple]
     begins = code.r_start[code.u_rbase[unit] + read] == 1
-    wanted = (read != fed) & (only_counts | (begins & ~adds))
-    size, base = code.u_w[unit] * code.u_nc[unit], code.u_vbase[unit]
-    quick[simple[wanted], at.QO_FROM] = (base + read * size)[wanted]
-    quick[simple[wanted], at.QO_TO] = (base + fed * size)[wanted]
-    later = simple[wanted & begins & (code.u_nx[unit] > 0)]
-    is_other = quick[later, at.QO_TO] == units[quick[later, at.QO_UNIT], at.Q_OTHER]
+    size, size_x = code.u_w[unit] * code.u_nc[unit], code.u_w[unit] * code.u_nx[unit]
+    quick[simple, at.QO_FROM] = code.u_vbase[unit] + read * size
+    quick[simple, at.QO_TO] = code.u_vbase[unit] + fed * size
+    quick[simple, at.QO_SIZE] = size
+    quick[simple, at.QO_STEP] = np.where(begins, code.u_nc[unit], 1)
+    quick[simple, at.QO_FROM_X] = code.u_xbase[unit] + read * size_x
+    quick[simple, at.QO_TO_X] = code.u_xbase[unit] + fed * size_x
+    quick[simple, at.QO_SIZE_X] = np.where(begins, 0, size_x)
+    # Of units with one lazy op, whose other row they feed
+    is_later = begins & (code.u_nx[unit] > 0) & (np.diff(code.u_lazy_p)[unit] == 1)
+    later = simple[is_later]
+    loops = code.lazies.reshape(-1, at.LAZY)[code.u_lazy_p[code.o_unit[later]]]
+    is_other = quick[later, at.QO_TO] == loops[:, at.LZ_OTHER]
     quick[_alone(code, later[is_other]), at.QO_SYNC] = at.SYNC_LATER
     return quick.reshape(-1)
 
@@ -98,28 +124,67 @@ def _alone(code: Code, ops: Ints) -> Ints:
     return alone
 
 
-def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> tuple[Ints, list[bool]]:
-    """For each letter the ops, guard ops and accumulators of its atoms, in one flat array.
+class LetterTables(NamedTuple):
+    """What the machine has to know of the letters of a batch.
 
-    Also which bundles are of use: those that some letter is for all units of.
+    letters: For each letter its ops, guard ops and counters, in one flat array.
+    is_used: Which bundles are of use: those that some letter is for all units of.
+    counters: What lazy events are added to.
     """
-    ops, gops, lazy, direct = _of_letters(compiled, letters)
-    arrays: list[Any] = []
-    for lists in (ops, gops, lazy):
-        arrays.append(np.cumsum([0, *(len(of_letter) for of_letter in lists)]))
-        arrays.append([value for of_letter in lists for value in of_letter])
-    only_lazy = [int(not o and not g) for o, g in zip(ops, gops, strict=True)]
-    rest, whole, is_used = whole_bundles(compiled, ops, direct)
-    full = [of_letter for letter in whole for of_letter in letter]
-    tables = [
-        np.cumsum([0, *(len(of_letter) for of_letter in rest)]),
-        [op for of_letter in rest for op in of_letter],
-        np.cumsum([0, *(len(of_letter) for of_letter in whole)]),
+
+    letters: Ints
+    is_used: list[bool]
+    counters: Counters
+
+
+def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
+    """What each letter does."""
+    of_letters = _of_letters(compiled, letters)
+    bundles = whole_bundles(compiled, of_letters.direct)
+    counters = find_counters(compiled.code, of_letters.lazy)
+    full = [of_letter for letter in bundles.whole for of_letter in letter]
+    is_lazy = [int(not ops and not gops) for ops, gops in zip(*of_letters[:2], strict=True)]
+    is_direct = [int(not (o or g)) for o, g in zip(*of_letters[5:], strict=True)]
+    arrays: list[Any] = [
+        *_lists(of_letters.ops),
+        *_lists(of_letters.gops),
+        *_lists(of_letters.lazy),
+        is_direct,
+        is_lazy,
+        *_lists(bundles.rest),
+        np.cumsum([0, *(len(of_letter) for of_letter in bundles.whole)]),
         [bundle for bundle, _ in full],
         np.cumsum([0, *(len(some) for _, some in full)])[:-1],
         [op for _, some in full for op in some],
+        *_lists(of_letters.guards),
+        *_lists(of_letters.long),
+        *_lists(of_letters.long_guards),
+        *_lists(_wakes(compiled, letters)),
+        *_lists(counters.of_letter),
     ]
-    return _flat([*arrays, direct, only_lazy, *tables]), is_used
+    return LetterTables(_flat(arrays), bundles.is_used, counters)
+
+
+def _wakes(compiled: Compiled, letters: NDArray[np.uint8]) -> list[list[int]]:
+    """For each letter the units in which its events begin trends at a lazy op."""
+    code = compiled.code
+    by_atom: dict[int, list[int]] = {}
+    for unit in np.flatnonzero(code.u_always).tolist():
+        for z, op, *_ in code.lazies.reshape(-1, at.LAZY)[slice(*code.u_lazy_p[unit : unit + 2])]:
+            rows = code.o_src_row[slice(*code.o_src_p[op : op + 2])]
+            if (code.r_start[code.u_rbase[unit] + rows] == 1).any():
+                by_atom.setdefault(int(code.z_atom[z]), []).append(unit)
+    found: list[list[int]] = [[] for _ in letters]
+    for atom, units in by_atom.items():
+        for letter in np.flatnonzero(letters[:, atom]).tolist():
+            found[letter] += [unit for unit in units if unit not in found[letter]]
+    return found
+
+
+def _lists(lists: list[list[int]]) -> tuple[Ints, list[int]]:
+    """Lists as pointers and one list."""
+    pointers = np.cumsum([0, *(len(some) for some in lists)])
+    return pointers, [value for some in lists for value in some]
 
 
 def bundle_letters(
@@ -129,46 +194,117 @@ def bundle_letters(
 
     Bundles that no letter is for all units of are of no use to the machine: neither is told.
     """
-    ops, _, _, direct = _of_letters(compiled, letters)
-    _, whole, is_used = whole_bundles(compiled, ops, direct)
+    of_letters = _of_letters(compiled, letters)
+    bundles = whole_bundles(compiled, of_letters.direct)
     for_all = np.zeros((len(letters), len(compiled.bundles)), np.bool_)
     for_any = np.zeros_like(for_all)
     of_unit = {
-        u: b for b, bundle in enumerate(compiled.bundles) for u in bundle.units if is_used[b]
+        u: b
+        for b, bundle in enumerate(compiled.bundles)
+        for u in bundle.units
+        if bundles.is_used[b]
     }
     units = compiled.code.o_unit.tolist()
-    for letter, some in enumerate(ops):
-        for_all[letter, [b for b, _ in whole[letter]]] = True
+    for letter, some in enumerate(of_letters.ops):
+        for_all[letter, [b for b, _ in bundles.whole[letter]]] = True
         for_any[letter, [of_unit[units[op]] for op in some if units[op] in of_unit]] = True
     return for_all, for_any
 
 
-def _of_letters(
-    compiled: Compiled, letters: NDArray[np.uint8]
-) -> tuple[list[list[int]], list[list[int]], list[list[int]], list[int]]:
-    """For each letter its ops, guard ops and accumulators, and whether ops can be run directly."""
-    ops: list[list[int]] = [[] for _ in letters]
-    gops: list[list[int]] = [[] for _ in letters]
-    lazy: list[list[int]] = [[] for _ in letters]
+class _Letters(NamedTuple):
+    """For each letter its ops, guard ops and accumulators, and how its ops are run.
+
+    The events of a letter that stand alone in their time run ops and guard ops directly, one after
+    the other, as far as that may be; the others go the long way.
+    """
+
+    ops: list[list[int]]
+    gops: list[list[int]]
+    lazy: list[list[int]]
+    direct: list[list[int]]
+    guards: list[list[int]]
+    long: list[list[int]]
+    long_guards: list[list[int]]
+
+
+def _of_letters(compiled: Compiled, letters: NDArray[np.uint8]) -> _Letters:
+    """What each letter does."""
+    empty: list[list[list[int]]] = [[[] for _ in letters] for _ in _Letters._fields]
+    found = _Letters(*empty)
     for letter, atom in zip(*(where.tolist() for where in np.nonzero(letters)), strict=True):
-        ops[letter] += compiled.atom_ops[atom]
-        gops[letter] += compiled.atom_gops[atom]
+        found.ops[letter].extend(compiled.atom_ops[atom])
+        found.gops[letter].extend(compiled.atom_gops[atom])
         if compiled.lazy_of_atom[atom] >= 0:
-            lazy[letter].append(compiled.lazy_of_atom[atom])
-    for of_letter in ops:
-        of_letter.sort()
-    reads_rows_only = _reads_rows_only(compiled.code).tolist()
-    units = compiled.code.o_unit.tolist()
-    direct = [
-        int(
-            bool(some)
-            and not guards
-            and all(reads_rows_only[op] for op in some)
-            and len({units[op] for op in some}) == len(some)
-        )
-        for some, guards in zip(ops, gops, strict=True)
-    ]
-    return ops, gops, lazy, direct
+            found.lazy[letter].append(compiled.lazy_of_atom[atom])
+    ways = _Ways(compiled.code)
+    for letter, (ops, gops) in enumerate(zip(found.ops, found.gops, strict=True)):
+        if ops or gops:
+            direct, guards, long, long_guards = ways.of(ops, gops)
+            found.direct[letter] = direct
+            found.guards[letter] = guards
+            found.long[letter] = long
+            found.long_guards[letter] = long_guards
+    return found
+
+
+class _Ways:
+    """Which ops and guard ops of an event alone in its time are run directly, and in which order.
+
+    Those of one unit go one way. They are run directly if the ops read nothing but rows, and can be
+    put in an order in which none reads what one before it has added to; a guard is, if it is one
+    event that no op of the unit knows, and bars nothing but rows.
+    """
+
+    def __init__(self, code: Code) -> None:
+        self.unit = code.o_unit.tolist()
+        self.guard_unit = code.g_unit[code.gop_guard].tolist()
+        self.reads_rows_only = _reads_rows_only(code).tolist()
+        self.bars_rows_only = _bars_rows_only(code).tolist()
+        self.reads = _parted(code.o_src_p, code.o_src_row)
+        self.feeds = _parted(code.o_dst_p, code.o_dst_row)
+
+    def of(
+        self, ops: list[int], gops: list[int]
+    ) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Ops and guard ops that are run directly, and those that go the long way."""
+        by_unit: dict[int, list[int]] = {}
+        for op in ops:
+            by_unit.setdefault(self.unit[op], []).append(op)
+        barred: dict[int, list[int]] = {}
+        for gop in gops:
+            barred.setdefault(self.guard_unit[gop], []).append(gop)
+        direct: list[int] = []
+        guards: list[int] = []
+        long: list[int] = []
+        long_guards: list[int] = []
+        for unit, some in by_unit.items():
+            order = None if unit in barred else self._ordered(some)
+            if order is None:
+                long += some
+            else:
+                direct += order
+        for unit, some in barred.items():
+            if unit in by_unit or not all(self.bars_rows_only[gop] for gop in some):
+                long_guards += some
+            else:
+                guards += some
+        return direct, guards, long, long_guards
+
+    def _ordered(self, ops: list[int]) -> list[int] | None:
+        """Ops of one unit such that none reads what one before it has added to; None if none is."""
+        if not all(self.reads_rows_only[op] for op in ops):
+            return None
+        order, left = [], list(ops)
+        while left:
+            for op in left:
+                others = (other for other in left if other != op)
+                if not any(set(self.feeds[op]) & set(self.reads[other]) for other in others):
+                    order.append(op)
+                    left.remove(op)
+                    break
+            else:
+                return None
+        return order
 
 
 def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> tuple[dict[str, Ints], Ints]:
@@ -184,6 +320,12 @@ def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> tuple[dict[str, In
             of_unit[list(bundle.units)] = number
             for unit, some in zip(bundle.units, bundle.rows, strict=True):
                 rows[unit] = some
+    waits = np.arange(len(code.lazies) // at.LAZY)
+    lazy_of = {op: lazy for lazy, op in enumerate(code.lazies[at.LZ_OP :: at.LAZY].tolist())}
+    for bundle in bundles:
+        for unit, members in zip(bundle.units, bundle.ops, strict=True):
+            first, end = code.u_lazy_p[unit : unit + 2]
+            waits[first:end] = [lazy_of[op] for op in members if op in lazy_of]
     ops = code.o_quick.reshape(-1, at.QUICK).copy()
     ops[:, at.QO_BUNDLE] = of_unit[code.o_unit]
     arrays = {
@@ -193,6 +335,7 @@ def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> tuple[dict[str, In
         "b_patience": np.array(compiled.patience, np.int64),
         "u_rows_p": np.cumsum([0, *map(len, rows)]),
         "u_rows": np.array([row for some in rows for row in some], np.int64),
+        "u_waits": waits,
     }
     return arrays, ops.reshape(-1)
 
@@ -203,6 +346,20 @@ def _reads_rows_only(code: Code) -> NDArray[np.bool_]:
     for pointers in (code.o_scan_p, code.o_first_p, code.o_tree_p, code.o_leaf_p):
         empty &= np.diff(pointers) == 0
     return empty & (code.o_log < 0) & ~_any(code.o_src_p, code.o_src_cond != -1)
+
+
+def _bars_rows_only(code: Code) -> NDArray[np.bool_]:
+    """For each guard op whether it is a guard of one event, asked for nothing, that bars rows."""
+    guard = code.gop_guard
+    unit = code.g_unit[guard]
+    plain: NDArray[np.bool_] = code.g_n[guard] == 1
+    plain &= np.diff(code.g_tree_p)[guard] == 0
+    plain &= ~np.isin(unit, code.log_unit) & ~np.isin(unit, code.t_unit)
+    state = code.g_sbase[guard] + code.gop_state
+    plain &= (code.gs_end[state] == 1) & (code.gs_log[state] < 0)
+    asked = _any(code.gs_in_p, (code.gs_in_cond >= 0) | (code.gs_in_source >= 0))
+    plain &= ~asked[state]
+    return plain
 
 
 def _any(pointers: Ints, is_so: NDArray[np.bool_]) -> NDArray[np.bool_]:

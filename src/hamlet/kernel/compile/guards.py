@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hamlet.kernel.compile.parts import Rows, ints
+from hamlet.kernel.compile.parts import RaggedLists, ints
 from hamlet.plan.execution import guard_grain_of
 from hamlet.plan.template import END, START
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
     """How matches of guards are followed, and which rows they change."""
-    resets, mains, copies = Rows(), Rows(), Rows()
-    inputs = Rows()
+    resets, mains, copies = RaggedLists(), RaggedLists(), RaggedLists()
+    inputs = RaggedLists()
     ends: list[int] = []
     logs: list[int] = []
+    starts: list[int] = []
     conditions = maker.program.conditions
     for number, (unit_number, template) in enumerate(maker.guards):
         unit = maker.units[unit_number]
@@ -30,6 +31,7 @@ def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
         guarded = [key for key in unit.rows if template in key[1]]
         main = [key for key in guarded if key[2] == -1]
         resets.lists.append([unit.rows[key] for key in guarded] if len(states) == 1 else [])
+        starts.append(int(any(key[0] == START for key in guarded)))
         mains.lists.append([unit.rows[key] for key in main] if len(states) > 1 else [])
         # Where two guards of a row have several events the edge looks at single events instead.
         copies.lists.append(
@@ -80,6 +82,7 @@ def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
         {
             "g_reset_p": resets.pointers(),
             "g_reset_row": resets.flat(),
+            "g_starts": ints(starts),
             "g_main_p": mains.pointers(),
             "g_main_row": mains.flat(),
             "g_copy_p": copies.pointers(),

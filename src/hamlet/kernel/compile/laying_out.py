@@ -8,10 +8,10 @@ import numpy as np
 
 from hamlet.kernel.code import Code, Compiled
 from hamlet.kernel.compile.conditions import condition_arrays
-from hamlet.kernel.compile.fast_paths import quick_ops, quick_units
+from hamlet.kernel.compile.fast_paths import placed_loops, quick_ops, quick_units
 from hamlet.kernel.compile.guards import guard_arrays
-from hamlet.kernel.compile.loops import accumulators
-from hamlet.kernel.compile.parts import Rows, counts, ints
+from hamlet.kernel.compile.loops import accumulators, lazy_ops
+from hamlet.kernel.compile.parts import RaggedLists, counts, ints
 from hamlet.kernel.compile.trees import tree_arrays
 from hamlet.plan.template import START
 
@@ -31,7 +31,7 @@ def lay_out(maker: Maker) -> Compiled:
     sizes = [len(unit.rows) * window.overlap for unit, window in zip(units, windows, strict=True)]
     values = np.cumsum([0, *(s * n for s, n in zip(sizes, ncs, strict=True))], dtype=np.int64)
     extreme_base = np.cumsum([0, *(s * n for s, n in zip(sizes, nxs, strict=True))], dtype=np.int64)
-    destinations = Rows(
+    destinations = RaggedLists(
         [
             [row for (owner, _, _), row in units[u].rows.items() if owner == state]
             for u, state in zip(maker.op_unit, maker.op_state, strict=True)
@@ -51,7 +51,7 @@ def lay_out(maker: Maker) -> Compiled:
     alphabet = program.alphabet.atoms
     atom_ops: list[list[int]] = [[] for _ in alphabet]
     for op, state in enumerate(maker.op_state):
-        if maker.lazy_op.get(maker.op_unit[op]) != state:
+        if state not in maker.lazy_states.get(maker.op_unit[op], ()):
             atom_ops[program.state_atom[state]].append(op)
     atom_gops: list[list[int]] = [[] for _ in alphabet]
     gops: list[tuple[int, int]] = []
@@ -72,12 +72,6 @@ def lay_out(maker: Maker) -> Compiled:
         u_xbase=extreme_base[:-1].copy(),
         u_rbase=ints(np.cumsum([0, *(len(unit.rows) for unit in units)])[:-1]),
         u_always=ints(_is_always(maker, unit) for unit in units),
-        u_lazy=ints(lazy["of_unit"]),
-        u_lop=ints(
-            maker.op_of_state[maker.lazy_op[u.number]] if u.number in maker.lazy_op else -1
-            for u in units
-        ),
-        u_sbase=ints(np.cumsum([0, *ncs])[:-1]),
         x_sign=ints(aggregate.sign for each in extremes for aggregate in each),
         u_xsbase=ints(np.cumsum([0, *nxs])[:-1]),
         end_p=maker.ends.pointers(),
@@ -98,17 +92,18 @@ def lay_out(maker: Maker) -> Compiled:
         o_first_p=maker.firsts.pointers(),
         o_first_cond=maker.firsts.flat(),
         o_log=ints(maker.logs.get(state, -1) for state in maker.op_state),
-        o_w_p=Rows(op_weights).pointers(),
-        o_w=Rows(op_weights).flat(),
-        o_x_p=Rows(op_extremes).pointers(),
-        o_x=Rows(op_extremes).flat(),
-        o_zw=Rows(lazy["op_sums"]).flat(),
-        o_zx=Rows(lazy["op_stacks"]).flat(),
+        o_w_p=RaggedLists(op_weights).pointers(),
+        o_w=RaggedLists(op_weights).flat(),
+        o_x_p=RaggedLists(op_extremes).pointers(),
+        o_x=RaggedLists(op_extremes).flat(),
+        o_zw=RaggedLists(lazy["op_sums"]).flat(),
+        o_zx=RaggedLists(lazy["op_stacks"]).flat(),
+        **lazy_ops(maker, lazy["atoms"], ncs, destinations.lists),
         z_atom=ints(lazy["atoms"]),
-        zs_p=Rows(lazy["sums"]).pointers(),
-        zs_weight=Rows(lazy["sums"]).flat(),
-        zx_p=Rows(lazy["stacks"]).pointers(),
-        zx_attribute=Rows(lazy["stacks"]).flat(),
+        zs_p=RaggedLists(lazy["sums"]).pointers(),
+        zs_weight=RaggedLists(lazy["sums"]).flat(),
+        zx_p=RaggedLists(lazy["stacks"]).pointers(),
+        zx_attribute=RaggedLists(lazy["stacks"]).flat(),
         g_unit=ints(unit for unit, _ in maker.guards),
         g_n=ints(len(maker.states_of[t]) for _, t in maker.guards),
         g_sbase=ints(np.cumsum([0, *(len(maker.states_of[t]) for _, t in maker.guards)])[:-1]),
@@ -130,6 +125,7 @@ def lay_out(maker: Maker) -> Compiled:
         u_quick=ints([]),
         o_quick=ints([]),
     )
+    code = code._replace(lazies=placed_loops(code))
     code = code._replace(u_quick=quick_units(code))
     code = code._replace(o_quick=quick_ops(code))
     lazy_of_atom = [-1] * len(alphabet)
@@ -139,7 +135,6 @@ def lay_out(maker: Maker) -> Compiled:
         code,
         int(values[-1]),
         int(extreme_base[-1]),
-        sum(len(each) for each in lazy["sums"]),
         atom_ops,
         atom_gops,
         lazy_of_atom,
@@ -152,10 +147,8 @@ def lay_out(maker: Maker) -> Compiled:
 
 
 def _is_always(maker: Maker, unit: Unit) -> int:
-    """Whether START feeds the lazy op: its events then count before any other."""
-    state = maker.lazy_op.get(unit.number)
-    if state is None:
-        return 0
-    rows = {row for row, _ in maker.sources.lists[maker.op_of_state[state]]}
+    """Whether START feeds a lazy op: its events then count before any other."""
+    ops = [maker.op_of_state[state] for state in maker.lazy_states.get(unit.number, ())]
+    rows = {row for op in ops for row, _ in maker.sources.lists[op]}
     owners = {owner for (owner, _, _), row in unit.rows.items() if row in rows}
     return int(START in owners)

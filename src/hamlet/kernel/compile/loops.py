@@ -1,4 +1,4 @@
-"""The accumulators of the events of lazy ops: which ops are lazy is decided in the plan."""
+"""Lazy ops and their accumulators: which ops are lazy is decided in the plan."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.code import NO_WEIGHT
+from hamlet.kernel.compile.parts import counts
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hamlet.kernel.compile.maker import Maker
+
+    Ints = NDArray[np.int64]
 
 
 def _stack_numbers(maker: Maker, unit: int, extremes: list[int]) -> list[int]:
@@ -29,17 +34,16 @@ def accumulators(
     A stack holds an attribute, or (odd numbers) its negative, whose least is the greatest.
     """
     atoms: list[int] = []
-    of_unit = [-1] * len(maker.units)
     sums: list[list[int]] = []
     stacks: list[list[int]] = []
-    for unit, state in maker.lazy_op.items():
+    lazies = [(unit, state) for unit, states in maker.lazy_states.items() for state in states]
+    for unit, state in lazies:
         atom = int(maker.program.state_atom[state])
         if atom not in atoms:
             atoms.append(atom)
             sums.append([])
             stacks.append([])
         number = atoms.index(atom)
-        of_unit[unit] = number
         op = maker.op_of_state[state]
         used = dict.fromkeys(w for w in weights[op] if w != NO_WEIGHT)
         sums[number] += [w for w in used if w not in sums[number]]
@@ -49,8 +53,8 @@ def accumulators(
     stack_base = np.cumsum([0, *(len(each) for each in stacks)])
     op_sums = [[-1] * len(each) for each in weights]
     op_stacks = [[-1] * len(each) for each in extremes]
-    for unit, state in maker.lazy_op.items():
-        op, number = maker.op_of_state[state], of_unit[unit]
+    for unit, state in lazies:
+        op, number = maker.op_of_state[state], atoms.index(int(maker.program.state_atom[state]))
         op_sums[op] = [
             -1 if w == NO_WEIGHT else int(sum_base[number]) + sums[number].index(w)
             for w in weights[op]
@@ -61,9 +65,44 @@ def accumulators(
         ]
     return {
         "atoms": atoms,
-        "of_unit": of_unit,
         "sums": sums,
         "stacks": stacks,
         "op_sums": op_sums,
         "op_stacks": op_stacks,
     }
+
+
+def lazy_ops(
+    maker: Maker, atoms: list[int], ncs: list[int], ends: list[list[int]]
+) -> dict[str, Ints]:
+    """The lazy ops of each unit, LAZY entries for each: see layout.py.
+
+    Args:
+        maker: What was found.
+        atoms: The atom of each accumulator.
+        ncs: Of each unit its components.
+        ends: Of each op the rows that it adds to.
+    """
+    found: list[tuple[int, int, int, int, int]] = []
+    units: list[int] = []
+    stamps = 0
+    for unit, states in sorted(maker.lazy_states.items()):
+        for state in states:
+            op = maker.op_of_state[state]
+            own, other = _loop_rows([row for row, _ in maker.sources.lists[op]], ends[op])
+            accumulator = atoms.index(int(maker.program.state_atom[state]))
+            found.append((accumulator, op, own, other, stamps))
+            units.append(unit)
+            stamps += ncs[unit]
+    return {
+        "u_lazy_p": counts(len(maker.units), units),
+        "lazies": np.array(found, np.int64).reshape(-1),
+    }
+
+
+def _loop_rows(read: list[int], fed: list[int]) -> tuple[int, int]:
+    """The row of a loop that reads no more than its own and another, and the other; -1: none."""
+    others = [row for row in read if row not in fed]
+    if len(fed) != 1 or read.count(fed[0]) != 1 or len(others) > 1:
+        return -1, -1
+    return fed[0], others[0] if others else -1

@@ -2,10 +2,15 @@
 
 An event of a lazy op reads its unit's rows, its own among them, and adds what it read to its own.
 With U the sum of the rows it reads, m such events of one time multiply U by 1 + m, whatever U is.
-So a partition keeps for each accumulator only the product of these factors, the sums of weights
-and the extremes of the events; catch_up.py applies what has come since to units that need it.
+So a partition keeps for each accumulator only the number of steps, each of which doubles at least,
+the product of what steps multiply by beyond that, the sums of weights and the extremes of the
+events; catch_up.py applies what has come since to units that need it.
 
-Cost: an event takes O(weights + extremes) time, whatever the number of units and windows.
+Events are counted in counters, of which accumulators are added up when asked: queries that differ
+in what they ask of an event have different accumulators, but an event is counted once.
+
+Cost: an event takes O(weights + extremes) time, whatever the number of units and windows; adding an
+accumulator up takes O(counters).
 """
 
 from __future__ import annotations
@@ -18,8 +23,6 @@ from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.bundles import begin_bundles
 from hamlet.kernel.machine.memory import entries
 
-_POWERS = 2.0 ** np.arange(201)
-
 
 @compiled
 def begin(m):
@@ -27,15 +30,18 @@ def begin(m):
     P, S = m.P, m.S
     S[at.C_ACTIVE] = 0
     S[at.C_STEPS] = 0
+    S[at.C_ASLEEP] = P[at.N_ALWAYS]
     begin_bundles(P, S)
+    S[at.C_LAZY] = 0
+    for c in range(P[at.N_COUNTERS]):
+        S[P[at.S_C_N] + c] = 0
     for z in range(P[at.N_Z]):
-        S[P[at.S_Z_N] + z] = 0
-        S[P[at.S_Z_EVENTS] + z] = 0
+        S[P[at.S_Z_FRESH] + z] = -1
         m.zf[2 * z] = 1.0
         m.zf[2 * z + 1] = 0.0
     for s in range(2 * P[at.N_SUMS]):
         m.zs[s] = 0
-    for s in range(P[P[at.ZX_P] + P[at.N_Z]]):
+    for s in range(P[at.N_STACKS]):
         S[P[at.S_STACK_LEN] + s] = 0
 
 
@@ -43,9 +49,11 @@ def begin(m):
 
 
 @compiled
-def least_since(m, stack, since):
+def _least_since(m, stack, since):
     """The least value pushed at or after an event number."""
     base, n = stack * m.S[at.C_STACK], m.S[m.P[at.S_STACK_LEN] + stack]
+    if n == 0 or m.spos[base + n - 1] < since:
+        return np.inf
     low, high = 0, n
     while low < high:
         middle = (low + high) // 2
@@ -72,7 +80,7 @@ def _push(m, stack, position, value):
 
 @compiled
 def _multiply(zf, z, factor):
-    """Multiply what an accumulator multiplies by, for a factor of at most 2^200."""
+    """Multiply what steps of an accumulator multiply by beyond doubling."""
     mantissa = zf[2 * z] * factor
     if mantissa >= numbers.HIGH:
         mantissa *= numbers.INVERSE
@@ -100,40 +108,34 @@ def _least(extremes, first, end, sign):
 
 @compiled
 def take_run(m, events, first, end):
-    """Take a run of events of one letter and different times into the accumulators.
+    """Take a run of events of one letter and different times into the counters.
 
     No unit is synced in the middle of a run, so of its extremes only the least has to be kept.
     """
     P, S, L = m.P, m.S, events.by_letter
     n = end - first
-    for k in entries(L, at.L_Z_P, events.letter[first]):
-        z = L[L[at.L_Z] + k]
-        for s in entries(P, at.ZS_P, z):
-            weight = P[P[at.ZS_WEIGHT] + s]
+    for k in entries(L, at.L_COUNTERS_P, events.letter[first]):
+        counter = L[L[at.L_COUNTERS] + k]
+        for s in entries(P, at.C_SUM_P, counter):
+            weight = P[P[at.C_SUM] + s]
             if weight < 0:
                 numbers.add_to_sum(m.zs, s, n, 1)
             else:
                 row = weight * S[at.C_EVENTS]
                 numbers.add_run_to_sum(m.zs, s, events.weights, row + first, row + end)
-        for s in entries(P, at.ZX_P, z):
-            attribute = P[P[at.ZX_ATTRIBUTE] + s]
+        for s in entries(P, at.C_STACK_P, counter):
+            attribute = P[P[at.C_STACK_OF] + s]
             row = (attribute >> 1) * S[at.C_EVENTS]
             least = _least(events.extremes, row + first, row + end, -1.0 if attribute & 1 else 1.0)
             if least < np.inf:
-                _push(m, s, S[P[at.S_Z_EVENTS] + z], least)
-        S[P[at.S_Z_N] + z] += n
-        S[P[at.S_Z_EVENTS] + z] += n
-        if numbers.is_float(m.v):
-            left = n
-            while left > 0:
-                part = min(left, 200)
-                _multiply(m.zf, z, _POWERS[part])
-                left -= part
+                _push(m, s, S[at.C_LAZY], least)
+        S[P[at.S_C_N] + counter] += n
+    S[at.C_LAZY] += n
 
 
 @compiled
 def take_step(m, events, first, end):
-    """Take the lazy events of one time into the accumulators."""
+    """Take the lazy events of one time into the own counters of accumulators."""
     P, S = m.P, m.S
     for z in range(P[at.N_Z]):
         together = multiplicity(events, first, end, z)
@@ -144,27 +146,76 @@ def take_step(m, events, first, end):
                 _take_event(m, events, z, i, together)
         # In integers a step of several events has been applied to every active unit, which are
         # stamped right after this; what counts is that the number of steps has moved on.
-        S[P[at.S_Z_N] + z] += 1
+        S[P[at.S_C_N] + z] += 1
         if numbers.is_float(m.v):
-            _multiply(m.zf, z, 1.0 + together)
+            _multiply(m.zf, z, (1.0 + together) / 2.0)
+    S[at.C_LAZY] += 1
 
 
 @compiled
 def _take_event(m, events, z, i, together):
     """Take the weights and extremes of one of several events of a time."""
     P, S = m.P, m.S
-    for s in entries(P, at.ZS_P, z):
-        weight = P[P[at.ZS_WEIGHT] + s]
+    for s in entries(P, at.C_SUM_P, z):
+        weight = P[P[at.C_SUM] + s]
         if weight < 0:
             numbers.add_to_sum(m.zs, s, 1, together)
         else:
             numbers.add_to_sum(m.zs, s, events.weights[weight * S[at.C_EVENTS] + i], together)
-    for s in entries(P, at.ZX_P, z):
-        attribute = P[P[at.ZX_ATTRIBUTE] + s]
+    for s in entries(P, at.C_STACK_P, z):
+        attribute = P[P[at.C_STACK_OF] + s]
         value = events.extremes[(attribute >> 1) * S[at.C_EVENTS] + i]
         if value == value:
-            _push(m, s, S[P[at.S_Z_EVENTS] + z], -value if attribute & 1 else value)
-    S[P[at.S_Z_EVENTS] + z] += 1
+            _push(m, s, S[at.C_LAZY], -value if attribute & 1 else value)
+
+
+# What accumulators are
+
+
+@inlined
+def steps_of(m, z):
+    """How many steps an accumulator has taken; it and its sums are added up if they have to be."""
+    P, S = m.P, m.S
+    total = P[P[at.Z_TOTAL] + z]
+    if total != z and S[P[at.S_Z_FRESH] + z] != S[at.C_LAZY]:
+        _add_up(m, z, total)
+    return S[P[at.S_C_N] + total]
+
+
+@compiled
+def _add_up(m, z, total):
+    """Add up an accumulator from its counters."""
+    P, S, zs = m.P, m.S, m.zs
+    n = S[P[at.S_C_N] + z]
+    for k in entries(P, at.Z_C_P, z):
+        n += S[P[at.S_C_N] + P[P[at.Z_C] + k]]
+    S[P[at.S_C_N] + total] = n
+    for s in entries(P, at.C_SUM_P, z):
+        high, low = zs[2 * s], zs[2 * s + 1]
+        for k in entries(P, at.SUM_PARTS_P, s):
+            part = P[P[at.SUM_PARTS] + k]
+            # In two parts, as in numbers.add_to_sum: what is lost in rounding is kept in the second
+            more = zs[2 * part]
+            both = high + more
+            back = both - high
+            low += (high - (both - back)) + (more - back) + zs[2 * part + 1]
+            high = both
+        to = P[P[at.SUM_TOTAL] + s]
+        zs[2 * to], zs[2 * to + 1] = high, low
+    S[P[at.S_Z_FRESH] + z] = S[at.C_LAZY]
+
+
+@compiled
+def least_of(m, stack, since):
+    """The least value of an extreme that an accumulator has had at or after an event number."""
+    P = m.P
+    least = _least_since(m, stack, since)
+    for k in entries(P, at.STACK_PARTS_P, stack):
+        least = min(least, _least_since(m, P[P[at.STACK_PARTS] + k], since))
+    return least
+
+
+# Which events accumulators take in
 
 
 @compiled

@@ -115,7 +115,7 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     kept_v, kept_x = numbers.room(memory.v, S[at.C_KEPT]), np.empty(S[at.C_KEPT])
     pending, gops = np.empty(4 * S[at.C_PENDING], np.int64), np.empty(5 * S[at.C_PENDING], np.int64)
     met = np.empty(P[at.N_UNITS], np.int64)
-    stacks = P[P[at.ZX_P] + P[at.N_Z]]
+    stacks = P[at.N_STACKS]
     new_ints, new_v, new_x = np.empty(1024, np.int64), numbers.room(memory.v, 1024), np.empty(1024)
     saved = np.zeros((1 + (ranges.shape[0] if until < FAR else 0), 6), np.int64)
     n_saved = 0

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from hamlet.kernel import layout as at
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.machine.memory import FAR
+from hamlet.kernel.machine.memory import FAR, entries
 from hamlet.kernel.machine.rows import copy_row, row_of
 
 IDLE, MERGED, SPLIT = range(3)
@@ -73,6 +73,7 @@ def take_out(P, S, u):
     S[P[at.S_WHERE] + last] = S[P[at.S_WHERE] + u]
     S[P[at.S_WHERE] + u] = -1
     S[at.C_ACTIVE] -= 1
+    S[at.C_ASLEEP] += P[P[at.U_ALWAYS] + u]
     go_out(P, S, u)
 
 
@@ -180,19 +181,30 @@ def split(m, b):
         S[P[at.S_LO] + u], S[P[at.S_HI] + u] = S[P[at.S_LO] + one], S[P[at.S_HI] + one]
         S[P[at.S_DUE] + u], S[P[at.S_TOUCHED] + u] = S[P[at.S_DUE] + one], S[P[at.S_TOUCHED] + one]
         S[P[at.S_SLOT] + u], S[P[at.S_SEEN] + u] = S[P[at.S_SLOT] + one], -1
-        S[P[at.S_STAMP_N] + u] = S[P[at.S_STAMP_N] + one]
-        S[P[at.S_STAMP_EVENTS] + u] = S[P[at.S_STAMP_EVENTS] + one]
         S[P[at.S_LATE] + u] = S[P[at.S_LATE] + one]
-        for e in range(2):
-            m.zf[2 * (P[at.N_Z] + u) + e] = m.zf[2 * (P[at.N_Z] + one) + e]
-        for e in range(2 * P[P[at.U_NC] + u]):
-            to, source = P[at.N_SUMS] + P[P[at.U_SBASE] + u], P[at.N_SUMS] + P[P[at.U_SBASE] + one]
-            m.zs[2 * to + e] = m.zs[2 * source + e]
+        _copy_stamps(m, u, one)
         S[P[at.S_WHERE] + u] = S[at.C_ACTIVE]
         S[P[at.S_ACTIVE] + S[at.C_ACTIVE]] = u
         S[at.C_ACTIVE] += 1
         come_in(P, S, u)
     S[P[at.S_B_MODE] + b] = SPLIT
+
+
+@compiled
+def _copy_stamps(m, u, one):
+    """Have a unit up to date with its accumulators as far as another of its bundle is."""
+    P, S = m.P, m.S
+    first, source = P[P[at.U_LAZY_P] + u], P[P[at.U_LAZY_P] + one]
+    for k in range(P[P[at.U_LAZY_P] + u + 1] - first):
+        to, of = P[P[at.U_WAITS] + first + k], P[P[at.U_WAITS] + source + k]
+        S[P[at.S_STAMP_N] + to] = S[P[at.S_STAMP_N] + of]
+        S[P[at.S_STAMP_EVENTS] + to] = S[P[at.S_STAMP_EVENTS] + of]
+        for e in range(2):
+            m.zf[2 * (P[at.N_Z] + to) + e] = m.zf[2 * (P[at.N_Z] + of) + e]
+        sums = P[at.N_SUMS] + P[P[at.LAZIES] + at.LAZY * to + at.LZ_SBASE]
+        of_sums = P[at.N_SUMS] + P[P[at.LAZIES] + at.LAZY * of + at.LZ_SBASE]
+        for e in range(2 * P[P[at.U_NC] + u]):
+            m.zs[2 * sums + e] = m.zs[2 * of_sums + e]
 
 
 @compiled
@@ -219,8 +231,10 @@ def _trace(m, b, ts, units, before, decided):
     P, S = m.P, m.S
     one = P[P[at.B_UNIT] + P[P[at.B_P] + b]]
     burst = 0
-    if S[P[at.S_WHERE] + one] >= 0 and P[P[at.U_LAZY] + one] >= 0:
-        burst = S[P[at.S_Z_N] + P[P[at.U_LAZY] + one]] - S[P[at.S_STAMP_N] + one]
+    if S[P[at.S_WHERE] + one] >= 0:
+        for lazy in entries(P, at.U_LAZY_P, one):
+            z = P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_Z]
+            burst = max(burst, S[P[at.S_C_N] + P[P[at.Z_TOTAL] + z]] - S[P[at.S_STAMP_N] + lazy])
     row = TRACED * S[at.C_TRACE]
     S[at.C_TRACE] += 1
     m.trace[row], m.trace[row + 1], m.trace[row + 2] = S[at.C_PART], ts, b

@@ -1,7 +1,8 @@
 """Bringing units up to date with their accumulators: a run of lazy events applied in one go.
 
-A unit remembers ("stamps") what its accumulator was when it was last up to date, and the difference
-is applied ("synced") when something else touches it. See accumulators.py for what a run does.
+A unit remembers ("stamps") what the accumulators of its lazy ops were when it was last up to date,
+and the difference is applied ("synced") when something else touches it. See accumulators.py for
+what a run does.
 
 Cost: O(rows x windows) for each sync.
 """
@@ -13,47 +14,49 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.machine.accumulators import least_since
+from hamlet.kernel.machine.accumulators import least_of, steps_of
 from hamlet.kernel.machine.counts import growth
 from hamlet.kernel.machine.memory import entries, shape
 
 
 @compiled
 def stamp(m, u):
-    """Remember that a unit is up to date with its accumulator."""
+    """Remember that a unit is up to date with its accumulators."""
     P, S = m.P, m.S
-    z = P[P[at.U_LAZY] + u]
-    if z < 0:
-        return
-    S[P[at.S_STAMP_EVENTS] + u] = S[P[at.S_Z_EVENTS] + z]
     S[P[at.S_LATE] + u] = 0
-    _stamp_numbers(m, u, z)
+    for lazy in entries(P, at.U_LAZY_P, u):
+        S[P[at.S_STAMP_EVENTS] + lazy] = S[at.C_LAZY]
+        _stamp_numbers(m, u, lazy)
 
 
 @inlined
-def _stamp_numbers(m, u, z):
-    """Remember that the numbers of a unit, not its extremes, are up to date."""
+def _stamp_numbers(m, u, lazy):
+    """Remember that the numbers of a lazy op, not its extremes, are up to date."""
     P, S, zf, zs = m.P, m.S, m.zf, m.zs
-    S[P[at.S_STAMP_N] + u] = S[P[at.S_Z_N] + z]
-    own = P[at.N_Z] + u
+    quick = P[at.LAZIES] + at.LAZY * lazy
+    z = P[quick + at.LZ_Z]
+    S[P[at.S_STAMP_N] + lazy] = steps_of(m, z)
+    own = P[at.N_Z] + lazy
     zf[2 * own] = zf[2 * z]
     zf[2 * own + 1] = zf[2 * z + 1]
-    nc = shape(P, u)[1]
-    low = P[P[at.O_W_P] + P[P[at.U_LOP] + u]]
-    for c in range(nc - 1):
+    low, first = P[P[at.O_W_P] + P[quick + at.LZ_OP]], P[at.N_SUMS] + P[quick + at.LZ_SBASE]
+    for c in range(P[P[at.U_NC] + u] - 1):
         s = P[P[at.O_ZW] + low + c]
         if s >= 0:
-            own = P[at.N_SUMS] + P[P[at.U_SBASE] + u] + c
-            zs[2 * own] = zs[2 * s]
-            zs[2 * own + 1] = zs[2 * s + 1]
+            total = P[P[at.SUM_TOTAL] + s]
+            zs[2 * (first + c)] = zs[2 * total]
+            zs[2 * (first + c) + 1] = zs[2 * total + 1]
 
 
 @compiled
 def sync(m, u):
-    """Apply to a unit the run of lazy events since it was last up to date."""
-    if _catch_up(m, u, 0, m.P[m.P[at.U_W] + u], False):
-        m.S[at.C_SNAPSHOTS] += 1
+    """Apply to a unit the runs of lazy events since it was last up to date."""
+    P, S = m.P, m.S
+    if _catch_up(m, u, 0, P[P[at.U_W] + u], False):
+        S[at.C_SNAPSHOTS] += 1
         stamp(m, u)
+        if P[P[at.U_ALWAYS] + u] == 1:  # the run may have begun trends
+            S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
 
 
 @compiled
@@ -62,7 +65,7 @@ def sync_numbers(m, u):
 
     It may be where trends go on in every open window: there all later events of the loop count for
     extremes, whatever else happens to the numbers. A window that opens, or anything that touches
-    extremes, needs them up to date first.
+    extremes, needs them up to date first. The unit has one lazy op.
     """
     P, S = m.P, m.S
     is_quick = P[P[at.U_NC] + u] == 1 or numbers.is_float(m.v)
@@ -71,7 +74,7 @@ def sync_numbers(m, u):
     elif _catch_up(m, u, 0, P[P[at.U_W] + u], True):
         S[at.C_SNAPSHOTS] += 1
         S[P[at.S_LATE] + u] = 1
-        _stamp_numbers(m, u, P[P[at.U_LAZY] + u])
+        _stamp_numbers(m, u, P[P[at.U_LAZY_P] + u])
 
 
 @inlined
@@ -81,9 +84,9 @@ def _has_trends(m, u):
     Slots of windows that are not open have none; a unit all whose windows are open is common.
     """
     P = m.P
-    quick, nc = P[at.U_QUICK] + at.QUICK * u, P[P[at.U_NC] + u]
-    own, other = P[quick + at.Q_OWN], P[quick + at.Q_OTHER]
-    for offset in range(0, P[quick + at.Q_W] * nc, nc):
+    quick, nc = P[at.LAZIES] + at.LAZY * P[P[at.U_LAZY_P] + u], P[P[at.U_NC] + u]
+    own, other = P[quick + at.LZ_OWN], P[quick + at.LZ_OTHER]
+    for offset in range(0, P[P[at.U_W] + u] * nc, nc):
         if numbers.is_zero(m.v, own + offset) and numbers.is_zero(m.v, other + offset):
             return False
     return True
@@ -91,58 +94,60 @@ def _has_trends(m, u):
 
 @compiled
 def sync_window(m, u, slot):
-    """Apply a run to one window that is about to be closed; the unit stays as it is."""
+    """Apply runs to one window that is about to be closed; the unit stays as it is."""
     _catch_up(m, u, slot, 1, False)
 
 
 @compiled
 def _catch_up(m, u, first, windows, is_later):
-    """Apply a run to some windows of a unit, extremes perhaps later; whether there is anything.
+    """Apply runs to some windows of a unit, extremes perhaps later; whether there is anything.
 
     n steps of m events each multiply U by A = product of (1 + m). So the run adds to every row of
     the state (A - 1) U, and to a sum with weights also A times the sum of weights / (1 + m), times
-    the count in U.
+    the count in U. Lazy ops of a unit do not read what others of them add to: each by itself.
 
     That doubles have grown too large is sure to be seen when a window closes; looking at one of
     them here only saves work that would be in vain.
     """
     P, S = m.P, m.S
-    z = P[P[at.U_LAZY] + u]
-    if z < 0:
-        return False
-    n = S[P[at.S_Z_N] + z] - S[P[at.S_STAMP_N] + u]
-    if n == 0 and S[P[at.S_LATE] + u] == 0:
-        return False
-    am, ae = growth(m, u, z)
-    is_loop = P[P[at.U_QUICK] + at.QUICK * u + at.Q_OWN] >= 0
-    if is_loop and (P[P[at.U_NC] + u] == 1 or numbers.is_float(m.v)):
-        _grow_loop(m, u, first, windows, is_later, n, am, ae)
-    else:
-        _grow_rows(m, u, first, windows, n, am, ae)
-    return True
+    found = False
+    for lazy in entries(P, at.U_LAZY_P, u):
+        quick = P[at.LAZIES] + at.LAZY * lazy
+        z = P[quick + at.LZ_Z]
+        n = steps_of(m, z) - S[P[at.S_STAMP_N] + lazy]
+        if n == 0 and S[P[at.S_LATE] + u] == 0:
+            continue
+        am, ae = growth(m, lazy, z, n)
+        if P[quick + at.LZ_OWN] >= 0 and (P[P[at.U_NC] + u] == 1 or numbers.is_float(m.v)):
+            _grow_loop(m, u, lazy, first, windows, is_later, n, am, ae)
+        else:
+            _grow_rows(m, u, lazy, first, windows, n, am, ae)
+        found = True
+    return found
 
 
 @inlined
-def _grow_loop(m, u, first, windows, is_later, n, am, ae):
+def _grow_loop(m, u, lazy, first, windows, is_later, n, am, ae):
     """What a run does to a loop that reads no more than its own row and another."""
-    P, v, quick, nc = m.P, m.v, m.P[at.U_QUICK] + at.QUICK * u, m.P[m.P[at.U_NC] + u]
-    own, other = P[quick + at.Q_OWN] + first * nc, P[quick + at.Q_OTHER]
+    P, v, quick, nc = m.P, m.v, m.P[at.LAZIES] + at.LAZY * lazy, m.P[m.P[at.U_NC] + u]
+    own, other = P[quick + at.LZ_OWN] + first * nc, P[quick + at.LZ_OTHER]
     other = -1 if other < 0 else other + first * nc
     if P[P[at.U_NX] + u] > 0 and not is_later:
-        _extend_loop(m, u, own, other, first, windows)
+        _extend_loop(m, u, lazy, own, other, first, windows)
     if nc > 1:
-        _grow_sums(m, u, own, other, windows, am, ae)
+        _grow_sums(m, u, lazy, own, other, windows, am, ae)
     numbers.grow_row(v, own, other, windows, nc, n, am, ae, P[at.T_BASE], m.err)
     if not numbers.is_safe(v, own):
         m.err[0] = 1
 
 
 @inlined
-def _grow_rows(m, u, first, windows, n, am, ae):
+def _grow_rows(m, u, lazy, first, windows, n, am, ae):
     """What a run does to all rows of its state, from the sum of all rows that it reads."""
     P, v, t = m.P, m.v, m.P[at.T_BASE]
     w, nc, nx = shape(P, u)
-    op, size = P[P[at.U_LOP] + u], windows * nc
+    quick = P[at.LAZIES] + at.LAZY * lazy
+    op, size = P[quick + at.LZ_OP], windows * nc
     gather(m, u, op, first, windows)
     for k in entries(P, at.O_DST_P, op):
         base = P[P[at.U_VBASE] + u] + (P[P[at.O_DST_ROW] + k] * w + first) * nc
@@ -154,7 +159,8 @@ def _grow_rows(m, u, first, windows, n, am, ae):
         s = P[P[at.O_ZW] + P[P[at.O_W_P] + op] + c - 1]
         if s < 0:
             continue
-        total = numbers.sum_since(m.zs, s, P[at.N_SUMS] + P[P[at.U_SBASE] + u] + c - 1)
+        stamped = P[at.N_SUMS] + P[quick + at.LZ_SBASE] + c - 1
+        total = numbers.sum_since(m.zs, P[P[at.SUM_TOTAL] + s], stamped)
         for k in entries(P, at.O_DST_P, op):
             base = P[P[at.U_VBASE] + u] + (P[P[at.O_DST_ROW] + k] * w + first) * nc
             for slot in range(0, size, nc):
@@ -162,21 +168,22 @@ def _grow_rows(m, u, first, windows, n, am, ae):
                     v, base + slot + c, v, t + slot, n, am, ae, total, m.err
                 )
     for e in range(nx):
-        extend_extremes(m, u, op, e, _least_of_run(m, u, op, e), first, windows)
+        extend_extremes(m, u, op, e, _least_of_run(m, lazy, op, e), first, windows)
 
 
 @inlined
-def _least_of_run(m, u, op, e):
-    """The least value of extreme e since a unit was up to date, infinite if no event has one."""
+def _least_of_run(m, lazy, op, e):
+    """The least value of extreme e since an op was up to date, infinite if no event has one."""
     stack = m.P[m.P[at.O_ZX] + m.P[m.P[at.O_X_P] + op] + e]
-    return least_since(m, stack, m.S[m.P[at.S_STAMP_EVENTS] + u]) if stack >= 0 else np.inf
+    return least_of(m, stack, m.S[m.P[at.S_STAMP_EVENTS] + lazy]) if stack >= 0 else np.inf
 
 
 @compiled
-def _grow_sums(m, u, own, other, windows, am, ae):
+def _grow_sums(m, u, lazy, own, other, windows, am, ae):
     """What a run does to sums, in doubles, while counts are as before it."""
     P, v, t = m.P, m.v, m.P[at.T_BASE]
-    nc, op = P[P[at.U_NC] + u], P[P[at.U_LOP] + u]
+    quick = P[at.LAZIES] + at.LAZY * lazy
+    nc, op = P[P[at.U_NC] + u], P[quick + at.LZ_OP]
     for window in range(windows):
         numbers.copy(v, t + window, v, own + window * nc)
         if other >= 0:
@@ -185,7 +192,8 @@ def _grow_sums(m, u, own, other, windows, am, ae):
         s = P[P[at.O_ZW] + P[P[at.O_W_P] + op] + c - 1]
         total = 0.0
         if s >= 0:
-            total = numbers.sum_as_double(m.zs, s, P[at.N_SUMS] + P[P[at.U_SBASE] + u] + c - 1)
+            stamped = P[at.N_SUMS] + P[quick + at.LZ_SBASE] + c - 1
+            total = numbers.sum_as_double(m.zs, P[P[at.SUM_TOTAL] + s], stamped)
         for window in range(windows):
             offset = window * nc + c
             before = -1 if other < 0 else other + offset
@@ -193,16 +201,17 @@ def _grow_sums(m, u, own, other, windows, am, ae):
 
 
 @compiled
-def _extend_loop(m, u, own, other, first, windows):
+def _extend_loop(m, u, lazy, own, other, first, windows):
     """What a run does to the extremes of a loop, where there is a trend to go on with."""
     P, v, x = m.P, m.v, m.x
     w, nc, nx = shape(P, u)
-    op, base, size = P[P[at.U_LOP] + u], P[P[at.U_VBASE] + u], w * nc
+    op, base = P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_OP], P[P[at.U_VBASE] + u]
+    size = w * nc
     first_x = P[P[at.U_XBASE] + u] + first * nx
     own_x = first_x + (own - base) // size * w * nx
     other_x = -1 if other < 0 else first_x + (other - base) // size * w * nx
     for e in range(nx):
-        least = _least_of_run(m, u, op, e)
+        least = _least_of_run(m, lazy, op, e)
         for window in range(windows):
             k = window * nx + e
             value = least if other_x < 0 else min(least, x[other_x + k])

@@ -127,6 +127,7 @@ def load(m, kept):
         S[P[at.S_SLOT] + u] = S[P[at.S_LO] + u] % P[P[at.U_W] + u]
         S[P[at.S_WHERE] + u] = k
         S[P[at.S_ACTIVE] + k] = u
+        S[at.C_ASLEEP] -= P[P[at.U_ALWAYS] + u]
         S[P[at.S_SEEN] + u] = -1
         stamp(m, u)
         take_up(P, S, u)

@@ -1,50 +1,72 @@
 """Units that only count, the commonest kind: what the machine does most often, without detours.
 
-A unit is of this kind if `fast_paths.quick_units` has found where its trends begin and end (Q_END):
-one loop, one number for each row and window, nothing stored event by event. Where all units are,
-and their windows are alike (ALIKE), windows of all active units open and close at the same times.
+Units of this kind (COUNTS_ONLY in layout.py) have nothing but rows of one number for each window,
+and all their loops are lazy. Where all units are, and their windows are alike (ALIKE), windows of
+all active units open and close at once.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import inlined
+from hamlet.kernel.machine.accumulators import steps_of
+
+_POWERS = 2.0 ** np.arange(512)
 
 
 @inlined
 def sync_counts(m, u):
-    """Apply to a unit the run of lazy events since it was last up to date."""
-    P = m.P
-    if catch_up_counts(m, u, 0, P[P[at.U_QUICK] + at.QUICK * u + at.Q_W]):
-        m.S[at.C_SNAPSHOTS] += 1
-        stamp_counts(m, u)
+    """Apply to a unit the runs of lazy events since it was last up to date."""
+    P, quick = m.P, m.P[at.U_QUICK] + at.QUICK * u
+    for lazy in range(P[quick + at.Q_LAZY], P[quick + at.Q_LAZY_END]):
+        if _catch_up(m, lazy, 0, P[quick + at.Q_W]):
+            m.S[at.C_SNAPSHOTS] += 1
+            _stamp(m, lazy)
 
 
 @inlined
 def stamp_counts(m, u):
-    """Remember that a unit is up to date with its accumulator."""
+    """Remember that a unit is up to date with its accumulators."""
+    P, quick = m.P, m.P[at.U_QUICK] + at.QUICK * u
+    for lazy in range(P[quick + at.Q_LAZY], P[quick + at.Q_LAZY_END]):
+        _stamp(m, lazy)
+
+
+@inlined
+def catch_up_counts(m, u, first, windows):
+    """Apply runs to some windows of a unit. See catch_up.py."""
+    P, quick = m.P, m.P[at.U_QUICK] + at.QUICK * u
+    for lazy in range(P[quick + at.Q_LAZY], P[quick + at.Q_LAZY_END]):
+        _catch_up(m, lazy, first, windows)
+
+
+@inlined
+def _stamp(m, lazy):
+    """Remember that a lazy op is up to date with its accumulator."""
     P, S = m.P, m.S
-    z = P[P[at.U_QUICK] + at.QUICK * u + at.Q_LAZY]
-    S[P[at.S_STAMP_N] + u] = S[P[at.S_Z_N] + z]
-    S[P[at.S_STAMP_EVENTS] + u] = S[P[at.S_Z_EVENTS] + z]
+    z = P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_Z]
+    S[P[at.S_STAMP_N] + lazy] = steps_of(m, z)
+    S[P[at.S_STAMP_EVENTS] + lazy] = S[at.C_LAZY]
     if numbers.is_float(m.v):
-        own = P[at.N_Z] + u
+        own = P[at.N_Z] + lazy
         m.zf[2 * own] = m.zf[2 * z]
         m.zf[2 * own + 1] = m.zf[2 * z + 1]
 
 
 @inlined
-def catch_up_counts(m, u, first, windows):
-    """Apply a run to some windows of a unit; whether there is any. See catch_up.py."""
+def _catch_up(m, lazy, first, windows):
+    """Apply the run of a lazy op to some windows of its unit; whether there is any."""
     P, S = m.P, m.S
-    quick = P[at.U_QUICK] + at.QUICK * u
-    z = P[quick + at.Q_LAZY]
-    n = S[P[at.S_Z_N] + z] - S[P[at.S_STAMP_N] + u]
+    quick = P[at.LAZIES] + at.LAZY * lazy
+    z = P[quick + at.LZ_Z]
+    n = steps_of(m, z) - S[P[at.S_STAMP_N] + lazy]
     if n == 0:
         return False
-    am, ae = growth(m, u, z)
-    own, other = P[quick + at.Q_OWN] + first, P[quick + at.Q_OTHER]
+    am, ae = growth(m, lazy, z, n)
+    own, other = P[quick + at.LZ_OWN] + first, P[quick + at.LZ_OTHER]
     other = -1 if other < 0 else other + first
     numbers.grow_row(m.v, own, other, windows, 1, n, am, ae, P[at.T_BASE], m.err)
     if not numbers.is_safe(m.v, own):
@@ -53,17 +75,24 @@ def catch_up_counts(m, u, first, windows):
 
 
 @inlined
-def growth(m, u, z):
-    """By what the events since a unit was up to date multiply, as mantissa and exponent.
+def growth(m, lazy, z, n):
+    """By what n steps since a lazy op was up to date multiply, as mantissa and exponent.
 
-    Integers do not need it: for them it is 2 to the power of the number of events.
+    Each doubles; what several events of one time do beyond that has its accumulator. Integers do
+    not need it: for them it is 2 to the power of n.
     """
     if not numbers.is_float(m.v):
         return 1.0, 0.0
-    zf, own = m.zf, m.P[at.N_Z] + u
-    am = zf[2 * z] / zf[2 * own]
-    ae = zf[2 * z + 1] - zf[2 * own + 1]
-    if am < 1.0 and ae > 0.0:
-        am *= numbers.BASE
-        ae -= 1.0
+    zf, own = m.zf, m.P[at.N_Z] + lazy
+    am, ae = _POWERS[n & 511], float(n >> 9)
+    if zf[2 * z] != zf[2 * own] or zf[2 * z + 1] != zf[2 * own + 1]:
+        beyond, steps = zf[2 * z] / zf[2 * own], zf[2 * z + 1] - zf[2 * own + 1]
+        if beyond < 1.0:
+            beyond *= numbers.BASE
+            steps -= 1.0
+        am *= beyond
+        ae += steps
+        if am >= numbers.BASE:
+            am *= numbers.INVERSE
+            ae += 1.0
     return numbers.factor(m.v, am, ae), ae

@@ -27,14 +27,14 @@ class Memory(NamedTuple):
     """What all parts of the machine work on.
 
     zf and zs have two entries for each accumulator or sum, and after those of all accumulators the
-    stamps of units: what they were when the unit was last brought up to date.
+    stamps of lazy ops: what they were when the op was last brought up to date.
     """
 
     P: Any  # code: see layout.py
     S: Any  # state in integers: see layout.py
     v: Any  # numbers: rows of units, then room for one row from T_BASE on
     x: Any  # extremes of rows; those of MAX with the sign changed, so that the least is wanted
-    zf: Any  # by accumulator: by which its events multiply, as mantissa and exponent
+    zf: Any  # by accumulator: by what steps multiply beyond doubling, as mantissa and exponent
     zs: Any  # by sum: the sum of weights in two parts, see numbers.add_to_sum
     spos: Any  # by stack: event numbers
     sval: Any  # by stack: extremes, rising

@@ -13,7 +13,6 @@ from hamlet.kernel.machine.accumulators import begin
 from hamlet.kernel.machine.checkpoint import Checkpoint, load
 from hamlet.kernel.machine.memory import FAR
 from hamlet.kernel.machine.walk import walk
-from hamlet.kernel.machine.windows import activate
 from hamlet.kernel.stopping import STOPPED
 
 # Where a batch stands: the partition; its next event, -1 before it has begun; how many have to be
@@ -41,7 +40,7 @@ def run_partitions(
     0 at its end, or where it was stopped.
     """
     P, S = m.P, m.S
-    stacks = P[P[at.ZX_P] + P[at.N_Z]]
+    stacks = P[at.N_STACKS]
     while progress[AT_PARTITION] < n_ranges and m.err[STOPPED] == 0:
         row = _RANGE * progress[AT_PARTITION]
         first, end = ranges[row + 1], ranges[row + 2]
@@ -49,7 +48,7 @@ def run_partitions(
             if stacks > 0 and S[at.C_STACK] < end - first:
                 S[at.C_WANTED] = end - first
                 return at.ROOM_STACKS
-            _begin(m, events, records, kept, ranges, row, progress)
+            _begin(m, records, kept, ranges, row, progress)
         progress[AT_EVENT], short = walk(
             m, events, sides, stored, records, scratch, ranges[row], progress[AT_EVENT], end, until
         )
@@ -62,9 +61,9 @@ def run_partitions(
 
 
 @inlined
-def _begin(m, events, records, kept, ranges, row, progress):
+def _begin(m, records, kept, ranges, row, progress):
     """Begin a partition, or take it up where it was left."""
-    P, S = m.P, m.S
+    S = m.S
     progress[AT_RECORDS], progress[AT_TRACE] = records.n[0], S[at.C_TRACE]
     progress[AT_SHARED], progress[AT_SPLIT] = S[at.C_SHARED], S[at.C_SPLIT]
     progress[AT_MERGED] = S[at.C_MERGED]
@@ -75,11 +74,6 @@ def _begin(m, events, records, kept, ranges, row, progress):
     if ranges[row + 3] >= 0:
         ints, v, x = kept
         load(m, Checkpoint(ints, v, x, ranges[row + 3], ranges[row + 4], ranges[row + 5]))
-    if P[at.HAS_ALWAYS] == 1 and ranges[row + 1] < ranges[row + 2]:
-        # What may hold trends before anything touches it
-        for u in range(P[at.N_UNITS]):
-            if P[P[at.U_ALWAYS] + u] == 1 and S[P[at.S_WHERE] + u] < 0:
-                activate(m, u, events.ts[ranges[row + 1]])
 
 
 @compiled

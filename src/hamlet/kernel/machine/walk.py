@@ -5,8 +5,8 @@ before the step, the guards that were completed are applied, and only then is an
 Simultaneous events thus never see each other.
 
 Three kinds of steps, from cheap to dear: a run of events that only accumulators know is taken in
-at once; an event alone in its time whose ops read nothing but rows is added directly; the others
-go the long way.
+at once; an event alone in its time is added directly, op after op, in all units whose ops read
+nothing but rows; in other units, and where several events have one time, it goes the long way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row
 from hamlet.kernel.machine.tree_sums import turn_block
 from hamlet.kernel.machine.values import commit, direct, find_value
-from hamlet.kernel.machine.windows import activate, close_all, next_due, roll_all, sync_all
+from hamlet.kernel.machine.windows import activate, bar, close_all, next_due, roll_all, sync_all
 from hamlet.kernel.stopping import STOPPED
 
 # Events that are looked at together where a run may be long
@@ -52,30 +52,27 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
                 return i, at.ROOM_OUT
             due = roll_all(m, sides, stored, records, part, ts)
         letter = events.letter[i]
-        alone = i + 1 >= end or events.tied[i + 1] == 0
-        if alone and L[L[at.L_LAZY] + letter] == 1:
-            j = _end_of_run(events, i, end, due)
-            take_run(m, events, i, j)
-            S[at.C_STEPS] += j - i
-        elif alone and L[L[at.L_DIRECT] + letter] == 1:
-            if S[at.C_TRACE_ROOM] > 0 and S[at.C_TRACE] + 2 * P[at.N_UNITS] > S[at.C_TRACE_ROOM]:
-                return i, at.ROOM_TRACE
-            j = i + 1
-            due = min(due, _add_directly(m, events, i, ts))
-            S[at.C_STEPS] += 1
-        else:
-            j = i + 1
-            while j < end and events.tied[j] == 1:
-                j += 1
-            traced = (j - i) * P[at.N_UNITS]
-            if S[at.C_TRACE_ROOM] > 0 and S[at.C_TRACE] + traced > S[at.C_TRACE_ROOM]:
-                S[at.C_WANTED] = traced
-                return i, at.ROOM_TRACE
-            short = _step(m, events, sides, stored, scratch, i, j, ts)
-            if short != 0:
-                return i, short
+        if S[at.C_ASLEEP] > 0:
+            due = min(due, _wake(m, events, i, ts))
+        if i + 1 < end and events.tied[i + 1] == 1:
+            j = _end_of_step(events, i, end)
+            short = _step(m, events, sides, stored, scratch, i, j, ts, at.L_OPS_P, at.L_GOPS_P)
             due = min(due, next_due(P, S))
-            S[at.C_STEPS] += 1
+        elif L[L[at.L_LAZY] + letter] == 1:
+            j, short = _end_of_run(events, i, end, due), 0
+            take_run(m, events, i, j)
+            S[at.C_STEPS] += j - i - 1
+        else:
+            j, short = i + 1, _short_of_trace(P, S, 1)
+            if short == 0 and L[L[at.L_DIRECT] + letter] == 0:
+                long, guards = at.L_LONG_P, at.L_LONG_GOPS_P
+                short = _step(m, events, sides, stored, scratch, i, j, ts, long, guards)
+                due = min(due, next_due(P, S))
+            if short == 0:
+                due = min(due, _add_directly(m, events, i, ts))
+        if short != 0:
+            return i, short
+        S[at.C_STEPS] += 1
         S[at.C_BURSTS] += 1
         i = j
         if m.err[0] != 0:
@@ -88,6 +85,35 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
     else:
         close_all(m, sides, stored, records, part)
     return i, 0
+
+
+@compiled
+def _wake(m, events, i, ts):
+    """Make units active in which an event begins trends lazily; when a window of them is due."""
+    P, S, L, due = m.P, m.S, events.by_letter, FAR
+    for k in entries(L, at.L_WAKES_P, events.letter[i]):
+        u = L[L[at.L_WAKES] + k]
+        if S[P[at.S_WHERE] + u] < 0:
+            activate(m, u, ts)
+            due = min(due, S[P[at.S_DUE] + u])
+    return due
+
+
+@inlined
+def _short_of_trace(P, S, events):
+    """Whether a trace lacks room for what may be decided at some events of one time."""
+    S[at.C_WANTED] = 2 * events * P[at.N_UNITS]
+    is_short = S[at.C_TRACE_ROOM] > 0 and S[at.C_TRACE] + S[at.C_WANTED] > S[at.C_TRACE_ROOM]
+    return at.ROOM_TRACE if is_short else 0
+
+
+@inlined
+def _end_of_step(events, i, end):
+    """Where the events of one time end."""
+    j = i + 1
+    while j < end and events.tied[j] == 1:
+        j += 1
+    return j
 
 
 @inlined
@@ -134,13 +160,16 @@ def _add_directly(m, events, i, ts):
             else:
                 for_some(m, b, ts)
         due = min(due, _add_op(m, events, op, i, ts))
+    decided, is_merged = -1, False
     for k in entries(L, at.L_FULL_P, letter):
         b, first = L[L[at.L_FULL] + k], L[L[at.L_FULL_AT] + k]
-        units = P[P[at.B_P] + b + 1] - P[P[at.B_P] + b]
-        if for_all(m, b, ts):
-            units = 1
+        if b != decided:
+            decided, is_merged = b, for_all(m, b, ts)
+        units = 1 if is_merged else P[P[at.B_P] + b + 1] - P[P[at.B_P] + b]
         for n in range(first, first + units):
             due = min(due, _add_op(m, events, L[L[at.L_FULL_OPS] + n], i, ts))
+    for k in entries(L, at.L_BARS_P, letter):
+        due = min(due, bar(m, L[L[at.L_BARS] + k], ts))
     if L[L[at.L_Z_P] + letter] < L[L[at.L_Z_P] + letter + 1]:
         take_run(m, events, i, i + 1)
     return due
@@ -164,9 +193,11 @@ def _add_op(m, events, op, i, ts):
     source, to = P[quick + at.QO_FROM], P[quick + at.QO_TO]
     if to >= 0:
         S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
-        size, nc = P[quick + at.QO_W] * P[quick + at.QO_NC], P[quick + at.QO_NC]
-        for e in range(0, size, nc):
+        for e in range(0, P[quick + at.QO_SIZE], P[quick + at.QO_STEP]):
             numbers.add(m.v, to + e, m.v, source + e, m.err)
+        source, to = P[quick + at.QO_FROM_X], P[quick + at.QO_TO_X]
+        for e in range(P[quick + at.QO_SIZE_X]):
+            m.x[to + e] = min(m.x[to + e], m.x[source + e])
     else:
         direct(m, events, op, i)
     return due
@@ -176,11 +207,18 @@ def _add_op(m, events, op, i, ts):
 
 
 @compiled
-def _step(m, events, sides, stored, scratch, i, j, ts):
-    """Take in the events from i to j, all of one time; what there is no room for, or 0."""
+def _step(m, events, sides, stored, scratch, i, j, ts, ops, gops):
+    """Take in the events from i to j, all of one time; what there is no room for, or 0.
+
+    Of their ops and guard ops those in two lists by letter. Accumulators are left to whoever calls
+    where it is one event: its ops are not those of units that wait for it.
+    """
     P, S, pending = m.P, m.S, scratch.pending
-    n_met, n_gops, kept = _meet(m, events, scratch.met, i, j, ts)
-    n, size, size_x = _lay_out(m, events, scratch, n_met, i, j)
+    short = _short_of_trace(P, S, j - i)
+    if short != 0:
+        return short
+    n_met, n_gops, kept = _meet(m, events, scratch.met, i, j, ts, ops, gops)
+    n, size, size_x = _lay_out(m, events, scratch, n_met, i, j, ops)
     short = short_of(P, S, size, size_x, max(n, n_gops), kept, j - i)
     if short != 0:
         for k in range(n_met):
@@ -195,19 +233,20 @@ def _step(m, events, sides, stored, scratch, i, j, ts):
             return 0  # a step may have any number of events
         op, e = pending[4 * k], pending[4 * k + 1]
         find_value(m, events, sides, stored, op, e, _value_of(P, scratch, k))
-    _step_guards(m, events, sides, stored, scratch, i, j, ts)
+    _step_guards(m, events, sides, stored, scratch, i, j, ts, gops)
     for k in range(n):
         op, e = pending[4 * k], pending[4 * k + 1]
         commit(m, stored, op, e, ts, _value_of(P, scratch, k))
-    # The units that are not met get the lazy events of the step through the accumulators.
-    take_step(m, events, i, j)
-    for k in range(n_met):
-        stamp(m, scratch.met[k])
+    if j > i + 1:
+        # The units that are not met get the lazy events of the step through the accumulators.
+        take_step(m, events, i, j)
+        for k in range(n_met):
+            stamp(m, scratch.met[k])
     return 0
 
 
 @compiled
-def _meet(m, events, met, i, j, ts):
+def _meet(m, events, met, i, j, ts, ops, gops):
     """The units that a step touches, made active if need be.
 
     Returns how many they are, how many guard ops there are, and how much these may put aside.
@@ -215,12 +254,14 @@ def _meet(m, events, met, i, j, ts):
     P, S, L = m.P, m.S, events.by_letter
     n, n_gops, kept = 0, 0, 0
     if P[at.N_B] > 0:
-        _split_for(m, events, i, j, ts)
+        _split_for(m, events, i, j, ts, ops)
     for e in range(i, j):
-        for k in entries(L, at.L_OPS_P, events.letter[e]):
-            n = _touch(m, met, n, P[P[at.O_UNIT] + L[L[at.L_OPS] + k]], ts)
-        for k in entries(L, at.L_GOPS_P, events.letter[e]):
-            g = P[P[at.GOP_GUARD] + L[L[at.L_GOPS] + k]]
+        if S[at.C_ASLEEP] > 0:
+            _wake(m, events, e, ts)
+        for k in entries(L, ops, events.letter[e]):
+            n = _touch(m, met, n, P[P[at.O_UNIT] + L[L[ops + 1] + k]], ts)
+        for k in entries(L, gops, events.letter[e]):
+            g = P[P[at.GOP_GUARD] + L[L[gops + 1] + k]]
             u = P[P[at.G_UNIT] + g]
             n = _touch(m, met, n, u, ts)
             S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
@@ -231,19 +272,19 @@ def _meet(m, events, met, i, j, ts):
         # Several lazy events of one time multiply by (1 + m), which is no shift.
         for k in range(S[at.C_ACTIVE]):
             u = S[P[at.S_ACTIVE] + k]
-            z = P[P[at.U_LAZY] + u]
-            if z >= 0 and multiplicity(events, i, j, z) > 1:
-                n = _touch(m, met, n, u, ts)
+            for lazy in entries(P, at.U_LAZY_P, u):
+                if multiplicity(events, i, j, P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_Z]) > 1:
+                    n = _touch(m, met, n, u, ts)
     return n, n_gops, kept
 
 
 @compiled
-def _split_for(m, events, i, j, ts):
+def _split_for(m, events, i, j, ts, ops):
     """Split the bundles that events of one time know: these are looked at one by one."""
     P, L = m.P, events.by_letter
     for e in range(i, j):
-        for k in entries(L, at.L_OPS_P, events.letter[e]):
-            b = P[P[at.O_QUICK] + at.QUICK * L[L[at.L_OPS] + k] + at.QO_BUNDLE]
+        for k in entries(L, ops, events.letter[e]):
+            b = P[P[at.O_QUICK] + at.QUICK * L[L[ops + 1] + k] + at.QO_BUNDLE]
             if b >= 0 and (m.S[P[at.S_B_MODE] + b] != SPLIT or m.S[P[at.S_B_PARTIAL] + b] != ts):
                 for_some(m, b, ts)
 
@@ -262,7 +303,7 @@ def _touch(m, met, n, u, ts):
 
 
 @compiled
-def _lay_out(m, events, scratch, n_met, i, j):
+def _lay_out(m, events, scratch, n_met, i, j, ops):
     """List the ops of a step as far as there is room.
 
     Returns how many they are, and how many numbers and extremes they take.
@@ -270,15 +311,16 @@ def _lay_out(m, events, scratch, n_met, i, j):
     P, L = m.P, events.by_letter
     n, used, used_x = 0, 0, 0
     for e in range(i, j):
-        for k in entries(L, at.L_OPS_P, events.letter[e]):
-            n, used, used_x = _list(m, scratch, n, used, used_x, L[L[at.L_OPS] + k], e)
+        for k in entries(L, ops, events.letter[e]):
+            n, used, used_x = _list(m, scratch, n, used, used_x, L[L[ops + 1] + k], e)
         if j == i + 1:
             continue  # a lazy event alone in its time goes through the accumulators
         for k in range(n_met):
-            u = scratch.met[k]
-            z = P[P[at.U_LAZY] + u]
-            if z >= 0 and has_lazy(events, e, z):
-                n, used, used_x = _list(m, scratch, n, used, used_x, P[P[at.U_LOP] + u], e)
+            for lazy in entries(P, at.U_LAZY_P, scratch.met[k]):
+                quick = P[at.LAZIES] + at.LAZY * lazy
+                if has_lazy(events, e, P[quick + at.LZ_Z]):
+                    op = P[quick + at.LZ_OP]
+                    n, used, used_x = _list(m, scratch, n, used, used_x, op, e)
     return n, used, used_x
 
 
@@ -302,12 +344,12 @@ def _value_of(P, scratch, k):
 
 
 @compiled
-def _step_guards(m, events, sides, stored, scratch, i, j, ts):
+def _step_guards(m, events, sides, stored, scratch, i, j, ts, gops):
     """Complete guards, or go on with them."""
     L, n = events.by_letter, 0
     for e in range(i, j):
-        for k in entries(L, at.L_GOPS_P, events.letter[e]):
-            find_match(m.P, m.S, sides, stored, scratch.gops, n, L[L[at.L_GOPS] + k], e, ts)
+        for k in entries(L, gops, events.letter[e]):
+            find_match(m.P, m.S, sides, stored, scratch.gops, n, L[L[gops + 1] + k], e, ts)
             n += 1
     if n > 0:
         complete_guards(m, stored, scratch, n)

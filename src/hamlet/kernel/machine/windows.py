@@ -50,45 +50,55 @@ def _windows_at(P, S, u, ts):
 def activate(m, u, ts):
     """Make a unit active at a time, all its windows fresh."""
     P, S = m.P, m.S
-    w, nc, nx = shape(P, u)
+    quick = P[at.U_QUICK] + at.QUICK * u
+    w, nc, nx = P[quick + at.Q_W], P[quick + at.Q_NC], P[quick + at.Q_NX]
     lo, hi, slot = _windows_at(P, S, u, ts)
-    whole, rows = row_of(m, u, 0), P[P[at.U_NROWS] + u]
-    empty_row(Row(m.v, m.x, whole.at, whole.at_x, rows * w * nc, rows * w * nx))
-    start = P[P[at.U_QUICK] + at.QUICK * u + at.Q_START]
-    if start >= 0:
-        _set_start(m, start, slot, hi - lo + 1, w, 1)
-    else:
-        for row in range(rows):
-            if P[P[at.R_START] + P[P[at.U_RBASE] + u] + row] == 1:
-                first = P[P[at.U_VBASE] + u] + row * w * nc
-                _set_start(m, first, slot, hi - lo + 1, w, nc)
+    rows, first, first_x = P[quick + at.Q_ROWS], P[quick + at.Q_BASE], P[quick + at.Q_BASE_X]
+    empty_row(Row(m.v, m.x, first, first_x, rows * w * nc, rows * w * nx))
+    for window in range(hi - lo + 1):
+        _open(m, u, _slot(slot, window, w))
     _set_open(P, S, u, lo, hi, slot)
     S[P[at.S_TOUCHED] + u] = lo - 1
     begin_guards(P, S, u)
-    if start >= 0:
+    if P[quick + at.Q_KIND] == at.COUNTS_ONLY:
         stamp_counts(m, u)
     else:
+        stamp(m, u)
+    if P[quick + at.Q_KIND] == at.STORES:
         for k in entries(P, at.U_LOG_P, u):
             S[P[at.S_LOG_HEAD] + P[P[at.U_LOG] + k]] = 0
             S[P[at.S_LOG_LEN] + P[P[at.U_LOG] + k]] = 0
         begin_trees(P, S, u, ts)
-        stamp(m, u)
     S[P[at.S_WHERE] + u] = S[at.C_ACTIVE]
     S[P[at.S_ACTIVE] + S[at.C_ACTIVE]] = u
     # What it has from before may be the number of a step of another partition.
     S[P[at.S_SEEN] + u] = -1
     S[at.C_ACTIVE] += 1
+    S[at.C_ASLEEP] -= P[P[at.U_ALWAYS] + u]
     come_in(P, S, u)
 
 
-@inlined
-def _set_start(m, first, slot, windows, w, nc):
-    """Have an empty trend in some windows, from a slot on, of the row that begins at `first`."""
-    for _ in range(windows):
-        numbers.set_one(m.v, first + slot * nc)
-        slot += 1
-        if slot == w:
-            slot = 0
+@compiled
+def bar(m, gop, ts):
+    """Empty what a guard of one event bars; when a window is due, if its unit has become active.
+
+    Where it bars no empty trends there is nothing to bar in a unit that is not active.
+    """
+    P, S, due = m.P, m.S, FAR
+    g = P[P[at.GOP_GUARD] + gop]
+    u = P[P[at.G_UNIT] + g]
+    if S[P[at.S_WHERE] + u] < 0:
+        if P[P[at.G_STARTS] + g] == 0:
+            return due
+        activate(m, u, ts)
+        due = S[P[at.S_DUE] + u]
+    else:
+        sync(m, u)
+    if P[P[at.G_STARTS] + g] == 1:
+        S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    for r in entries(P, at.G_RESET_P, g):
+        empty_row(row_of(m, u, P[P[at.G_RESET_ROW] + r]))
+    return due
 
 
 @compiled
@@ -110,16 +120,28 @@ def _slot(slot, more, w):
     return slot
 
 
-@compiled
-def _fill_slot(m, u, slot, is_open):
-    """Empty the rows of a window; in an open one START has its one empty trend."""
-    P = m.P
-    _, nc, nx = shape(P, u)
-    for row in range(P[P[at.U_NROWS] + u]):
-        window = one_window(row_of(m, u, row), slot, nc, nx)
-        empty_row(window)
-        if is_open and P[P[at.R_START] + P[P[at.U_RBASE] + u] + row] == 1:
-            numbers.set_one(m.v, window.at)
+@inlined
+def _open(m, u, slot):
+    """Have an empty trend in a window that opens; its rows are empty."""
+    P, quick = m.P, m.P[at.U_QUICK] + at.QUICK * u
+    if P[quick + at.Q_START] >= 0:
+        numbers.set_one(m.v, P[quick + at.Q_START] + slot * P[quick + at.Q_NC])
+        return
+    for row in range(P[quick + at.Q_ROWS]):
+        if P[P[at.R_START] + P[P[at.U_RBASE] + u] + row] == 1:
+            numbers.set_one(m.v, row_of(m, u, row).at + slot * P[quick + at.Q_NC])
+
+
+@inlined
+def _empty(m, u, slot):
+    """Empty the rows of a window."""
+    P, quick = m.P, m.P[at.U_QUICK] + at.QUICK * u
+    w, nc, nx = P[quick + at.Q_W], P[quick + at.Q_NC], P[quick + at.Q_NX]
+    cell, cell_x = P[quick + at.Q_BASE] + slot * nc, P[quick + at.Q_BASE_X] + slot * nx
+    for _ in range(P[quick + at.Q_ROWS]):
+        empty_row(Row(m.v, m.x, cell, cell_x, nc, nx))
+        cell += w * nc
+        cell_x += w * nx
 
 
 @inlined
@@ -139,55 +161,58 @@ def _windows_by(P, S, u, ts):
 def roll(m, sides, stored, records, part, u, ts):
     """Close the windows of a unit that have ended by `ts` and open those that have begun."""
     P, S = m.P, m.S
-    quick = P[at.U_QUICK] + at.QUICK * u
-    w = P[quick + at.Q_W]
+    w = P[P[at.U_QUICK] + at.QUICK * u + at.Q_W]
     lo, hi = _windows_by(P, S, u, ts)
-    ended = range(S[P[at.S_LO] + u], min(S[P[at.S_HI] + u], lo - 1) + 1)
-    opened = range(max(S[P[at.S_HI] + u] + 1, lo), hi + 1)
-    first = S[P[at.S_LO] + u]
-    slot = S[P[at.S_SLOT] + u]
-    if P[quick + at.Q_END] >= 0:
-        for window in ended:
-            gone = _slot(slot, window - first, w)
-            catch_up_counts(m, u, gone, 1)
-            _close_quickly(m, records, part, u, window, P[quick + at.Q_END] + gone)
-            _empty_quickly(m, quick, gone)
-        for window in opened:
-            numbers.set_one(m.v, P[quick + at.Q_START] + _slot(slot, window - first, w))
-    else:
-        if P[P[at.U_ALWAYS] + u] == 1 or (S[P[at.S_LATE] + u] == 1 and len(opened) > 0):
-            # A run that begins trends has to be applied before windows open, and so has what it
-            # does to extremes: there are no trends to go on with in a window that opens.
-            sync(m, u)
-        else:
-            for window in ended:
-                sync_window(m, u, window % w)
-        for window in ended:
-            _close(m, sides, stored, records, part, u, window)
-        for window in ended:
-            _fill_slot(m, u, window % w, False)
-            clear_in_trees(P, S, stored, u, window % w)
-        for window in opened:
-            _fill_slot(m, u, window % w, True)
+    first, last, slot = S[P[at.S_LO] + u], S[P[at.S_HI] + u], S[P[at.S_SLOT] + u]
+    opened = range(max(last + 1, lo), hi + 1)
+    if P[P[at.U_ALWAYS] + u] == 1 or (S[P[at.S_LATE] + u] == 1 and len(opened) > 0):
+        # A run that begins trends has to be applied before windows open, and so has what it
+        # does to extremes: there are no trends to go on with in a window that opens.
+        sync(m, u)
+    for window in range(first, min(last, lo - 1) + 1):
+        _end(m, sides, stored, records, part, u, window, _slot(slot, window - first, w))
+    for window in opened:
+        _open(m, u, _slot(slot, window - first, w))
     _set_open(P, S, u, lo, hi, _slot(slot, lo - first, w))
-    if S[P[at.S_TOUCHED] + u] < lo and P[P[at.U_ALWAYS] + u] == 0:
+    if S[P[at.S_TOUCHED] + u] < lo:
         take_out(P, S, u)
 
 
 @inlined
-def _close_quickly(m, records, part, u, window, trends):
-    """Write the result of a window, a number of trends that is known, if it is not zero."""
+def _end(m, sides, stored, records, part, u, window, slot):
+    """Bring a window that has ended up to date, write its result, and empty it."""
+    kind = m.P[m.P[at.U_QUICK] + at.QUICK * u + at.Q_KIND]
+    if kind == at.COUNTS_ONLY:
+        catch_up_counts(m, u, slot, 1)
+    else:
+        sync_window(m, u, slot)
+    if kind == at.STORES:
+        _close_stored(m, sides, stored, records, part, u, window)
+        clear_in_trees(m.P, m.S, stored, u, slot)
+    else:
+        _close(m, records, part, u, window, slot)
+    _empty(m, u, slot)
+
+
+@inlined
+def _close(m, records, part, u, window, slot):
+    """Write the result of a window of a unit that keeps nothing but rows, if it has any trend."""
+    P, S, quick = m.P, m.S, m.P[at.U_QUICK] + at.QUICK * u
+    nc, nx = P[quick + at.Q_NC], P[quick + at.Q_NX]
+    trends, x = P[quick + at.Q_END] + slot * nc, P[quick + at.Q_END_X] + slot * nx
     if numbers.is_zero(m.v, trends):
         return
-    record = records.n[0]
-    to = record * m.S[at.C_MOST]
-    numbers.copy(records.v, to, m.v, trends)
-    if not numbers.is_safe(records.v, to):
-        m.err[0] = 1
-    for k in range(record * m.S[at.C_MOST_X], (record + 1) * m.S[at.C_MOST_X]):
-        records.x[k] = np.inf
+    to, to_x = records.n[0] * S[at.C_MOST], records.n[0] * S[at.C_MOST_X]
+    for c in range(nc):
+        numbers.copy(records.v, to + c, m.v, trends + c)
+        if not numbers.is_safe(records.v, to + c):
+            m.err[0] = 1
+    for e in range(nx):
+        records.x[to_x + e] = m.x[x + e] * P[P[at.X_SIGN] + P[P[at.U_XSBASE] + u] + e]
+    for e in range(nx, S[at.C_MOST_X]):
+        records.x[to_x + e] = np.inf
     _note(records, part, u, window)
-    b = stands_for(m.P, m.S, u)
+    b = stands_for(P, S, u)
     if b >= 0:
         _repeat(m, records, part, b, window)
 
@@ -210,15 +235,6 @@ def _repeat(m, records, part, b, window):
         n = records.n[0]
         copy_row(Row(records.v, records.x, n * most, n * most_x, most, most_x), source)
         _note(records, part, P[P[at.B_UNIT] + k], window)
-
-
-@inlined
-def _empty_quickly(m, quick, slot):
-    """Empty a window in all rows of a unit that only counts."""
-    cell = m.P[quick + at.Q_BASE] + slot
-    for _ in range(m.P[quick + at.Q_ROWS]):
-        numbers.set_zero(m.v, cell)
-        cell += m.P[quick + at.Q_W]
 
 
 @compiled
@@ -261,8 +277,8 @@ def _roll_alike(m, records, part, ts):
         for window in ended:
             gone = _slot(slot, window - first, w)
             catch_up_counts(m, u, gone, 1)
-            _close_quickly(m, records, part, u, window, P[quick + at.Q_END] + gone)
-            _empty_quickly(m, quick, gone)
+            _close(m, records, part, u, window, gone)
+            _empty(m, u, gone)
         for window in opened:
             numbers.set_one(m.v, P[quick + at.Q_START] + _slot(slot, window - first, w))
         S[s_lo + u], S[s_hi + u], S[s_due + u], S[s_slot + u] = lo, hi, due, new_slot
@@ -295,20 +311,21 @@ def close_all(m, sides, stored, records, part):
     for k in range(S[at.C_ACTIVE]):
         u = S[P[at.S_ACTIVE] + k]
         quick = P[at.U_QUICK] + at.QUICK * u
-        if P[quick + at.Q_END] >= 0:
+        if P[quick + at.Q_KIND] == at.COUNTS_ONLY:
             sync_counts(m, u)
-            for window in range(S[P[at.S_LO] + u], S[P[at.S_HI] + u] + 1):
-                slot = _slot(S[P[at.S_SLOT] + u], window - S[P[at.S_LO] + u], P[quick + at.Q_W])
-                _close_quickly(m, records, part, u, window, P[quick + at.Q_END] + slot)
-            continue
-        sync(m, u)
+        else:
+            sync(m, u)
         for window in range(S[P[at.S_LO] + u], S[P[at.S_HI] + u] + 1):
-            _close(m, sides, stored, records, part, u, window)
+            if P[quick + at.Q_KIND] == at.STORES:
+                _close_stored(m, sides, stored, records, part, u, window)
+            else:
+                slot = _slot(S[P[at.S_SLOT] + u], window - S[P[at.S_LO] + u], P[quick + at.Q_W])
+                _close(m, records, part, u, window, slot)
 
 
 @compiled
-def _close(m, sides, stored, records, part, u, window):
-    """Write the result of a window, if any trend matched in it."""
+def _close_stored(m, sides, stored, records, part, u, window):
+    """Write the result of a window, from rows and stored events, if any trend matched in it."""
     P = m.P
     w, nc, nx = shape(P, u)
     slot, record = window % w, records.n[0]

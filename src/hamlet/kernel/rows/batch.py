@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.rows.kernel import run
-from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, CHOSEN, OWN
+from hamlet.kernel.rows.layout import (
+    ALWAYS,
+    BY_BENEFIT,
+    BY_COIN,
+    BY_SURVEY,
+    CHOSEN,
+    DECIDED,
+    OWN,
+)
 from hamlet.kernel.rows.letters import COMPARED, lay_out
 from hamlet.kernel.stopping import stoppable
 
@@ -20,15 +28,27 @@ if TYPE_CHECKING:
     from hamlet.kernel.rows.letters import PlacedGroup
 
 _SCALE = 2.0**-800
+# Of numbers in rows over snapshots
+_MOST_WORDS = 2
 # Of table; tests have one or the other.
 KIND = CHOSEN
+# Of the coin that decides where no policy does
+SEED = 0
 # Policies by name
-SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_BENEFIT}
+SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_SURVEY}
 
 
 @dataclass(frozen=True, slots=True)
 class RowRecords:
-    """Closed windows of one group: partition, unit, window, and what they add up to."""
+    """Closed windows of one group: partition, unit, window, and what they add up to.
+
+    Attributes:
+        redo: Partitions whose numbers have outgrown their kind.
+        bursts: How many there were, shared: of them over snapshots, snapshots: that were taken,
+            split: how often own columns took over.
+        decisions: Where they are asked for a row for each burst, with the columns T_PART to
+            T_DECISION of layout.py.
+    """
 
     part: NDArray[np.int32]
     unit: NDArray[np.int32]
@@ -39,6 +59,8 @@ class RowRecords:
     bursts: int
     shared: int
     snapshots: int
+    split: int
+    decisions: NDArray[np.int64]
 
 
 def run_rows(
@@ -47,11 +69,12 @@ def run_rows(
     ranges: NDArray[np.int64],
     zero: NDArray[Any],
     sharing: str = "dynamic",
+    is_traced: bool = False,
 ) -> RowRecords:
     """All windows of some partitions; `zero` is an empty array of the kind of numbers to use.
 
-    Coefficients of snapshots are single words in every kind, so numbers that have outgrown theirs
-    have own columns.
+    Coefficients of snapshots are single words in every kind: they are small where numbers are long.
+    Where numbers need many words so do coefficients, and these have own columns.
     """
     group = made.group
     f, g = events.previous[group.predicate], events.next[group.predicate]
@@ -66,10 +89,10 @@ def run_rows(
     if COMPARED[group.operator][1]:
         f, g = -f, -g
     same = np.array_equal(f, g, equal_nan=True)
-    policy = SHARING.get(sharing, BY_COIN) if zero.ndim == 1 else OWN
-    code = lay_out(made, events.letters, len(events), same, KIND, policy)
+    policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
+    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED)
     scale = _scale(zero, events, group)
-    part, unit, window, v, x, redo, counts = stoppable(
+    (part, unit, window, v, x), redo, counts, decisions = stoppable(
         run,
         code,
         np.ascontiguousarray(ts),
@@ -83,6 +106,7 @@ def run_rows(
         zero,
         np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64),
         scale,
+        is_traced,
     )
     n, most, most_x = len(part), group.components, group.extremes
     components = v.reshape((n, most, *v.shape[1:]))
@@ -90,7 +114,25 @@ def run_rows(
         components = _unscaled(components, scale)
     if group.is_backward:
         window = -window
-    return RowRecords(part, unit, window, components, x.reshape(n, most_x), redo, *map(int, counts))
+    bursts, shared, snapshots, split = map(int, counts)
+    return RowRecords(
+        part,
+        unit,
+        window,
+        components,
+        x.reshape(n, most_x),
+        redo,
+        bursts,
+        shared,
+        snapshots,
+        split,
+        decisions.reshape(-1, DECIDED),
+    )
+
+
+def _has_coefficients(zero: NDArray[Any]) -> bool:
+    """Whether rows with numbers of a kind may be over snapshots."""
+    return zero.ndim == 1 or (zero.dtype == np.uint64 and zero.shape[1] <= _MOST_WORDS)
 
 
 def _from_the_end(ranges: NDArray[np.int64], events: int) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ import pytest
 from hamlet.engine import Options
 from hamlet.engine.pipeline import SetPipeline
 from hamlet.events.table import EventTable
+from hamlet.kernel.code import LAZY
 from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.workload import Workload
 
@@ -55,7 +56,8 @@ def test_rows_and_ops_are_matched_whatever_types_are_called() -> None:
     code, is_used = compiled(asked("SEQ(A, T+)"), asked("SEQ(X, T+)"))
     (bundle,) = code.bundles
     for ops in zip(*bundle.ops, strict=True):
-        assert len({code.code.u_lop[code.code.o_unit[op]] == op for op in ops}) == 1
+        lazy = code.code.lazies.reshape(-1, LAZY)[:, 1]
+        assert len({op in lazy for op in ops}) == 1
     for rows in zip(*bundle.rows, strict=True):
         starts = {
             int(code.code.r_start[code.code.u_rbase[unit] + row])
