@@ -192,7 +192,7 @@ def source_of(form: Form) -> str:
     out(1, "part, window = np.empty(room, np.int64), np.empty(room, np.int64)")
     out(1, f"found = np.empty((room, {width}))", "n = 0")
     out(1, "for p in range(len(begins) - 1):")
-    out(2, "i, end, stored, low, high = begins[p], begins[p + 1], 0, 0, -1")
+    out(2, "i, end, stored, low, high = begins[p], begins[p + 1], 0, 0, -(1 << 62)")
     out(2, "while i < end:")
     out(3, "t = ts[i]", "first, last = (t - within) // slide + 1, t // slide")
     out(3, "for j in range(low, min(first, high + 1)):")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
     from hamlet.plan.query import Query
 
 _TOLERANCE = 1e-9
