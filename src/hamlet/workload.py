@@ -249,6 +249,33 @@ class Workload(PlannedWorkload):
             return Explanation(analysis_text(found))
         return Explanation(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
+    def graphlets(
+        self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any
+    ) -> str:
+        """Show how a small stream is executed: graphlets, snapshots, and counts of each event.
+
+        Args:
+            events: What `run` takes, but for a DataFrame of Spark; a few of them.
+            format: "text" or "json".
+            sharing: The policy to look at.
+            **options: Options of the columns, as in `run`.
+
+        Raises:
+            PlanError: There are too many events, or there is no such format.
+        """
+        from hamlet.engine import options_for
+        from hamlet.engine.graphlets import executed
+        from hamlet.explain.graphlets import graphlets_text
+
+        if format not in ("text", "json"):
+            raise UnknownName("format", format, "Graphlets are shown as text or json.")
+        how = options_for(self.plan, sharing=sharing, **options)
+        with when_compiling():
+            found = executed(self.plan, self.name, events, how)
+        if format == "text":
+            return Explanation(graphlets_text(found))
+        return Explanation(json.dumps(found.as_data(), indent=2, ensure_ascii=False) + "\n")
+
 
 def _is_of_spark(events: Any) -> bool:
     """Whether events are a DataFrame of Spark, found out without importing it."""

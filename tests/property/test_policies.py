@@ -112,4 +112,4 @@ def test_the_trace_has_every_burst_that_was_counted() -> None:
         assert len(shared) == results.statistics.shared_bursts
         assert sum(row["snapshots_created"] for row in rows) == results.statistics.snapshots
         if sharing == "always":
-            assert {row["decided"] for row in rows} == {"share"}
+            assert {row["decided"] for row in rows} <= {"share", "merge"}

@@ -49,7 +49,12 @@ _MOST_FORMS = 16
 
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
     """A workload with the sets that are run together: where queries are run apart, each is one."""
-    return plan_alone(plan) if options.sharing == "apart" else plan
+    return plan_alone(plan) if _is_apart(options) else plan
+
+
+def _is_apart(options: Options) -> bool:
+    """Whether each query is run by itself."""
+    return options.sharing == "apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,11 +280,11 @@ class Pipelines:
 
     def of(self, options: Options) -> list[SetPipeline]:
         """A pipeline for each set that is run together."""
-        is_alone = options.sharing == "never"
-        if is_alone not in self._made:
+        is_apart = _is_apart(options)
+        if is_apart not in self._made:
             shared = shared_plan(self.plan, options)
-            self._made[is_alone] = [SetPipeline.of(shared, each, options) for each in shared.sets]
-        return [one.with_options(options) for one in self._made[is_alone]]
+            self._made[is_apart] = [SetPipeline.of(shared, each, options) for each in shared.sets]
+        return [one.with_options(options) for one in self._made[is_apart]]
 
 
 def pipelines(plan: WorkloadPlan, options: Options) -> Iterator[SetPipeline]:

@@ -166,7 +166,7 @@ _OF_LOOPS: dict[Grain, PlanTimeChoice] = {
     Grain.BURST: PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
     Grain.TYPE: PlanTimeChoice(False, "totals of each query are read or added to at each event"),
     Grain.ROWS: PlanTimeChoice(
-        True, "loops of the same events, predicate and windows have one table of rows"
+        True, "one table of rows, over own columns or snapshots as is decided for each burst"
     ),
     Grain.ORDERED: PlanTimeChoice(False, "each query has a tree of its own sums"),
     Grain.SCAN: PlanTimeChoice(False, "each query has a list of its own events"),
