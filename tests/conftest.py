@@ -33,7 +33,14 @@ SPARK = Path(__file__).parent / "spark"
 # all cores are busy to the end: one test that waits for processes of its own, then one that
 # compiles, then Spark, then files in this order, then all others.
 ALONE = ("test_stream_kill.py", "test_bounds.py")
-LONG = ("test_engine.py", "test_bench_paper.py", "test_interrupts.py", "test_answers.py")
+LONG = (
+    "test_engine.py",
+    "test_stream.py",
+    "test_sharon_middles.py",
+    "test_bench_paper.py",
+    "test_answers.py",
+    "test_interrupts.py",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Events = list[dict[str, Any]]
 
+# SHARON is no part of the engine, and has kernels of its own to compile.
+pytestmark = pytest.mark.slow
+
 AGGREGATES = (
     "COUNT(*)",
     "COUNT(*), COUNT(T), SUM(T.x)",

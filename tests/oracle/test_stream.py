@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SECOND = 10**6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 def test_every_case_in_any_order_and_any_pieces(numbers: Numbers) -> None:
     chance = random.Random(11)

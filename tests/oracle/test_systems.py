@@ -27,6 +27,9 @@ from hamlet import Workload
 from hamlet.errors import HamletError, PlanError, SystemCannot, SystemLimit
 from hamlet.paper.systems import flatten, mcep
 
+# The systems are no part of the engine, and each has kernels of its own to compile.
+pytestmark = pytest.mark.slow
+
 SYSTEMS = ("greta", "sharon", "mcep")
 ALL_CASES = load_cases()
 

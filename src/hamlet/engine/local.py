@@ -1,6 +1,6 @@
 """A whole workload over a table, in one process: read, encode, run, finish.
 
-Each sharable set is encoded and run by itself; with `sharing="never"` each query is a set of its
+Each sharable set is encoded and run by itself; with `sharing="apart"` each query is a set of its
 own.
 """
 

@@ -30,7 +30,7 @@ from hamlet.share.policy import inside, loop_name
 from hamlet.share.trace import TracedLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hamlet.engine.options import Options
     from hamlet.events.table import EventTable
@@ -49,7 +49,12 @@ _MOST_FORMS = 16
 
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
     """A workload with the sets that are run together: where queries are run apart, each is one."""
-    return plan_alone(plan) if options.sharing == "apart" else plan
+    return plan_alone(plan) if _is_apart(options) else plan
+
+
+def _is_apart(options: Options) -> bool:
+    """Whether each query is run by itself."""
+    return options.sharing == "apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +176,24 @@ class SetPipeline:
 
     def traced_loop(self, made: PlacedGroup) -> TracedLoop:
         """The loop of a group of rows, with its queries, as a trace has it."""
-        program = self.program
-        numbers = dict.fromkeys(program.template_query[unit.template] for unit in made.group.units)
-        queries = sorted(program.queries[number] for number in numbers)
+        everyone = set(range(len(made.group.units)))
+        parted = [
+            units for units in made.classes if everyone - set(units) in map(set, made.classes)
+        ]
         return TracedLoop(
-            program.alphabet.atoms[made.group.atom].type,
+            self.program.alphabet.atoms[made.group.atom].type,
             self.loop_name(made),
-            tuple(self.plan.queries[query].query.name for query in queries),
+            self._queries_of(made, sorted(everyone)),
+            # Classes are kept from run to run: only where there are two is it known which.
+            tuple(self._queries_of(made, units) for units in parted) if len(parted) == 2 else (),
         )
+
+    def _queries_of(self, made: PlacedGroup, units: Iterable[int]) -> tuple[str, ...]:
+        """The names of the queries of some units of a group, in the order of the workload."""
+        program = self.program
+        templates = (made.group.units[unit].template for unit in units)
+        numbers = {program.queries[program.template_query[template]] for template in templates}
+        return tuple(self.plan.queries[number].query.name for number in sorted(numbers))
 
     def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
         """The code to go on with after a batch: a static policy does not merge again."""
@@ -275,11 +290,11 @@ class Pipelines:
 
     def of(self, options: Options) -> list[SetPipeline]:
         """A pipeline for each set that is run together."""
-        is_alone = options.sharing == "never"
-        if is_alone not in self._made:
+        is_apart = _is_apart(options)
+        if is_apart not in self._made:
             shared = shared_plan(self.plan, options)
-            self._made[is_alone] = [SetPipeline.of(shared, each, options) for each in shared.sets]
-        return [one.with_options(options) for one in self._made[is_alone]]
+            self._made[is_apart] = [SetPipeline.of(shared, each, options) for each in shared.sets]
+        return [one.with_options(options) for one in self._made[is_apart]]
 
 
 def pipelines(plan: WorkloadPlan, options: Options) -> Iterator[SetPipeline]:

@@ -63,6 +63,9 @@ if TYPE_CHECKING:
 BEGINNING = -FAR
 _SNAPSHOT, _CORE, _PAGE = "the snapshot", "the core of a session", "the page"
 _OTHER = "it was made by another workload, other options or another schema"
+# The name and the first nine options: what static has decided comes after them, and no byte of a
+# state depends on it.
+_OPTIONS_IN_STATE = 10
 
 
 class Session:
@@ -428,7 +431,7 @@ class Session:
         """What bytes depend on: queries, options, columns, pages, and how state is laid out."""
         plain = [
             [_plain(planned.query) for planned in self.plan.queries],
-            _plain(self.options),
+            _plain(self.options)[:_OPTIONS_IN_STATE],
             [[field.name, str(field.type)] for field in self._intake.schema],
             self.pages,
             [state.fingerprint() for state in self._sets],

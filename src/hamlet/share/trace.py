@@ -66,11 +66,19 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class TracedLoop:
-    """A loop with an edge predicate that is traced: its type E, itself as text, its queries."""
+    """A loop with an edge predicate that is traced.
+
+    Attributes:
+        type: Its type E.
+        loop: Itself as text.
+        queries: The queries that have it.
+        classes: Where some of them left the others, the queries of each class.
+    """
 
     type: str
     loop: str
     queries: tuple[str, ...]
+    classes: tuple[tuple[str, ...], ...] = ()
 
 
 def trace_schema(times: Times = "timestamps") -> Any:
@@ -135,7 +143,11 @@ def burst_table(
         sharable_set: The number of the set.
         times: What times are given in.
     """
-    n = len(raw)
+    n, number = len(raw), raw[:, rows.T_CLASS]
+    classes = list(loop.classes)
+    # Where it is not known who left, all stand for each.
+    classes += [loop.queries] * (int(number.max(initial=0)) + 1 - len(classes))
+    sizes = np.array([len(queries) for queries in classes], np.int64)
     decided = np.array([_OF_BURSTS[code] for code in range(len(_OF_BURSTS))])
     nothing = np.zeros(n, np.int64)
     columns = [
@@ -146,10 +158,10 @@ def burst_table(
         _named(nothing, ABOUT),
         _named(nothing, [loop.type]),
         _named(nothing, [loop.loop]),
-        _named(nothing, [", ".join(loop.queries)]),
+        _named(number, [", ".join(queries) for queries in classes]),
         pa.array(raw[:, rows.T_EVENTS]),
         pa.array(raw[:, rows.T_LIVE]),
-        pa.array(np.full(n, len(loop.queries), np.int64)),
+        pa.array(sizes[number]),
         pa.array(raw[:, rows.T_WINDOWS]),
         pa.array(raw[:, rows.T_CREATED]),
         pa.array(raw[:, rows.T_SNAPSHOTS]),

@@ -49,6 +49,7 @@ RUNS = [
             ("exact", "dynamic"),
             ("float", "dynamic"),
             ("exact", "never"),
+            ("exact", "apart"),
             ("float", "static"),
             ("exact", "always"),
         ],
@@ -75,6 +76,14 @@ def test_runs_in_turn_give_what_fresh_workloads_give():
             fresh[run] = once.table
 
         assert again.table.equals(fresh[run]), run
+
+
+def test_queries_that_are_run_apart_have_sets_of_their_own_after_any_other_run():
+    pipelines = Pipelines(Workload.parse(TEXT).plan)
+
+    counts = [len(pipelines.of(Options(sharing=each))) for each in ("dynamic", "apart", "never")]
+
+    assert counts == [2, 5, 2]
 
 
 def test_code_is_made_once_for_events_of_one_form():

@@ -203,10 +203,10 @@ LOOP = TracedLoop("T", "T: previous.v < next.v", ("q1", "q2"))
 # Partition, time, b, n, s_c, s_p, columns, w, both costs, decided.
 BURSTS = np.array(
     [
-        [1, 61_000_000, 30, 300, 1, 1, 2, 4, 5_000, 9_000, rows.KEEP_SHARED],
-        [1, 95_000_000, 1, 290, 0, 2, 2, 4, 8_000, 7_000, rows.SPLIT],
-        [0, 5_000_000, 2, 280, 0, 0, 2, 3, 8_000, 7_500, rows.KEEP_OWN],
-        [0, 9_000_000, 60, 310, 1, 1, 2, 3, 4_000, 7_500, rows.MERGE],
+        [1, 61_000_000, 30, 300, 1, 1, 2, 4, 5_000, 9_000, rows.KEEP_SHARED, 0],
+        [1, 95_000_000, 1, 290, 0, 2, 2, 4, 8_000, 7_000, rows.SPLIT, 0],
+        [0, 5_000_000, 2, 280, 0, 0, 2, 3, 8_000, 7_500, rows.KEEP_OWN, 0],
+        [0, 9_000_000, 60, 310, 1, 1, 2, 3, 4_000, 7_500, rows.MERGE, 0],
     ],
     np.int64,
 )
@@ -238,6 +238,19 @@ def test_a_row_says_what_a_burst_was_decided_from():
         }
     ]
     assert found["decided"].to_pylist() == ["share", "split", "alone", "merge"]
+
+
+def test_queries_that_left_the_others_are_told_of_by_themselves():
+    left = BURSTS.copy()
+    left[2:, rows.T_CLASS] = 1
+    three = replace(LOOP, queries=("q1", "q2", "q3"), classes=(("q1", "q3"), ("q2",)))
+
+    found = burst_table(left, GROUPS, three, PANE_US)
+    unknown = burst_table(left, GROUPS, replace(three, classes=()), PANE_US)
+
+    assert found["class"].to_pylist() == ["q1, q3", "q1, q3", "q2", "q2"]
+    assert found["queries"].to_pylist() == [2, 2, 1, 1]
+    assert set(unknown["class"].to_pylist()) == {"q1, q2, q3"}
 
 
 def test_bursts_and_touches_of_one_type_are_summed_up_apart():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hamlet.kernel.rows.classes import class_group, classes_of
 from hamlet.kernel.rows.kernel import run
 from hamlet.kernel.rows.layout import (
     ALWAYS,
@@ -16,6 +17,7 @@ from hamlet.kernel.rows.layout import (
     CHOSEN,
     DECIDED,
     OWN,
+    T_CLASS,
 )
 from hamlet.kernel.rows.letters import COMPARED, lay_out
 from hamlet.kernel.stopping import stoppable
@@ -47,7 +49,7 @@ class RowRecords:
         bursts: How many there were, shared: of them over snapshots, snapshots: that were taken,
             split: how often own columns took over.
         decisions: Where they are asked for a row for each burst, with the columns T_PART to
-            T_DECISION of layout.py.
+            T_CLASS of layout.py.
     """
 
     part: NDArray[np.int32]
@@ -76,7 +78,32 @@ def run_rows(
     Coefficients of snapshots are single words in every kind: they are small where numbers are long.
     Where numbers need many words so do coefficients, and these have own columns.
     """
-    group = made.group
+    turned = _turned(made.group, events, ranges)
+    policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
+    classes = [tuple(range(len(made.group.units)))]
+    if policy == BY_BENEFIT:
+        classes = classes_of(made, events, turned.ts, turned.letter, turned.ranges)
+    done = [
+        _run_class(class_group(made, units), events, turned, zero, policy, is_traced)
+        for units in classes
+    ]
+    return done[0] if len(done) == 1 else _joined(done, classes)
+
+
+class _Turned(NamedTuple):
+    """The events of a batch in the order that a group takes them in."""
+
+    ts: NDArray[np.int64]
+    tied: NDArray[np.uint8]
+    letter: NDArray[np.int32]
+    f: NDArray[np.float64]
+    g: NDArray[np.float64]
+    weights: NDArray[Any]
+    extremes: NDArray[np.float64]
+    ranges: NDArray[np.int64]
+
+
+def _turned(group: RowGroup, events: EventBatch, ranges: NDArray[np.int64]) -> _Turned:
     f, g = events.previous[group.predicate], events.next[group.predicate]
     ts, tied, letter = events.ts, events.tied, events.letter
     weights, extremes = events.weights, events.extremes
@@ -88,13 +115,7 @@ def run_rows(
         ranges = _from_the_end(ranges, len(events))
     if COMPARED[group.operator][1]:
         f, g = -f, -g
-    same = np.array_equal(f, g, equal_nan=True)
-    policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
-    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED)
-    scale = _scale(zero, events, group)
-    (part, unit, window, v, x), redo, counts, decisions = stoppable(
-        run,
-        code,
+    return _Turned(
         np.ascontiguousarray(ts),
         np.ascontiguousarray(tied),
         np.ascontiguousarray(letter),
@@ -103,10 +124,25 @@ def run_rows(
         np.ascontiguousarray(weights).reshape(-1),
         np.ascontiguousarray(extremes).reshape(-1),
         ranges,
-        zero,
-        np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64),
-        scale,
-        is_traced,
+    )
+
+
+def _run_class(
+    made: PlacedGroup,
+    events: EventBatch,
+    turned: _Turned,
+    zero: NDArray[Any],
+    policy: int,
+    is_traced: bool,
+) -> RowRecords:
+    """The windows of units that have their rows together."""
+    group = made.group
+    same = np.array_equal(turned.f, turned.g, equal_nan=True)
+    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED)
+    scale = _scale(zero, events, group)
+    single = np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64)
+    (part, unit, window, v, x), redo, counts, decisions = stoppable(
+        run, code, *turned, zero, single, scale, is_traced
     )
     n, most, most_x = len(part), group.components, group.extremes
     components = v.reshape((n, most, *v.shape[1:]))
@@ -127,6 +163,32 @@ def run_rows(
         snapshots,
         split,
         decisions.reshape(-1, DECIDED),
+    )
+
+
+def _joined(done: list[RowRecords], classes: list[tuple[int, ...]]) -> RowRecords:
+    """The records of all classes; of partitions that are run again in any, of none."""
+    redo = np.unique(np.concatenate([each.redo for each in done]))
+    kept = [~np.isin(each.part, redo) for each in done]
+    for number, each in enumerate(done):
+        each.decisions[:, T_CLASS] = number
+
+    def all_of(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(e, name)[k] for e, k in zip(done, kept, strict=True)])
+
+    units = [np.array(u, np.int32)[e.unit] for u, e in zip(classes, done, strict=True)]
+    return RowRecords(
+        all_of("part"),
+        np.concatenate([u[k] for u, k in zip(units, kept, strict=True)]),
+        all_of("window"),
+        all_of("components"),
+        all_of("extremes"),
+        redo,
+        sum(each.bursts for each in done),
+        sum(each.shared for each in done),
+        sum(each.snapshots for each in done),
+        sum(each.split for each in done),
+        np.concatenate([each.decisions for each in done]),
     )
 
 

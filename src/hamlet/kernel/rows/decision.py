@@ -2,7 +2,7 @@
 
 A burst begins where an event of the loop finds that something has come into E+ since the one
 before. What both ways will cost until the windows that are open have closed is worked out from
-what the partition has been like so far (share/cost.py has the arithmetic in words):
+what the partition has been like so far (share/row_cost.py has the arithmetic in words):
 
 - over snapshots, where own columns are cheaper by more than it takes to evaluate every stored
   event, these take over: the burst *splits*;
@@ -11,7 +11,7 @@ what the partition has been like so far (share/cost.py has the arithmetic in wor
   no one snapshot stands for the events that are stored.
 
 A partition begins with what a survey of it says, and with fresh counters. With a buffer for them,
-decisions are written down, one row for each burst: its columns are T_PART to T_DECISION of
+decisions are written down, one row for each burst: its columns are T_PART to T_CLASS of
 layout.py, costs in nanoseconds. Without one everything is decided alike.
 """
 
@@ -49,6 +49,7 @@ from hamlet.kernel.rows.layout import (
     S_OWN_HI,
     SHARING,
     SPLIT,
+    T_CLASS,
     T_COLUMNS,
     T_CREATED,
     T_DECISION,
@@ -62,12 +63,8 @@ from hamlet.kernel.rows.layout import (
     T_WINDOWS,
 )
 from hamlet.kernel.rows.snapshots import has_column_room, take_snapshot
-from hamlet.kernel.rows.survey import (
-    RANK,
-    SPLIT_CELL,
-    own_event_ns,
-    shared_event_ns,
-)
+from hamlet.kernel.rows.survey import own_event_ns, shared_event_ns
+from hamlet.share.row_cost import RANK, SPLIT_CELL
 
 # Counters in doubles. Of the pane at hand, and averages of all before: events of the loop, bursts,
 # reads of what E+ has given, entries.
@@ -85,8 +82,9 @@ from hamlet.kernel.rows.survey import (
     D_NUMBER,
     D_LENGTH,  # of the last bursts, on average
     D_LAST,  # events of the loop before the burst at hand
+    D_WAS_OWN,  # whether the burst before it was over own columns
     D_RING,  # the same before the eight bursts before it
-) = range(14)
+) = range(15)
 _RECENT = 8
 D_PANES = D_RING + _RECENT  # bursts of the last panes
 # The first bursts decide nothing.
@@ -133,12 +131,12 @@ def begin_burst(m, b, table, part, ts):
             if m.P[SHARING] != ALWAYS:
                 S[S_MODE] = 0
         else:
-            is_first = S[S_OLDEST] == S[S_BIRTHS] and m.D[D_NUMBER] > 1
-            decision = MERGE if is_first else KEEP_SHARED
+            decision = MERGE if m.D[D_WAS_OWN] == 1.0 else KEEP_SHARED
             if S[S_DATED] < S[S_ENTRIES]:
                 take_snapshot(m, b)
                 created = 1
             S[C_SHARED] += 1
+    m.D[D_WAS_OWN] = 1.0 if decision in (KEEP_OWN, SPLIT) else 0.0
     if S[S_DECIDED_ROOM] > 0:
         _write_down(m, part, ts, created, shared_ns, own_ns, decision)
 
@@ -267,7 +265,7 @@ def _write_down(m, part, ts, created, shared_ns, own_ns, decision):
     m.decided[at + T_SNAPSHOTS] = S[S_BIRTHS] - S[S_OLDEST]
     m.decided[at + T_COLUMNS], m.decided[at + T_WINDOWS] = m.z.columns, S[S_OPEN]
     m.decided[at + T_SHARED_NS], m.decided[at + T_OWN_NS] = int(shared_ns), int(own_ns)
-    m.decided[at + T_DECISION] = decision
+    m.decided[at + T_DECISION], m.decided[at + T_CLASS] = decision, 0
     S[S_DECIDED] += 1
 
 

@@ -198,7 +198,8 @@ NO_BLOCK = -(1 << 62)
     T_SHARED_NS,  # costs until the open windows have closed
     T_OWN_NS,
     T_DECISION,
+    T_CLASS,  # the number of the class of units that it is about
     DECIDED,
-) = range(12)
+) = range(13)
 # What was decided of a burst; MERGE: it is the first in windows over snapshots
 KEEP_OWN, KEEP_SHARED, SPLIT, MERGE = range(4)

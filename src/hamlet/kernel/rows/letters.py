@@ -54,6 +54,8 @@ COMPARED = (
 )
 # A column has so many rows more than the average at most
 _SPARE_ROWS = 6
+# Instead of a column
+SEVERAL = -2
 # How many codes of a group are kept
 _MOST_CODES = 8
 
@@ -189,7 +191,9 @@ class PlacedGroup:
     placed: Placed
     columns: int
     reads_loop: tuple[bool, ...]  # by node: whether it reads what E+ has given
+    column_of_unit: tuple[int, ...]
     codes: dict[bytes, Ints] = field(default_factory=dict, compare=False)  # by letters: laid out
+    classes: dict[tuple[int, ...], PlacedGroup] = field(default_factory=dict, compare=False)
 
     @property
     def is_sharable(self) -> bool:
@@ -223,9 +227,8 @@ class PlacedGroup:
             number >= loops and any(s < loops for inflow in node.inflows for s in inflow.sources)
             for number, node in enumerate(automata.nodes)
         )
-        return PlacedGroup(
-            group, automata.nodes, of_atom, _Placing(automata).placed(), loops, reads
-        )
+        placed = _Placing(automata).placed()
+        return PlacedGroup(group, automata.nodes, of_atom, placed, loops, reads, automata.loop_of)
 
 
 def lay_out(
@@ -348,6 +351,23 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
     header = [np.array([scalars[name] for name in SCALARS], np.int64), begins]
     return np.concatenate([*header, *chosen])
+
+
+def loop_letters(made: PlacedGroup, letters: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """By letter whether its events are of the loop."""
+    return letters[:, made.group.atom].astype(np.bool_)
+
+
+def columns_fed(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
+    """By letter the column of E+ that its events come into: -1 for none, SEVERAL for more."""
+    found = np.full(len(letters), -1, np.int64)
+    for letter, atom in np.argwhere(letters).tolist():
+        for number in made.of_atom.get(atom, ()):
+            fed = [c for row, c in made.placed.fed[number] if row == 0]
+            if number >= made.columns and fed:
+                is_one = len(fed) == 1 and found[letter] in (-1, fed[0])
+                found[letter] = fed[0] if is_one else SEVERAL
+    return found
 
 
 def _atoms(letters: NDArray[np.uint8]) -> list[frozenset[int]]:

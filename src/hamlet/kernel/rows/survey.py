@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.rows.layout import (
     ALWAYS,
@@ -33,15 +31,15 @@ from hamlet.kernel.rows.layout import (
     STARTS_LOOP,
     WITHIN,
 )
+from hamlet.share.row_cost import (
+    SETTLE_COLUMN,
+    SETTLE_ENTRY,
+    SETTLE_OWN,
+    SNAPSHOT,
+    scan_ns,
+    tree_ns,
+)
 
-# Of a look at all stored events: for each column, and for each column and event
-SCAN_COLUMN, SCAN_EVENT = 4.0, 0.15
-# Of ranking; for each row of a tree, and for each of its columns
-RANK, ROW, ROW_COLUMN = 60.0, 4.0, 0.15
-# Of a snapshot; to settle: for each snapshot, for each entry and window, for each own column
-SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
-# Of a split: for each stored event and snapshot, or entry and window
-SPLIT_CELL = 0.7
 # A table of coefficients has no more cells than this.
 MOST_CELLS = 1 << 25
 
@@ -130,16 +128,8 @@ def first_window(P, ts, first, end):
     return until
 
 
-@compiled
-def scan_cost(columns, live):
-    """Of an event of the loop, where all stored events are looked at."""
-    return columns * (SCAN_COLUMN + SCAN_EVENT * 0.5 * live)
-
-
-@compiled
-def tree_cost(columns, live):
-    """The same where sums over ranges are looked up."""
-    return RANK + (2.0 + 1.5 * np.log2(live + 1.0)) * (ROW + ROW_COLUMN * columns)
+# The arithmetic of share/row_cost.py, compiled
+scan_cost, tree_cost = compiled(scan_ns), compiled(tree_ns)
 
 
 @inlined

@@ -521,10 +521,8 @@ def load_cases() -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize(
-    "form",
-    ["int64", *(pytest.param(form, marks=pytest.mark.slow) for form in ("object", "float"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["int64", "object", "float"])
 def test_conformance_cases_from_totals_of_the_reference(form: str) -> None:
     for case in load_cases():
         workload = Workload.parse(case["workload"])
