@@ -18,3 +18,5 @@ def test_the_stream_of_a_point_has_an_x_and_a_y_for_each_burst() -> None:
 
     assert [name[0] for name in types] == list("XTTTYXTTTY")
     assert len(list(points(quick=True))) == 2
+    assert 4 * len(list(points(coarse=True))) <= len(list(points()))
+    assert set(points(coarse=True)) < set(points())

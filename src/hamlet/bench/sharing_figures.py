@@ -43,6 +43,7 @@ class Size:
     repeat: int = 5
     queries: int = 50
     is_quick: bool = False
+    is_coarse: bool = False  # of the grid
 
     def of(self, live: int) -> int:
         """Events of a stream whose windows have so many: at least six windows."""
@@ -294,7 +295,7 @@ FIGURES: dict[str, Callable[[Size, Any], Iterator[Wanted]]] = {
 def measure_grid(size: Size, tell: Tell) -> list[RowTimes]:
     """Own columns, snapshots and the cheaper of them, at each point of the grid."""
     found = []
-    every = list(points(size.is_quick))
+    every = list(points(size.is_quick, size.is_coarse))
     for number, point in enumerate(every, 1):
         found.append(measured(point, repeat=min(3, size.repeat)))
         tell(f"  {number} of {len(every)}: {found[-1].line}")

@@ -84,12 +84,15 @@ class RowTimes:
         return {**asdict(self.point), "took_ns": self.took_ns, "over_best": self.over_best}
 
 
-def points(quick: bool = False) -> Iterator[RowPoint]:
-    """The grid, or a few points of it."""
+def points(quick: bool = False, coarse: bool = False) -> Iterator[RowPoint]:
+    """The grid; a coarse one of a quarter of it; or a few points."""
     if quick:
         yield from (RowPoint(3, 30, 4, burst) for burst in (3, 10))
         return
-    for queries, live, windows, burst in product(QUERIES, LIVE, WINDOWS, BURSTS):
+    grid: tuple[tuple[int, ...], ...] = (QUERIES, LIVE, WINDOWS, BURSTS)
+    if coarse:
+        grid = ((10, 50), LIVE[:3], WINDOWS[:2], (3, 30, 100, 1000))
+    for queries, live, windows, burst in product(*grid):
         if burst <= live and windows <= live and (live < _LONG or burst >= _LEAST_BURST):
             yield RowPoint(queries, live, windows, burst)
 

@@ -1,31 +1,24 @@
-"""What a burst costs, shared and not: the paper's model in both published forms, and whole plans.
+"""What a burst costs, shared and not: the paper's model in both published forms.
 
 Pure arithmetic (Section "Dynamic Sharing Optimizer" of the paper). The paper counts accesses: an
 event looks at all n events before it, in a shared graphlet at each of s_p snapshots of each, and a
 new snapshot has to be worked out for all k queries from g events of t types. So its costs are
 quadratic in events, and whether to share depends on everything at once. What the engine itself
-decides with is in hamlet/share/cost.py; `BundleModel` and `ChainModel` are its costs of a plan, to
-have the paper's choice made with them.
+decides with is in hamlet/share/cost.py and hamlet/kernel/rows/survey.py.
 
 Name here    in the paper
 BurstStatistics.b, n, g, k, s_c, s_p    the same
 types        t in the plain form (types per query), p in the other (predecessor types per type)
-snapshots    what a query adds to s_c and s_p
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from hamlet.share.coefficients import DEFAULTS, Coefficients
-from hamlet.share.cost import merged_ns
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
-
-    from hamlet.share.cost import BundleSize
+    from collections.abc import Callable
 
 Form = Literal["plain", "log2"]
 Decided = Literal["share", "split", "merge"]
@@ -139,139 +132,3 @@ def _named(shares: bool, was_shared: bool) -> Decided:
     if not shares:
         return "split"
     return "share" if was_shared else "merge"
-
-
-# Our chains
-
-
-def chain_shared_ns(c: Coefficients, b: float, n: float, entries: float) -> float:
-    """What b events on chains of edges cost for all queries together.
-
-    The chains that begin at each event are worked out once, with one look into a tree of n events;
-    each entry of each query then adds some of them up.
-    """
-    return b * log2(max(n, 2)) * c.tree_step + entries * c.entry
-
-
-def chain_alone_ns(c: Coefficients, b: float, n: float, entries: float, k: float) -> float:
-    """The same for k queries, each with a tree of its own; `entries` are those of all of them."""
-    return k * b * log2(max(n, 2)) * c.tree_step + entries * c.entry
-
-
-# Plans: what is shared by whom
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A query of a burst that could be shared.
-
-    Attributes:
-        query: Its number.
-        snapshots: How many snapshots its predicates introduce into this burst, in the paper's
-            model.
-        entries: Events that enter its chains in this burst.
-        behaviour: Queries have a graphlet, or a snapshot, in common only where this is equal. In
-            the paper: the same E with the same conditions on its events and edges. In a bundle:
-            the same windows, aggregates and states too.
-    """
-
-    query: int
-    snapshots: float = 0
-    entries: float = 0
-    behaviour: Hashable = None
-
-
-@dataclass(frozen=True, slots=True)
-class PaperModel:
-    """The paper's cost of a plan for one burst, in either form.
-
-    A set of queries has the snapshots of `burst` (its s_c and s_p: those of the graphlet itself)
-    and those of its members. A query alone has none. `burst.k` is not looked at.
-    """
-
-    burst: BurstStatistics
-    form: Form = "plain"
-
-    def cost(self, sets: Sequence[Sequence[Member]], alone: Sequence[Member]) -> float:
-        """What the burst costs if each set shares a graphlet and all others have their own."""
-        shared = sum(self.shared(len(s), sum(m.snapshots for m in s)) for s in sets)
-        return shared + self.alone(len(alone))
-
-    def gain(self, member: Member, queries: int, snapshots: float) -> float:
-        """What sharing saves for one member of a graphlet.
-
-        Args:
-            member: The query that could be taken out.
-            queries: How many queries share the graphlet, with it.
-            snapshots: How many snapshots they introduce, with it.
-        """
-        without = self.shared(queries - 1, snapshots - member.snapshots) + self.alone(1)
-        return without - self.shared(queries, snapshots)
-
-    def shared(self, queries: int, snapshots: float) -> float:
-        """What a graphlet costs that so many queries share, which introduce so many snapshots."""
-        s = self.burst
-        return FORMS[self.form].shared(
-            replace(s, k=queries, s_c=s.s_c + snapshots, s_p=s.s_p + snapshots)
-        )
-
-    def alone(self, queries: int) -> float:
-        """What so many queries cost, each with a graphlet of its own."""
-        return FORMS[self.form].alone(replace(self.burst, k=queries))
-
-
-@dataclass(frozen=True, slots=True)
-class BundleModel:
-    """Our cost of a plan for a run of events for all, in nanoseconds.
-
-    Events of bursts are left out: they cost the same under every plan.
-
-    Attributes:
-        bundles: For each behaviour the size of a query that has it; how many they are is told by
-            the plan.
-        runs: For each behaviour the events for all of its queries until the next for some.
-    """
-
-    bundles: Mapping[Hashable, BundleSize]
-    runs: Mapping[Hashable, float]
-    coefficients: Coefficients = DEFAULTS.double
-
-    def cost(self, sets: Sequence[Sequence[Member]], alone: Sequence[Member]) -> float:
-        """What the run costs if each set is merged and all others have snapshots of their own."""
-        return sum(self._merged(s[0], len(s)) for s in sets) + sum(map(self._alone, alone))
-
-    def gain(self, member: Member, queries: int, snapshots: float) -> float:
-        """What being merged saves for one of so many queries."""
-        without = self._merged(member, queries - 1) + self._alone(member)
-        return without - self._merged(member, queries)
-
-    def _merged(self, member: Member, queries: int) -> float:
-        size = replace(self.bundles[member.behaviour], queries=queries)
-        if queries < 2:  # whoever is the only one is never split
-            return queries * self._alone(member)
-        return merged_ns(self.coefficients, size, self.runs[member.behaviour])
-
-    def _alone(self, member: Member) -> float:
-        touch = self.bundles[member.behaviour].touch_ns(self.coefficients)
-        return self.runs[member.behaviour] * touch
-
-
-@dataclass(frozen=True, slots=True)
-class ChainModel:
-    """Our cost of b events on chains of edges, in a window of n, in nanoseconds."""
-
-    b: float
-    n: float
-    coefficients: Coefficients = DEFAULTS.double
-
-    def cost(self, sets: Sequence[Sequence[Member]], alone: Sequence[Member]) -> float:
-        """What the events cost if each set shares its chains and all others have their own."""
-        trees = len(sets) + len(alone)
-        entries = sum(m.entries for group in (*sets, alone) for m in group)
-        return chain_alone_ns(self.coefficients, self.b, self.n, entries, trees)
-
-    def gain(self, member: Member, queries: int, snapshots: float) -> float:
-        """What sharing saves for one query: a tree of its own, unless it is the only one."""
-        if queries < 2:
-            return 0.0
-        return chain_shared_ns(self.coefficients, self.b, self.n, 0)

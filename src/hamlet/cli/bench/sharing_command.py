@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,11 +24,17 @@ FIGURES = "sharing.json"
 )
 @quick_option
 @only_option
+@click.option("--coarse", is_flag=True, help="A quarter of the grid.")
 @click.option("--out", metavar="DIR", help="Write sharing.json and pictures to this folder too.")
 @overwrite_option
 @format_option()
 def sharing_command(
-    quick: bool, only: tuple[str, ...], out: str | None, overwrite: bool, format_: str
+    quick: bool,
+    only: tuple[str, ...],
+    coarse: bool,
+    out: str | None,
+    overwrite: bool,
+    format_: str,
 ) -> int:
     """Measure sharing on one core: what it brings, what it costs, and where it loses.
 
@@ -43,6 +50,8 @@ def sharing_command(
     if folder is not None:
         check_file(folder / FIGURES, overwrite=overwrite)
     scale = sharing.QUICK if quick else sharing.FULL
+    if coarse:
+        scale = replace(scale, figures=replace(scale.figures, is_coarse=True))
     report = sharing.measure(only, scale=scale, tell=tell)
     give(report, sharing.as_text(report), format_)
     if folder is not None:
