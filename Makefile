@@ -54,9 +54,9 @@ check: $(READY) ## lint, formatting, directions of imports, and types
 test: check ## lint, types, doctests and tests, on all cores
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-# What needs neither Spark nor minutes: while working, `make test` before it is done.
-test-fast: $(READY) ## tests without Spark, on all cores: a minute or two
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m 'not slow' --ignore tests/spark
+# What needs neither Spark nor processes that are killed: while working, `make test` before it is done.
+test-fast: $(READY) ## tests without Spark and without those marked slow, on all cores: about a minute
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m 'not slow' --ignore tests/spark
 
 # Workers of the cluster have a Python of their own, with nothing but the wheel in it.
 test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from sampling import FAST
 
 from hamlet.share.coefficients import VARIABLE
 
@@ -24,11 +25,22 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent / "cases"
 # How long an example takes depends on what is compiled for the first time, and on other work.
 settings.register_profile("hamlet", deadline=None)
-settings.load_profile("hamlet")
+settings.register_profile("fast", deadline=None, max_examples=FAST)
 # Not a module of tests unless there is a cluster: see the Makefile.
 collect_ignore = [] if "HAMLET_CLUSTER_PYTHON" in os.environ else ["cluster"]
 SPARK = Path(__file__).parent / "spark"
-LONGEST = "test_stream_kill.py"
+# Side by side, what takes minutes begins, and what takes long comes before what does not, so that
+# all cores are busy to the end: one test that waits for processes of its own, then one that
+# compiles, then Spark, then files in this order, then all others.
+ALONE = ("test_stream_kill.py", "test_bounds.py")
+LONG = (
+    "test_engine.py",
+    "test_stream.py",
+    "test_sharon_middles.py",
+    "test_bench_paper.py",
+    "test_answers.py",
+    "test_interrupts.py",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,7 +50,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile before tests run side by side, or each process would compile the same."""
+    """Choose how many examples are enough, and compile before tests run side by side."""
+    is_fast = config.getoption("markexpr") == "not slow"
+    settings.load_profile("fast" if is_fast else "hamlet")
+    # Else each process would compile the same.
     if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
         return
     command = [sys.executable, "-m", "hamlet", "warm", "--numbers"]
@@ -48,8 +63,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need Spark begin, the longest first: so all cores are busy to the end."""
-    items.sort(key=lambda item: (item.path.name != LONGEST, SPARK not in item.path.parents))
+    """Put long files first; the tests of a file stay together, and in their order."""
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> tuple[int, int]:
+    name = item.path.name
+    if name in ALONE:
+        return 0, ALONE.index(name)
+    if SPARK in item.path.parents:
+        return 1, 0
+    return (2, LONG.index(name)) if name in LONG else (3, 0)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -59,7 +59,13 @@ BLOCKS = [block for document in DOCUMENTS for block in blocks_of(document)]
 
 
 def blocks(kind: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind == kind], ids=str)
+    """The blocks of a kind; those that start Spark are slow."""
+    wanted = [
+        pytest.param(block, marks=[pytest.mark.slow] if "hamlet.spark" in block.text else [])
+        for block in BLOCKS
+        if block.kind == kind
+    ]
+    return pytest.mark.parametrize("block", wanted, ids=str)
 
 
 def test_every_block_says_what_it_is():

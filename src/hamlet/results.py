@@ -9,6 +9,7 @@ number of seconds leaves as `double`, whole or not, so that two runs can be put 
 from __future__ import annotations
 
 import html
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -22,6 +23,7 @@ from hamlet.io.long_form import (
     free_name,
     long_schema,
     long_table,
+    long_table_of_set,
     no_rows,
     rows_by_query,
     whole_or_double,
@@ -39,7 +41,7 @@ from hamlet.io.writers import (
     write_parts,
     writer_of,
 )
-from hamlet.kernel.finish import TEXT
+from hamlet.kernel.finish import TEXT, SetAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -73,7 +75,7 @@ class Results:
     def __init__(
         self,
         queries: Sequence[Query],
-        answers: Iterable[Answer],
+        answers: Iterable[Answer | SetAnswers],
         *,
         times: Times = "timestamps",
         statistics: RunStatistics | None = None,
@@ -88,12 +90,15 @@ class Results:
         """
         self._queries = tuple(queries)
         self._times: Times = times
-        self._rows = rows_by_query(self._queries, answers)
-        pieces = [long_table(q, self._rows[i], times) for i, q in enumerate(self._queries)]
-        self.table: Any = pa.concat_tables([long_schema(times).empty_table(), *pieces])
+        every = list(answers)
+        self._sets = [each for each in every if isinstance(each, SetAnswers)]
+        tables = [each for each in every if not isinstance(each, SetAnswers)]
+        self._tables = rows_by_query(self._queries, tables)
         self.statistics = RunStatistics() if statistics is None else statistics
         self.statistics.windows = self._different("window_start")
         self.statistics.groups = self._different("group")
+        self.statistics.windows += sum(each.windows() for each in self._sets)
+        self.statistics.groups += sum(each.different_groups() for each in self._sets)
         self.trace: Any = None
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
@@ -104,12 +109,51 @@ class Results:
         """The answers of a run put together, which is the last stage of it."""
         with timed(run.statistics, "results"):
             results = Results(run.queries, run.answers, times=run.times, statistics=run.statistics)
+            assert results.table is not None  # made here, where it is timed
         results.notes, results.trace, results.bundles = run.notes, run.trace, run.bundles
         return results
 
     def _different(self, column: str) -> int:
-        """How many different values a column has among the rows of each query, added up."""
-        return sum(len(pc.unique(rows[column])) for rows in self._rows if rows is not None)
+        """How many different values a column has among the rows of each table, added up."""
+        return sum(len(pc.unique(rows[column])) for rows in self._tables if rows is not None)
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """For each query in a set of answers, by its number, which set and where in it."""
+        return {
+            number: (which, place)
+            for which, each in enumerate(self._sets)
+            for place, number in enumerate(each.numbers)
+        }
+
+    @cached_property
+    def table(self) -> Any:
+        """The long form, an Arrow table."""
+        made = [long_table_of_set(each, self._times) for each in self._sets]
+        pieces = [long_schema(self._times).empty_table()]
+        waiting: tuple[int, int, int] | None = None  # a set, and rows of it, not yet in pieces
+        for number, query in enumerate(self._queries):
+            if number not in self._places:
+                here = long_table(query, self._tables[number], self._times)
+                pieces += _taken(made, waiting)
+                pieces.append(here)
+                waiting = None
+                continue
+            which, place = self._places[number]
+            low, high = made[which][1][place : place + 2].tolist()
+            if waiting is not None and waiting[0] == which and waiting[2] == low:
+                waiting = (which, waiting[1], high)
+                continue
+            pieces += _taken(made, waiting)
+            waiting = (which, low, high)
+        return pa.concat_tables([*pieces, *_taken(made, waiting)])
+
+    def _rows(self, number: int) -> Any:
+        """The rows of a query as an `Answer` has them, in order; None where there is no answer."""
+        if number in self._places:
+            which, place = self._places[number]
+            return self._sets[which].rows(place)
+        return self._tables[number]
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -145,7 +189,7 @@ class Results:
             also: Which further columns each aggregate gets.
         """
         number = self._number(query)
-        asked, rows = self._queries[number], self._rows[number]
+        asked, rows = self._queries[number], self._rows(number)
         columns: dict[str, Any] = {}
 
         def add(name: str, column: Any) -> None:
@@ -326,6 +370,14 @@ class Results:
         said = [*filter(None, [sheet.note]), *(f"Note: {note}" for note in self.notes)]
         notes = "".join(f"<p>{html.escape(each)}</p>" for each in said)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+
+def _taken(made: list[tuple[Any, Any]], rows: tuple[int, int, int] | None) -> list[Any]:
+    """A stretch of rows of one of some tables, as a list of one; nothing for none."""
+    if rows is None:
+        return []
+    which, low, high = rows
+    return [made[which][0].slice(low, high - low)]
 
 
 def _needed(package: str) -> Any:

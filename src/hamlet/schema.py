@@ -96,19 +96,19 @@ def _described(path: Path) -> Schema:
     if types is not None and not isinstance(types, dict):
         raise SchemaError(str(path), '"types" must be an object from type to attributes')
     attributes = _checked(path, "attributes", described.get("attributes", {}))
-    by_type = {name: _checked(path, name, found) for name, found in (types or {}).items()}
+    by_type = {name: _checked(path, name, described) for name, described in (types or {}).items()}
     return Schema(attributes, None if types is None else by_type)
 
 
-def _checked(path: Path, where: str, found: Any) -> dict[str, Kind]:
-    if not isinstance(found, dict):
+def _checked(path: Path, where: str, described: Any) -> dict[str, Kind]:
+    if not isinstance(described, dict):
         raise SchemaError(str(path), f'"{where}" must be an object from attribute to kind')
-    for name, kind in found.items():
+    for name, kind in described.items():
         if kind not in KINDS:
             guess = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
             reason = f'attribute "{name}" has kind {kind!r}; kinds are {listed(KINDS)}.'
             raise SchemaError(str(path), reason + guess)
-    return found
+    return described
 
 
 # Files of events
@@ -137,9 +137,9 @@ def _of_events(path: Path, type: str, separator: str | None) -> Schema:
         attributes = Schema.from_arrow(look.columns).attributes
         if type not in look.columns.names:
             return Schema(attributes)
-        found, rows = set[str](), 0
+        names, rows = set[str](), 0
         for piece in look.types:
-            found |= set(piece.unique().cast(pa.string()).to_pylist()) - {None, ""}
+            names |= set(piece.unique().cast(pa.string()).to_pylist()) - {None, ""}
             rows += len(piece)
             if rows >= _MOST_ROWS:
                 break
@@ -149,7 +149,7 @@ def _of_events(path: Path, type: str, separator: str | None) -> Schema:
         note = f"only the first {rows:,} events of {path} were looked at: types are not checked"
         return Schema(attributes, note=note)
     # Without any event there is none to tell what types there are.
-    return Schema(attributes, {name: {} for name in sorted(found)} or None)
+    return Schema(attributes, {name: {} for name in sorted(names)} or None)
 
 
 def _of_parquet(path: Path, type: str, separator: str | None) -> _Look:

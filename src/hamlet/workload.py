@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,12 +14,14 @@ from hamlet.explain.planned import PlannedWorkload
 from hamlet.kernel.compiling import when_compiling
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import timedelta
 
     from pyspark.sql import DataFrame
 
     from hamlet.engine import Options, Progress
-    from hamlet.kernel.base import Numbers
+    from hamlet.engine.pipeline import Pipelines
+    from hamlet.plan.number_mode import Numbers
     from hamlet.results import Results
     from hamlet.share.policy import Policy
 
@@ -46,6 +49,13 @@ class Workload(PlannedWorkload):
     <BLANKLINE>
     """
 
+    @cached_property
+    def _kept(self) -> Pipelines:
+        """What runs of this workload have worked out that does not depend on the events."""
+        from hamlet.engine.pipeline import Pipelines
+
+        return Pipelines(self.plan)
+
     @overload
     def run(
         self,
@@ -56,6 +66,8 @@ class Workload(PlannedWorkload):
         order: str | None = ...,
         numbers: Numbers = ...,
         sharing: Policy = ...,
+        sample: Any = ...,
+        rates: Mapping[str, float] | None = ...,
         lateness: str | float | timedelta | None = ...,
         checkpoint: str | Path | None = ...,
         flush: bool = ...,
@@ -72,6 +84,8 @@ class Workload(PlannedWorkload):
         separator: str | None = ...,
         numbers: Numbers = ...,
         sharing: Policy = ...,
+        sample: Any = ...,
+        rates: Mapping[str, float] | None = ...,
         trace: bool | str | Path = ...,
         system: str = ...,
         progress: Progress | None = ...,
@@ -87,6 +101,8 @@ class Workload(PlannedWorkload):
         separator: str | None = None,
         numbers: Numbers = "exact",
         sharing: Policy = "dynamic",
+        sample: Any = None,
+        rates: Mapping[str, float] | None = None,
         trace: bool | str | Path = False,
         system: str = "hamlet",
         progress: Progress | None = None,
@@ -115,9 +131,13 @@ class Workload(PlannedWorkload):
             separator: What stands between the columns of text files, such as ";", where it is not
                 what their ending says: a comma in .csv, a tab in .tsv.
             numbers: "exact" for integers of any length, "float" for doubles of any magnitude.
-            sharing: "always" shares the bursts of events among queries, "dynamic" also keeps one
-                snapshot for queries while they behave alike, "static" decides that once, before
-                the run, and "never" runs each query alone. Results are the same.
+            sharing: "dynamic" decides burst by burst which queries share their work, "always" and
+                "never" do not ask, "static" decides for each loop once, before the run, and "apart"
+                runs each query by itself. Results are the same.
+            sample: With sharing "static": events from before the run, as `events`, from which it
+                decides. Without them, and without rates, all is shared that can be.
+            rates: With sharing "static", instead of a sample: how many events of each type come in
+                a second, to one group.
             trace: Whether to keep what was decided, as `.trace` of the results; or a .csv, .jsonl
                 or .parquet file to write it to as well.
             system: "hamlet", or one that it is compared with, for experiments: "greta", "sharon"
@@ -138,7 +158,7 @@ class Workload(PlannedWorkload):
             SystemCannot: The system has no way to answer a query.
             SystemLimit: It would take too much memory or time.
         """
-        from hamlet.engine import Options, run_workload
+        from hamlet.engine import options_for, run_workload
         from hamlet.io.writers import check_trace_target
         from hamlet.report.record import record_of
         from hamlet.results import Results
@@ -148,8 +168,20 @@ class Workload(PlannedWorkload):
         if path is not None:
             check_trace_target(path, overwrite=False)
         keep = trace is not False
-        table = load_coefficients()
-        options = Options(type, time, order, numbers, sharing, table, keep, system, separator)
+        options = options_for(
+            self.plan,
+            sample=sample,
+            rates=rates,
+            type=type,
+            time=time,
+            order=order,
+            numbers=numbers,
+            sharing=sharing,
+            coefficients=load_coefficients(),
+            trace=keep,
+            system=system,
+            separator=separator,
+        )
         if _is_of_spark(events):
             from hamlet.spark.batch import answer
 
@@ -168,7 +200,8 @@ class Workload(PlannedWorkload):
         record = record_of(self, "local", events, options)
         # Who follows the progress is told of compilation by it: see console.py.
         with when_compiling() if progress is None else nullcontext():
-            results = Results.of_run(run_workload(self.plan, events, options, progress))
+            run = run_workload(self.plan, events, options, progress, self._kept)
+            results = Results.of_run(run)
         results.record = record
         if path is not None:
             results.write_trace(path)
@@ -215,6 +248,33 @@ class Workload(PlannedWorkload):
         if format == "text":
             return Explanation(analysis_text(found))
         return Explanation(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+    def graphlets(
+        self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any
+    ) -> str:
+        """Show how a small stream is executed: graphlets, snapshots, and counts of each event.
+
+        Args:
+            events: What `run` takes, but for a DataFrame of Spark; a few of them.
+            format: "text" or "json".
+            sharing: The policy to look at.
+            **options: Options of the columns, as in `run`.
+
+        Raises:
+            PlanError: There are too many events, or there is no such format.
+        """
+        from hamlet.engine import options_for
+        from hamlet.engine.graphlets import executed
+        from hamlet.explain.graphlets import graphlets_text
+
+        if format not in ("text", "json"):
+            raise UnknownName("format", format, "Graphlets are shown as text or json.")
+        how = options_for(self.plan, sharing=sharing, **options)
+        with when_compiling():
+            found = executed(self.plan, self.name, events, how)
+        if format == "text":
+            return Explanation(graphlets_text(found))
+        return Explanation(json.dumps(found.as_data(), indent=2, ensure_ascii=False) + "\n")
 
 
 def _is_of_spark(events: Any) -> bool:

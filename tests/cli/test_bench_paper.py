@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+# Experiments are small here, but they are run.
+pytestmark = pytest.mark.slow
+
 TINY = replace(QUICK, name="tiny", repeat=2, stock_minutes=0.5, growth_seconds=(0.5, 1, 10))
 
 

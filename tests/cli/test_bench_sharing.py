@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from hamlet.bench import calibrate, sharing
+from hamlet.bench import calibrate, sharing, sharing_figures
 from hamlet.bench.sharing_kernels import POLICIES, Answers, check_equal, kernel
 from hamlet.bench.sharing_plot import PANELS, draw
 from hamlet.bench.sharing_streams import CHANGING, changing, steady, twins
@@ -26,7 +26,11 @@ from hamlet.share.policy import UNTIL_SPLIT
 if TYPE_CHECKING:
     from pathlib import Path
 
-TINY = sharing.Scale(events=600, repeat=2, careful=2, every=6)
+# Experiments are small here, but they are run.
+pytestmark = pytest.mark.slow
+
+FEW = sharing_figures.Size(events=400, repeat=1, queries=3, is_quick=True)
+TINY = sharing.Scale(events=600, repeat=2, careful=2, every=6, figures=FEW)
 SMALL = calibrate.Scale(slots=4, repeat=1, queries=(2, 3), windows=(1, 2))
 
 
@@ -73,7 +77,7 @@ def test_what_falls_short_is_said(report: dict[str, Any]):
 
 
 def test_the_picture_is_drawn_with_a_panel_for_each_sweep(report: dict[str, Any], tmp_path: Path):
-    png, svg = draw(report, tmp_path)
+    png, svg, drawn_map = draw(report, tmp_path)
 
     drawn = svg.read_text(encoding="utf-8")
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -81,6 +85,19 @@ def test_the_picture_is_drawn_with_a_panel_for_each_sweep(report: dict[str, Any]
         assert title in drawn
     for policy in POLICIES:
         assert policy in drawn
+    for point in report["grid"]:
+        assert f"{point['queries']} queries" in drawn_map.read_text(encoding="utf-8")
+
+
+def test_every_figure_has_a_floor_and_the_grid_its_points(report: dict[str, Any]):
+    wanted = [each["what"] for each in report["wanted"]]
+
+    for begins in ("SEQ(Xi, T+, Yi)", "SEQ(Xi, T+, D)", "3 rising runs", "changing every", "T.v"):
+        assert any(what.startswith(begins) for what in wanted), begins
+    assert sum(what.startswith("grid: dynamic against") for what in wanted) == 5
+    assert sum(what.startswith("20 queries, one its own way") for what in wanted) == 2
+    assert all(set(p["took_ns"]) == {"never", "always", "dynamic"} for p in report["grid"])
+    assert len(report["grid"]) == 2
 
 
 def test_the_command_writes_figures_and_picture(hamlet, tmp_path: Path):
@@ -142,11 +159,11 @@ def test_answers_that_differ_stop_the_measurement():
         check_equal(one, one._replace(window=np.array([3, 4])))
 
 
-def test_the_static_policy_follows_the_counts_of_events():
-    text = twins(4, 24, 2)
+def test_the_static_policy_follows_the_events_before():
+    text, table = twins(4, 24, 2), steady(400, 3, 4, 0.5)
 
-    (agreeing,) = kernel(text, steady(400, 3, 4, 0.0), "float", "static").pieces
-    (disagreeing,) = kernel(text, steady(400, 3, 4, 0.9), "float", "static").pieces
+    (agreeing,) = kernel(text, table, "float", "static", steady(400, 3, 4, 0.0)).pieces
+    (disagreeing,) = kernel(text, table, "float", "static", steady(400, 3, 4, 0.9)).pieces
 
     assert agreeing[1].patience == (UNTIL_SPLIT,)
     assert disagreeing[1].patience == (FOREVER,)

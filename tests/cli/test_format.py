@@ -14,6 +14,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from hamlet.bench import engine, paper_points, peers, sharing
+from hamlet.bench.real.workloads import workloads
 from hamlet.cli import cli
 
 if TYPE_CHECKING:
@@ -147,6 +148,27 @@ def test_bench_peers_prints_what_it_writes(hamlet, tmp_path: Path):
     assert [point["name"] for point in found["points"]] == ["edge"]
 
 
+def test_bench_real_prints_what_it_writes_and_names_files_that_are_missing(hamlet, tmp_path: Path):
+    out = tmp_path / "real.json"
+    only = ("--only", "plugs", "--only", "trips", "--data", tmp_path, "--repeat", 1)
+
+    found, err = bench(hamlet, *("bench", "real", "--quick", *only, "--out", out))
+
+    assert found == json.loads(out.read_text(encoding="utf-8"))
+    plugs, trips = found["points"]
+    assert (plugs["queries"], plugs["not by hand"]) == (6, {})
+    assert {each["median"] > 0 for each in plugs["seconds"].values()} == {True}
+    assert list(plugs["seconds"]) == [
+        "hand loops",
+        "together, float",
+        "one by one, float",
+        "together, exact",
+        "one by one, exact",
+    ]
+    assert "taxi_trips.csv.gz: there is no such file" in trips["missing"]
+    assert trips["missing"] in err
+
+
 @pytest.mark.parametrize(
     ("name", "names"),
     [
@@ -154,6 +176,7 @@ def test_bench_peers_prints_what_it_writes(hamlet, tmp_path: Path):
         ("sharing", list(sharing.NAMES)),
         ("paper", list(paper_points.SWEEPS)),
         ("peers", [case.name for case in peers.cases(quick=True)]),
+        ("real", [one.name for one in workloads()]),
     ],
 )
 def test_names_of_measurements_are_a_document_too(hamlet, name: str, names: list[str]):
@@ -162,7 +185,7 @@ def test_names_of_measurements_are_a_document_too(hamlet, name: str, names: list
     assert (found, err) == ({"names": names}, "")
 
 
-@pytest.mark.parametrize("name", ["engine", "sharing", "paper", "peers"])
+@pytest.mark.parametrize("name", ["engine", "sharing", "paper", "peers", "real"])
 def test_a_mistake_is_a_sentence_on_standard_error(hamlet, name: str):
     status, out, err = hamlet("bench", name, "--only", "speed", "--format", "json")
 

@@ -27,6 +27,7 @@ COMMAND = "from hamlet.cli import main; print('ready', flush=True); main()"
 ENDINGS = [(signal.SIGINT, 130, "interrupted\n"), (signal.SIGTERM, 143, "terminated\n")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status", "said"), ENDINGS)
 @pytest.mark.parametrize("out", ["out.csv", "parts"])
 @pytest.mark.parametrize("system", ["hamlet", "greta"])

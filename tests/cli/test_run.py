@@ -90,7 +90,7 @@ def test_the_workload_may_come_from_standard_input(hamlet, events):
     assert hamlet("run", "-", "--events", events, stdin=QUERIES.encode()).out == TABLE
 
 
-@pytest.mark.parametrize("sharing", ["dynamic", "always", "never", "static"])
+@pytest.mark.parametrize("sharing", ["dynamic", "always", "never", "static", "apart"])
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 def test_options_change_how_and_not_what(hamlet, queries, events, sharing: str, numbers: str):
     options = ["--sharing", sharing, "--numbers", numbers, "--engine", "local"]

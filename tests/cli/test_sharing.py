@@ -16,7 +16,8 @@ from pyarrow import json as lines
 
 from hamlet import PlanError, Workload, WriteError
 from hamlet.share.policy import UNTIL_SPLIT
-from hamlet.share.trace import summarise, trace_schema
+from hamlet.share.summary import summarise
+from hamlet.share.trace import trace_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,7 +191,7 @@ def test_an_analysis_says_what_was_known_and_what_was_decided(hamlet, queries, e
         "run",
     ]
     assert "  s1  T+  shared     low, high  a burst is one map" in out
-    assert "  s1  T+  per query  rising     no other query has a loop of the same events" in out
+    assert "  s1  T+  per query  rising     no other query has such a loop\n" in out
     assert "  s1  T+  low, high  2 windows at once  merged after 3 events for all in a row\n" in out
     assert "1 merge, 1 split; 97% for all queries, bursts of " in out
     assert "1 event is for some queries only, and " in out
@@ -206,7 +207,7 @@ def test_text_and_json_have_the_same_facts(hamlet, queries, events):
     (one,) = found["decided"]
     assert (one["set"], one["type"], one["why"]) == ("s1", "T", summary.why)
     assert one["decided"] == summary.decided
-    assert one["share_for_all"] == 29 / 30
+    assert (one["pays"], one["decisions"]) == (29, 30)
     assert found["bundles"][0]["queries"] == ["low", "high"]
     assert {(e["kind"], e["shared"]) for e in found["sharing"]} == {
         ("burst", True),
@@ -219,9 +220,10 @@ def test_text_and_json_have_the_same_facts(hamlet, queries, events):
 @pytest.mark.parametrize(
     ("sharing", "shown", "not_shown"),
     [
-        ("static", "merged from the start until an event is for some", "queries never share"),
+        ("static", "merged from the start until an event is for some", "own numbers"),
         ("always", "shared low, high", "bundles,"),
-        ("never", "per query      low, high  queries never share", "shared "),
+        ("never", "per query low, high each query has its own numbers at every event", "bundles,"),
+        ("apart", "per query low, high each query has a pass of its own", "bundles,"),
     ],
 )
 def test_an_analysis_is_of_the_policy_that_is_asked_for(
@@ -274,3 +276,73 @@ def test_an_analysis_that_makes_no_sense_is_refused(hamlet, queries, options, sa
 def test_an_unknown_format_of_an_analysis_is_refused(queries, events):
     with pytest.raises(PlanError, match="text or json"):
         Workload.load(queries).analyze(str(events), format="svg")
+
+
+# Graphlets
+
+FIGURE = """type,time
+A,1
+A,2
+C,3
+B,4
+B,5
+B,6
+B,7
+A,8
+A,9
+C,10
+C,11
+C,12
+B,13
+"""
+PAIR = """q1: RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 1 h;
+q2: RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 1 h"""
+
+
+def test_graphlets_of_a_small_stream_are_shown(hamlet, tmp_path):
+    queries, events = tmp_path / "w.hql", tmp_path / "e.csv"
+    queries.write_text(PAIR, encoding="utf-8")
+    events.write_text(FIGURE, encoding="utf-8")
+
+    status, out, _ = hamlet("explain", queries, "--graphlets", "--events", events)
+    as_json = hamlet("explain", queries, "--graphlets", "--events", events, "--format", "json").out
+
+    assert status == 0
+    assert (
+        out.removeprefix(str(queries))
+        == """
+
+B+ of q1, q2, in [0, 3600) s
+  shared: a burst is one map for all that ask the same of its events
+  graphlet 1  share
+    x        q1 2   q2 1
+    B 4  x   q1 2   q2 1
+    B 5  2x  q1 4   q2 2
+    B 6  4x  q1 8   q2 4
+    B 7  8x  q1 16  q2 8
+  graphlet 2  share
+    y        q1 34  q2 19
+    B 13  y  q1 34  q2 19
+
+results
+  q1  [0, 3600) s  COUNT(*)  64
+  q2  [0, 3600) s  COUNT(*)  34
+"""
+    )
+    (loop,) = json.loads(as_json)["loops"]
+    assert loop["graphlets"][1]["values"] == {"q1": 34, "q2": 19}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--graphlets"], "--graphlets runs the workload: it goes with --events"),
+        (["--graphlets", "--analyze", "--events", "e.csv"], "choose one"),
+        (["--graphlets", "--events", "e.csv", "--stage", "sharing"], "--graphlets has no stages"),
+    ],
+)
+def test_what_graphlets_do_not_go_with_is_refused(hamlet, queries, given, told):
+    left = hamlet("explain", queries, *given)
+
+    assert left.status == 2
+    assert told in left.err

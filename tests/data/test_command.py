@@ -269,6 +269,7 @@ def until(is_true: Callable[[], bool]) -> None:
     raise AssertionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["events.parquet", "events.csv", "folder"])
 @pytest.mark.parametrize(
     ("number", "status", "said"),

@@ -53,6 +53,7 @@ def test_queries_name_only_what_the_events_have(kind: str, data_set: str):
     assert Workload.parse(text, schema=schema(data_set)).queries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_set", DATA_SETS)
 @pytest.mark.parametrize("kind", GENERATORS)
 def test_a_thousand_queries_are_possible_and_all_different(kind: str, data_set: str):

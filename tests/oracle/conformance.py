@@ -13,13 +13,17 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from hamlet import Workload
 from hamlet.kernel.reference import ResultRow, run_reference
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
+from hamlet.share.policy import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,6 +35,9 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent.parent / "cases" / "conformance.jsonl"
 # How far a value may be from the truth, by kind of numbers.
 TOLERANCE = {"exact": 1e-12, "float": 1e-9}
+# Of the ways to run a workload those that fast runs of the tests are content with: each kind of
+# numbers, and with sharing, without, and as it is decided.
+_FAST = {("exact", "dynamic"), ("exact", "never"), ("float", "always")}
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,14 @@ def load_cases() -> list[Case]:
     """Every case of the conformance file."""
     with CASES.open(encoding="utf-8") as lines:
         return [Case(**json.loads(line)) for line in lines]
+
+
+def ways_of_running() -> list[Any]:
+    """Every kind of numbers with every kind of sharing, as parameters of a test."""
+    return [
+        pytest.param(*way, marks=[] if way in _FAST else pytest.mark.slow)
+        for way in product(TOLERANCE, POLICIES)
+    ]
 
 
 def bound_queries(workload: str) -> list[Query]:

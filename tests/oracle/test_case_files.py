@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from case_files import case_files, read_cases, shown, write_cases
-from conformance import differences, engine_rows, reference_rows, scaled_reference_rows
+from conformance import (
+    differences,
+    engine_rows,
+    reference_rows,
+    scaled_reference_rows,
+    ways_of_running,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +42,7 @@ def test_the_reference_says_what_the_file_says(path: Path, is_updating: bool) ->
     )
 
 
-@pytest.mark.parametrize("sharing", ["dynamic", "always", "never", "static"])
-@pytest.mark.parametrize("numbers", ["exact", "float"])
+@pytest.mark.parametrize(("numbers", "sharing"), ways_of_running())
 @pytest.mark.parametrize("path", FILES, ids=by_name)
 def test_the_engine_says_what_the_reference_says(path: Path, numbers: str, sharing: str) -> None:
     wrong = {}

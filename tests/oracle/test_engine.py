@@ -11,7 +11,14 @@ import subprocess
 import sys
 
 import pytest
-from conformance import Case, check_case, engine_rows, load_cases, reference_rows
+from conformance import (
+    Case,
+    check_case,
+    engine_rows,
+    load_cases,
+    reference_rows,
+    ways_of_running,
+)
 
 ALL_CASES = load_cases()
 ABOUT = sorted({case.about for case in ALL_CASES})
@@ -22,8 +29,7 @@ def check(case: Case, numbers: str, sharing: str) -> None:
     check_case(case, rows, numbers)
 
 
-@pytest.mark.parametrize("sharing", ["always", "never", "dynamic", "static"])
-@pytest.mark.parametrize("numbers", ["exact", "float"])
+@pytest.mark.parametrize(("numbers", "sharing"), ways_of_running())
 @pytest.mark.parametrize("about", ABOUT)
 def test_conformance_cases(about: str, numbers: str, sharing: str) -> None:
     for case in ALL_CASES:

@@ -1,73 +1,166 @@
-"""The paper's worked numbers, read from a trace of snapshots and coefficients.
+"""The paper's worked examples, through the engine: snapshots, coefficients and counts of events.
 
 Would catch a shared graphlet whose snapshot misses what comes in from outside, a coefficient that
-counts a predecessor twice, or an event on which queries disagree that is shared all the same.
+counts a predecessor twice, and queries that are told to share what they do not.
 """
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
 import pytest
+from conformance import reference_rows
 
 from hamlet import Workload
+from hamlet.engine import options_for
+from hamlet.engine.graphlets import MOST_EVENTS, executed
 from hamlet.errors import PlanError
-from hamlet.paper.graphlets import Trace, trace_graphlets
+from hamlet.explain.graphlets import Execution, LoopExecution, shown_expression
 from hamlet.testing import stream
 
-TWO_QUERIES = """
-    q1: RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 1 h;
-    q2: RETURN COUNT(*) PATTERN SEQ(C, B+) {where} WITHIN 1 h
-"""
 FIRST = "1 A x=0, 2 A x=0, 3 C x=0, 4 B x=1, 5 B x=9, 6 B x=2, 7 B x=20"
 SECOND = "8 A x=0, 9 A x=0, 10 C x=0, 11 C x=0, 12 C x=0, 13 B x=30"
+BOTH = f"{FIRST}, {SECOND}"
 # Holds between all Bs of these streams but the second and the third.
-DISAGREEING = "WHERE B.x < NEXT(B).x"
+RISING = "WHERE B.x < NEXT(B).x"
+# Holds between all.
+UNEQUAL = "WHERE B.x != NEXT(B).x"
 
 
-def traced(events: str, where: str = "") -> Trace:
-    plan = Workload.parse(TWO_QUERIES.format(where=where)).plan
-    return trace_graphlets(plan, plan.sets[0], stream(events))
+def two(first: str = "", second: str = "", ends: tuple[str, str] = ("", "")) -> Workload:
+    """The two queries of the paper, with conditions, and what comes after B+."""
+    return Workload.parse(
+        f"q1: RETURN COUNT(*) PATTERN SEQ(A, B+{ends[0]}) {first} WITHIN 1 h;"
+        f"q2: RETURN COUNT(*) PATTERN SEQ(C, B+{ends[1]}) {second} WITHIN 1 h"
+    )
+
+
+def shown(workload: Workload, events: Any, **options: Any) -> Execution:
+    rows = stream(events) if isinstance(events, str) else events
+    return executed(workload.plan, "w", rows, options_for(workload.plan, **options))
+
+
+def expressions(loop: LoopExecution) -> list[list[str]]:
+    return [[shown_expression(e.expression or {}) for e in g.events] for g in loop.graphlets]
+
+
+def counts(loop: LoopExecution, query: str) -> list[int]:
+    return [event.counts[query] for graphlet in loop.graphlets for event in graphlet.events]
+
+
+def results(found: Execution) -> dict[str, str]:
+    return {query: value for query, _, _, value in found.results}
 
 
 def test_a_burst_of_four_carries_one_snapshot_and_doubles() -> None:
-    trace = traced(FIRST)
+    found = shown(two(), FIRST)
 
-    assert trace.counts == {"q1": 30, "q2": 15}
-    assert len(trace.graphlets) == 1
-    assert trace.graphlets[0].snapshots == {"x1": {"q1": 2, "q2": 1}}
-    assert trace.graphlets[0].expressions == ["x1", "2 x1", "4 x1", "8 x1"]
+    (loop,) = found.loops
+    (graphlet,) = loop.graphlets
+    assert loop.queries == ("q1", "q2")
+    assert (graphlet.snapshot, graphlet.values) == ("x", {"q1": 2, "q2": 1})
+    assert expressions(loop) == [["x", "2x", "4x", "8x"]]
+    assert results(found) == {"q1": "30", "q2": "15"}
 
 
 def test_the_next_burst_starts_from_all_that_came_before() -> None:
-    trace = traced(f"{FIRST}, {SECOND}")
+    (loop,) = shown(two(), BOTH).loops
 
-    assert trace.graphlets[1].snapshots == {"x2": {"q1": 34, "q2": 19}}
-    assert trace.graphlets[1].expressions == ["x2"]
-
-
-def test_an_event_on_which_queries_disagree_has_its_own_snapshot() -> None:
-    trace = traced(f"{FIRST}, {SECOND}", DISAGREEING)
-
-    burst = trace.graphlets[0]
-    assert burst.snapshots["x1"] == {"q1": 2, "q2": 1}
-    assert burst.snapshots["x2"] == {"q1": 8, "q2": 2}
-    assert burst.expressions == ["x1", "2 x1", "x2", "4 x1 + x2"]
-    assert trace.graphlets[1].snapshots == {"x3": {"q1": 34, "q2": 15}}
+    assert [graphlet.snapshot for graphlet in loop.graphlets] == ["x", "y"]
+    assert loop.graphlets[1].values == {"q1": 34, "q2": 19}
+    assert expressions(loop)[1] == ["y"]
 
 
-@pytest.mark.parametrize("where", ["", DISAGREEING])
-def test_the_trace_counts_what_the_engine_counts(where: str) -> None:
-    events = stream(f"{FIRST}, {SECOND}")
-    workload = Workload.parse(TWO_QUERIES.format(where=where))
+def test_an_event_on_which_queries_disagree_has_the_counts_of_the_paper() -> None:
+    """Its z is 8 and 2, and its y 34 and 15: here these queries have nothing in common."""
+    first, second = shown(two(second=RISING), BOTH).loops
 
-    table = workload.run(events).table
+    assert (first.queries, second.queries) == (("q1",), ("q2",))
+    assert all(
+        loop.how.startswith("per query: no other query has such a loop") for loop in (first, second)
+    )
+    assert (counts(first, "q1")[2], counts(second, "q2")[2]) == (8, 2)
+    assert (counts(first, "q1")[-1], counts(second, "q2")[-1]) == (34, 15)
 
-    counted = dict(zip(table["query"].to_pylist(), table["exact"].to_pylist(), strict=True))
-    trace = traced(f"{FIRST}, {SECOND}", where)
-    assert counted == {name: str(count) for name, count in trace.counts.items()}
+
+def test_with_an_edge_predicate_a_row_is_over_all_snapshots() -> None:
+    workload = two(UNEQUAL, UNEQUAL, ends=(", D", ", F"))
+
+    found = shown(workload, f"{BOTH}, 20 D x=0, 21 F x=0", sharing="always")
+
+    (loop,) = found.loops
+    assert [graphlet.decided for graphlet in loop.graphlets] == ["share", "share"]
+    assert expressions(loop) == [["x", "2x", "4x", "8x"], ["15x + y"]]
+    assert [graphlet.values for graphlet in loop.graphlets] == [
+        {"q1": 2, "q2": 1},
+        {"q1": 4, "q2": 4},
+    ]
+    assert (counts(loop, "q1")[-1], counts(loop, "q2")[-1]) == (34, 19)
+    assert results(found) == {"q1": "64", "q2": "34"}
 
 
-def test_what_the_algorithm_does_not_cover_is_refused() -> None:
-    plan = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+) WITHIN 1 h").plan
+def test_what_is_not_shared_has_counts_alone() -> None:
+    workload = two(UNEQUAL, UNEQUAL, ends=(", D", ", F"))
 
-    with pytest.raises(PlanError, match="NOT or AND"):
-        trace_graphlets(plan, plan.sets[0], [])
+    (loop,) = shown(workload, BOTH, sharing="dynamic").loops
+    one, other = shown(workload, BOTH, sharing="never").loops
+
+    assert {graphlet.decided for graphlet in loop.graphlets} == {"alone"}
+    assert all(e.expression is None for g in loop.graphlets for e in g.events)
+    assert counts(one, "q1") == counts(loop, "q1") == [2, 4, 8, 16, 34]
+    assert counts(other, "q2") == counts(loop, "q2") == [1, 2, 4, 8, 19]
+
+
+def test_queries_that_end_alike_are_said_to_be_run_from_the_end() -> None:
+    (loop,) = shown(two(UNEQUAL, UNEQUAL), BOTH).loops
+
+    assert loop.how == "shared from the last event to the first: these queries end alike"
+    assert counts(loop, "q1") == [2, 4, 8, 16, 34]
+
+
+def test_groups_and_windows_are_shown_by_themselves() -> None:
+    text = "RETURN COUNT(*) PATTERN SEQ({}, B+) GROUPBY g WITHIN 10 s SLIDE 5 s"
+    workload = Workload.parse(";".join(text.format(start) for start in "AC"))
+    rows = [
+        {"type": kind, "time": time, "g": group}
+        for time, kind, group in zip(range(20), "ACBBACBBBBACBBACBBBB", "ab" * 10, strict=True)
+    ]
+
+    found = shown(workload, rows)
+
+    assert [loop.group for loop in found.loops] == ["g = a", "g = b"]
+    assert {loop.window for loop in found.loops} == {"[0, 10) s"}
+    assert sum(len(g.events) for loop in found.loops for g in loop.graphlets) == 6
+
+
+@pytest.mark.parametrize("where", ["", UNEQUAL, RISING])
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_of_events_add_up_to_what_the_definition_says(seed: int, where: str) -> None:
+    """Of queries that end with E+, all that has come as far as any E is the answer."""
+    random = Random(seed)
+    workload = two(where, where)
+    times = sorted(random.choices(range(30), k=12))
+    rows = [
+        {"type": random.choice("AABBBBC"), "time": time, "x": random.randrange(9)} for time in times
+    ]
+
+    found = shown(workload, rows, sharing=random.choice(["always", "dynamic", "never"]))
+
+    texts = (
+        f"q1: RETURN COUNT(*) PATTERN SEQ(A, B+) {where} WITHIN 1 h;"
+        f"q2: RETURN COUNT(*) PATTERN SEQ(C, B+) {where} WITHIN 1 h"
+    )
+    expected = {row["query"]: int(row["exact"]) for row in reference_rows(texts, rows)}
+    for loop in found.loops:
+        for query in loop.queries:
+            assert sum(counts(loop, query)) == expected.get(query, 0)
+
+
+def test_too_many_events_are_refused() -> None:
+    rows = [{"type": "B", "time": time, "x": 0} for time in range(MOST_EVENTS + 1)]
+
+    with pytest.raises(PlanError, match="up to 200 events"):
+        shown(two(), rows)
+    with pytest.raises(PlanError, match="order column"):
+        shown(two(), rows[:3], order="x")

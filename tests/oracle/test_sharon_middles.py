@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conformance import differences, engine_rows, scaled_reference_rows
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet.paper.systems import sharon, sharon_plan
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from hamlet.paper.systems.sharon_plan import Middle
 
 Events = list[dict[str, Any]]
+
+# SHARON is no part of the engine, and has kernels of its own to compile.
+pytestmark = pytest.mark.slow
 
 AGGREGATES = (
     "COUNT(*)",
@@ -116,7 +120,7 @@ def streams(draw: st.DrawFn) -> Events:
     return events
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@random_sample(120, suppress_health_check=list(HealthCheck))
 @given(workload=workloads(), events=streams(), numbers=st.sampled_from(["exact", "float"]))
 @pytest.mark.usefixtures("freely")
 def test_random_shared_middles_agree_with_the_reference(

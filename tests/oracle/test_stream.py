@@ -27,11 +27,12 @@ from hamlet.errors import InternalError, PlanError, ReadError, SchemaError
 from hamlet.testing import stream as events_of
 
 if TYPE_CHECKING:
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
 SECOND = 10**6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 def test_every_case_in_any_order_and_any_pieces(numbers: Numbers) -> None:
     chance = random.Random(11)

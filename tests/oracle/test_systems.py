@@ -19,12 +19,16 @@ from conformance import (
     load_cases,
     scaled_reference_rows,
 )
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from random_workloads import Sample, samples
+from sampling import random_sample
 
 from hamlet import Workload
 from hamlet.errors import HamletError, PlanError, SystemCannot, SystemLimit
 from hamlet.paper.systems import flatten, mcep
+
+# The systems are no part of the engine, and each has kernels of its own to compile.
+pytestmark = pytest.mark.slow
 
 SYSTEMS = ("greta", "sharon", "mcep")
 ALL_CASES = load_cases()
@@ -51,7 +55,7 @@ def test_every_conformance_case_is_answered_as_it_must_be_or_refused(system: str
     assert answered == 125 if system != "sharon" else answered > 50
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@random_sample(40, suppress_health_check=list(HealthCheck))
 @given(samples(most_events=10))
 def test_random_workloads_agree_with_the_reference(sample: Sample) -> None:
     try:

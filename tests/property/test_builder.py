@@ -11,8 +11,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet import QueryError, Workload
 from hamlet.build import (
@@ -158,7 +159,7 @@ def is_buildable(one: tree.QueryTree) -> bool:
 # Laws
 
 
-@settings(deadline=None, max_examples=200)
+@random_sample(200)
 @given(patterns())
 def test_a_built_pattern_is_the_tree_of_its_text(pattern):
     draft = query().returns(count()).pattern(built_pattern(pattern)).within("1 s")
@@ -167,7 +168,7 @@ def test_a_built_pattern_is_the_tree_of_its_text(pattern):
     assert repr(parse_tree(str(draft)).queries[0].pattern) == repr(pattern)
 
 
-@settings(deadline=None, max_examples=200)
+@random_sample(200)
 @given(conditions())
 def test_a_built_condition_is_the_tree_of_its_text(condition):
     draft = query().returns(count()).pattern("A").where(built_condition(condition)).within("1 s")
@@ -177,7 +178,7 @@ def test_a_built_condition_is_the_tree_of_its_text(condition):
     assert repr(parse_tree(str(draft)).queries[0].where) == repr(flat(condition))
 
 
-@settings(deadline=None, max_examples=200)
+@random_sample(200)
 @given(queries().filter(is_buildable))
 def test_a_built_query_is_the_tree_of_its_text(one):
     draft = built(one)
@@ -187,7 +188,7 @@ def test_a_built_query_is_the_tree_of_its_text(one):
     assert str(draft) == print_query(draft.tree)
 
 
-@settings(deadline=None, max_examples=100)
+@random_sample(100)
 @given(st.lists(queries().filter(is_buildable), min_size=1, max_size=3))
 def test_a_built_workload_is_planned_or_refused_as_its_text_is(found):
     drafts = [built(one) for one in found]
@@ -204,7 +205,7 @@ def outcome(make):
         return error
 
 
-@settings(deadline=None, max_examples=100)
+@random_sample(100)
 @given(st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_of_either_sign_is_read_back_as_it_was(number):
     draft = query().returns(count()).pattern("A").where(attr("A.x") == number).within("1 s")
@@ -217,7 +218,7 @@ def test_a_number_of_either_sign_is_read_back_as_it_was(number):
     assert repr(right) == repr(draft.tree.where.right)
 
 
-@settings(deadline=None, max_examples=100)
+@random_sample(100)
 @given(st.text(max_size=8), st.text(max_size=8))
 def test_no_text_in_a_name_or_value_becomes_part_of_the_query(name, value):
     draft = query(name).returns(count()).pattern(event(name, "e"))
@@ -231,7 +232,7 @@ def test_no_text_in_a_name_or_value_becomes_part_of_the_query(name, value):
         assert found == (draft.tree,)
 
 
-@settings(deadline=None, max_examples=200)
+@random_sample(200)
 @given(st.timedeltas(timedelta(microseconds=1), timedelta(days=10_000)))
 def test_a_timedelta_is_a_duration_of_its_length(length):
     draft = query().returns(count()).pattern("A").within(length)
@@ -241,7 +242,7 @@ def test_a_timedelta_is_a_duration_of_its_length(length):
     assert window.within_us == length // timedelta(microseconds=1)
 
 
-@settings(deadline=None, max_examples=200)
+@random_sample(200)
 @given(durations().map(print_duration) | st.text(max_size=12))
 @example("1 s SLIDE 1 s")
 @example("1 s; RETURN COUNT(*) PATTERN A WITHIN 1 s")

@@ -17,13 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hamlet.engine import Options, run_workload
+from hamlet.engine import Options, options_for, run_workload
 from hamlet.engine.pipeline import SetPipeline
 from hamlet.engine.session import Session
 from hamlet.events.table import EventTable
 from hamlet.kernel.run import run_batch
+from hamlet.plan.number_mode import NumberMode
 from hamlet.results import Results
-from hamlet.share.bundles import bundle_rates, with_static_patience
+from hamlet.share.bundles import bundle_rates, split_bundles
 from hamlet.share.coefficients import DEFAULTS
 from hamlet.share.cost import FOREVER, BundleSize, patience
 from hamlet.share.policy import UNTIL_SPLIT
@@ -73,7 +74,7 @@ def test_answers_of_twins_are_those_of_each_query_alone(seed: int) -> None:
     events = stream(chance, 150)
     for numbers in ("exact", "float"):
         alone = rows_of(workload.run(events, numbers=numbers, sharing="never"))
-        for sharing in ("always", "dynamic", "static"):
+        for sharing in ("always", "dynamic", "static", "apart"):
             found = rows_of(workload.run(events, numbers=numbers, sharing=sharing))
             assert [(r["query"], r["window_start"], r["group"], r["exact"]) for r in found] == [
                 (r["query"], r["window_start"], r["group"], r["exact"]) for r in alone
@@ -107,7 +108,7 @@ def encoded_twins(patience: int) -> tuple[Any, Any]:
 
 def test_a_bundle_is_split_by_an_event_for_some_and_merged_when_windows_have_turned() -> None:
     compiled, batch = encoded_twins(0)
-    emission, counters = run_batch(compiled, batch, False, trace=True)
+    emission, counters = run_batch(compiled, batch, NumberMode.EXACT, trace=True)
     assert counters.split == 1
     assert counters.merged == 1
     assert counters.trace is not None
@@ -124,8 +125,8 @@ def test_a_bundle_is_split_by_an_event_for_some_and_merged_when_windows_have_tur
 @pytest.mark.parametrize("patience", [0, 1, 4, 1 << 40])
 def test_patience_never_changes_answers(patience: int) -> None:
     compiled, batch = encoded_twins(patience)
-    expected, _ = run_batch(encoded_twins(0)[0], batch, False)
-    found, counters = run_batch(compiled, batch, False)
+    expected, _ = run_batch(encoded_twins(0)[0], batch, NumberMode.EXACT)
+    found, counters = run_batch(compiled, batch, NumberMode.EXACT)
     assert records(found) == records(expected)
     assert (counters.shared == 0) == (patience == 1 << 40)
 
@@ -207,12 +208,14 @@ def test_static_stays_split_for_the_rest_of_a_stream() -> None:
     assert done_in_pieces(friendly, 10, sharing="static").shared > until_split > 0
 
 
-def test_static_is_never_merged_where_the_first_events_speak_against_it() -> None:
+def test_static_is_never_merged_where_earlier_events_speak_against_it() -> None:
     # For one of the five alone, but for the first of them, which is for all
     apart = [row | {"v": row["time"] // 2 % 5 if row["time"] else -1} for row in ROWS]
+    plan = Workload.parse(text_of_five()).plan
+    fixed = options_for(plan, sharing="static", sample=apart).fixed
 
-    assert done_in_pieces(apart, 30, sharing="static").shared == 0
-    assert done_in_pieces(apart, 30, sharing="dynamic").shared > 0
+    assert done_in_pieces(ROWS, 30, sharing="static", fixed=fixed).shared == 0
+    assert done_in_pieces(ROWS, 30, sharing="static").shared > 0
 
 
 # Policies
@@ -232,18 +235,25 @@ def test_patience_of_a_run_is_that_of_the_model() -> None:
     assert encoded(plan, "never")[0].bundles == ()
 
 
+def split_in(compiled: Any, batch: Any) -> set[tuple[str, ...]]:
+    """The bundles that static does not merge, expecting events such as these."""
+    plan = Workload.parse(text_of_five()).plan
+    program = SetPipeline.of(plan, plan.sets[0], Options()).program
+    return split_bundles(compiled, plan, program, batch, NumberMode.EXACT)
+
+
 def test_static_counts_what_is_for_all_and_for_some() -> None:
     compiled, batch = encoded_twins(0)
     # 30 of the 60 events are X, and that of 20 s is for the third query alone.
     (rates,) = bundle_rates(compiled, batch)
     assert (rates.for_all, rates.for_some) == (29, 1)
-    assert with_static_patience(compiled, batch, False).patience == (UNTIL_SPLIT,)
+    assert split_in(compiled, batch) == set()
 
     inside = (batch.ts >= 20_000_000) & (batch.ts < 22_000_000)
     alone = replace(batch, letter=batch.letter[inside], tied=batch.tied[inside])
     (rates,) = bundle_rates(compiled, alone)
     assert (rates.for_all, rates.for_some) == (0, 1)
-    assert with_static_patience(compiled, alone, False).patience == (FOREVER,)
+    assert split_in(compiled, alone) == {("q0", "q1", "q2", "q3", "q4")}
 
 
 def test_events_of_one_time_count_as_for_some() -> None:
@@ -340,7 +350,7 @@ def test_the_rule_decides_every_row_of_a_trace() -> None:
     """One bundle, one partition: modes follow from events for all and for some, and patience."""
     for wait in (0, 1, 4, UNTIL_SPLIT, FOREVER):
         compiled, batch = encoded_twins(wait)
-        _, counters = run_batch(compiled, batch, False, trace=True)
+        _, counters = run_batch(compiled, batch, NumberMode.EXACT, trace=True)
         assert counters.trace is not None
         (trace,) = counters.trace
         run, before = wait % FOREVER, 0

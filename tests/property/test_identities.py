@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_workloads import query_texts
+from sampling import random_sample
 
 from hamlet import Workload
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Event = dict[str, Any]
     Rows = dict[tuple[Any, ...], dict[str, Any]]
 
-FEW = settings(max_examples=5, deadline=None)
+FEW = random_sample(5)
 SEEDS = st.integers(0, 10**6)
 BOTH = pytest.mark.parametrize("sharing", ["always", "never"])
 
@@ -156,7 +157,7 @@ def test_floats_of_both_signs_are_close_for_their_size(seed: int, sharing: str) 
     assert_close(run(query, events, **options), floats, scale=sizes)
 
 
-@settings(max_examples=40, deadline=None)
+@random_sample(40)
 @given(st.lists(query_texts("ABC"), min_size=1, max_size=4), SEEDS, st.sampled_from([0.0, 0.3]))
 def test_sharing_and_kinds_of_numbers_agree_on_random_workloads(
     queries: list[str], seed: int, tied: float

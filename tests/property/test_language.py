@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet.errors import QueryError
 from hamlet.lang import tree
@@ -34,7 +35,7 @@ _CASES = Path(__file__).parents[1] / "cases"
 # Printing
 
 
-@settings(deadline=None, max_examples=300)
+@random_sample(300)
 @given(patterns())
 def test_a_printed_pattern_is_read_back_as_it_was(pattern):
     text = f"RETURN COUNT(*) PATTERN {print_pattern(pattern)} WITHIN 1 s"
@@ -43,7 +44,7 @@ def test_a_printed_pattern_is_read_back_as_it_was(pattern):
 
 
 # By repr, because 1 == 1.0 == True.
-@settings(deadline=None, max_examples=300)
+@random_sample(300)
 @given(conditions())
 def test_a_printed_condition_is_read_back_as_it_was(condition):
     text = f"RETURN COUNT(*) PATTERN A WHERE {print_condition(condition)} WITHIN 1 s"
@@ -51,13 +52,13 @@ def test_a_printed_condition_is_read_back_as_it_was(condition):
     assert repr(parse_tree(text).queries[0].where) == repr(condition)
 
 
-@settings(deadline=None, max_examples=200)
+@random_sample(200)
 @given(queries())
 def test_a_printed_query_is_read_back_as_it_was(query):
     assert parse_tree(print_query(query)).queries == (query,)
 
 
-@settings(deadline=None, max_examples=50)
+@random_sample(50)
 @given(st.lists(queries(), min_size=1, max_size=3))
 def test_a_printed_workload_is_read_back_as_it_was(found):
     workload = tree.WorkloadTree(tuple(found))
@@ -65,7 +66,7 @@ def test_a_printed_workload_is_read_back_as_it_was(found):
     assert parse_tree(print_workload(workload)) == workload
 
 
-@settings(deadline=None, max_examples=100)
+@random_sample(100)
 @given(matchable_patterns())
 def test_a_matchable_pattern_is_accepted(pattern):
     trees, problems = read(f"RETURN COUNT(*) PATTERN {print_pattern(pattern)} WITHIN 1 s")
@@ -76,7 +77,7 @@ def test_a_matchable_pattern_is_accepted(pattern):
 
 
 # Amounts that are read need not be sensible: a window of 1e20 days is refused later.
-@settings(deadline=None, max_examples=100)
+@random_sample(100)
 @given(st.from_regex(r"[0-9]{1,18}(\.[0-9]{1,30})?(e[+-]?[0-9]{1,2})?", fullmatch=True))
 @example("1e20")
 @example("1000000000000000000.0000000001")
@@ -159,26 +160,26 @@ def _check_answer(text: str) -> None:
             assert problem.code in str(QueryError("w.hql", text, (problem,)))
 
 
-@settings(deadline=None, max_examples=300)
+@random_sample(300)
 @given(st.text())
 def test_any_text_gives_queries_or_problems(text):
     _check_answer(text)
 
 
-@settings(deadline=None, max_examples=300)
+@random_sample(300)
 @given(_soup | _clauses)
 @example("RETURN COUNT(*) PATTERN A WITHIN 99999999999999999999 s")
 def test_words_of_the_language_in_any_order_give_queries_or_problems(text):
     _check_answer(text)
 
 
-@settings(deadline=None, max_examples=120)
+@random_sample(120)
 @given(_damaged())
 def test_a_damaged_query_gives_queries_or_problems(text):
     _check_answer(text)
 
 
-@settings(deadline=None, max_examples=100)
+@random_sample(100)
 @given(queries())
 def test_any_query_of_the_grammar_is_bound_or_refused(query):
     _check_answer(print_query(query))
@@ -206,7 +207,7 @@ _rows = st.fixed_dictionaries(
 _symbols = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 
 
-@settings(deadline=None, max_examples=300)
+@random_sample(300)
 @given(_symbols, _sums, _sums, st.lists(st.tuples(_rows, _rows), min_size=5, max_size=20))
 def test_a_linear_comparison_of_two_events_means_the_same_with_its_terms_moved(
     symbol, left, right, pairs

@@ -11,6 +11,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from conformance import differences, engine_rows, scaled_reference_rows
 from loop_groups import LoopSample, long_stream, sample
@@ -20,11 +21,26 @@ from hamlet.engine import Options
 from hamlet.engine.pipeline import SetPipeline
 from hamlet.events.table import EventTable
 from hamlet.kernel.rows import batch
-from hamlet.kernel.rows.layout import BY_COIN, SCANNED, TREE
+from hamlet.kernel.rows.batch import run_rows
+from hamlet.kernel.rows.layout import (
+    BY_COIN,
+    KEEP_OWN,
+    KEEP_SHARED,
+    MERGE,
+    SCANNED,
+    SPLIT,
+    T_CLASS,
+    T_COLUMNS,
+    T_DECISION,
+    T_EVENTS,
+    TREE,
+)
+from hamlet.kernel.run import partition_ranges
 
 if TYPE_CHECKING:
-    from hamlet.kernel.rows import RowGroup
+    from hamlet.kernel.rows import RowGroup, RowRecords
 
+SLOW = pytest.mark.slow
 KINDS = {"scanned": SCANNED, "tree": TREE}
 
 
@@ -42,7 +58,7 @@ def check(drawn: LoopSample, sharings: tuple[str, ...] = ("dynamic", "always", "
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in range(1, 5))])
 def test_many_queries_on_one_loop_equal_the_reference(
     seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,12 +68,15 @@ def test_many_queries_on_one_loop_equal_the_reference(
         check(sample(random))
 
 
-def test_partitions_shared_or_not_by_a_coin_equal_the_reference(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("kind", KINDS)
+def test_splits_and_merges_by_a_coin_equal_the_reference(
+    kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
     monkeypatch.setitem(batch.SHARING, "dynamic", BY_COIN)
     random = Random(99)
-    for _ in range(20):
+    for seed in range(20):
+        monkeypatch.setattr(batch, "SEED", seed)
         check(sample(random), ("dynamic",))
 
 
@@ -105,6 +124,97 @@ def test_what_always_shares_takes_snapshots_and_never_takes_none() -> None:
     # One for each T that finds an A or a B since the T before
     assert found["always"].snapshots == 4
     assert found["never"].snapshots == 0
+
+
+# Streams whose bursts are now long and now short
+
+
+def changing_stream(queries: int, phase: int, bursts: tuple[int, int], n: int) -> list[Any]:
+    """Bursts of T that an X begins and a Y ends, of one length for a while and then of another."""
+    random, found = Random(7), []
+    while len(found) < n:
+        found.append(f"X{random.randrange(queries)}")
+        found += ["T"] * bursts[len(found) // phase % 2]
+        found.append(f"Y{random.randrange(queries)}")
+    return [{"type": t, "time": i, "v": random.randrange(50)} for i, t in enumerate(found)]
+
+
+def between(queries: int, window: str) -> str:
+    """Queries with one loop, of which no two begin or end alike."""
+    return ";".join(
+        f"q{i}: RETURN COUNT(*), SUM(T.v) PATTERN SEQ(X{i}, T+, Y{i}) "
+        f"WHERE T.v < NEXT(T).v WITHIN {window}"
+        for i in range(queries)
+    )
+
+
+def decided(workload: str, events: list[Any], is_float: bool, is_traced: bool) -> RowRecords:
+    """What the rows of a workload come to, under the dynamic policy."""
+    plan = Workload.parse(workload).plan
+    pipeline = SetPipeline.of(plan, plan.sets[0], Options())
+    encoded = pipeline.encode(EventTable.of(events, plan))
+    made = pipeline.compile(encoded).row_groups[0]
+    zero = np.empty(0, np.float64 if is_float else np.int64)
+    return run_rows(
+        made, encoded.batch, partition_ranges(encoded.batch), zero, "dynamic", is_traced
+    )
+
+
+@pytest.mark.parametrize(("kind", "queries"), [("scanned", 8), ("tree", 30)])
+@pytest.mark.parametrize("window", ["60 s", "60 s SLIDE 15 s"])
+def test_bursts_split_and_windows_merge_as_the_stream_changes(
+    window: str, kind: str, queries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    workload, events = between(queries, window), changing_stream(queries, 600, (25, 1), 4000)
+
+    found = decided(workload, events, is_float=True, is_traced=True)
+
+    taken = found.decisions[:, T_DECISION].tolist()
+    assert {KEEP_OWN, KEEP_SHARED, SPLIT, MERGE} == set(taken)
+    assert found.split == taken.count(SPLIT)
+    assert found.bursts == len(taken)
+    assert found.shared == taken.count(KEEP_SHARED) + taken.count(MERGE)
+    # All but the last burst of each partition have been closed
+    assert found.decisions[:, T_EVENTS].sum() == sum(e["type"] == "T" for e in events)
+    rows = {
+        sharing: engine_rows(workload, events, sharing=sharing) for sharing in ("dynamic", "never")
+    }
+    assert rows["dynamic"] == rows["never"]
+
+
+def test_what_is_written_down_changes_no_decision() -> None:
+    workload, events = between(25, "60 s SLIDE 15 s"), changing_stream(25, 600, (25, 1), 3000)
+
+    seen = decided(workload, events, is_float=True, is_traced=True)
+    unseen = decided(workload, events, is_float=True, is_traced=False)
+
+    assert len(seen.decisions) == seen.bursts > 0
+    assert len(unseen.decisions) == 0
+    assert (seen.shared, seen.snapshots, seen.split) == (
+        unseen.shared,
+        unseen.snapshots,
+        unseen.split,
+    )
+
+
+def test_a_query_that_alone_begins_bursts_leaves_the_others() -> None:
+    random, queries = Random(3), 40
+    workload = between(queries, "2000 s SLIDE 500 s")
+    events = []
+    for i in range(6000):
+        q = 0 if random.random() < 0.99 else random.randrange(1, queries)
+        kind = f"X{q}" if i % 6 == 0 else f"Y{random.randrange(queries)}" if i % 50 == 1 else "T"
+        events.append({"type": kind, "time": i, "v": random.randrange(100)})
+
+    found = decided(workload, events, is_float=True, is_traced=True)
+
+    assert set(found.decisions[:, T_CLASS].tolist()) == {0, 1}
+    assert set(found.decisions[:, T_COLUMNS].tolist()) == {queries - 1, 1}
+    rows = {
+        sharing: engine_rows(workload, events, sharing=sharing) for sharing in ("dynamic", "never")
+    }
+    assert rows["dynamic"] == rows["never"]
 
 
 # Long streams, against a plain recurrence over integers of any size

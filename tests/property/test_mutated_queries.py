@@ -10,6 +10,7 @@ import random
 import re
 import time
 
+import pytest
 from conformance import load_cases
 
 from hamlet import Workload
@@ -70,6 +71,7 @@ def refusal(text: str) -> QueryError | None:
     return None
 
 
+@pytest.mark.slow
 def test_mutations_are_answered_or_refused_with_a_place_and_soon():
     chance = random.Random(20)
     texts = [case.workload for case in load_cases() if len(case.workload) < 600]

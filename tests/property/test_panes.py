@@ -18,12 +18,13 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from pane_runs import pane_rows
 from random_workloads import Sample, samples
+from sampling import random_sample
 
 from hamlet import Workload
 from hamlet.engine.panes.derive import composes
 from hamlet.errors import QueryError
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = random_sample(150, suppress_health_check=list(HealthCheck))
 FEATURES = ("several queries", "AND", "OR", "+", "NOT", "GROUPBY", "WHERE", "SLIDE", "MIN", "AVG")
 
 

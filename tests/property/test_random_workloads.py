@@ -13,8 +13,9 @@ from collections import Counter
 from conformance import bound_queries, differences, engine_rows, scaled_reference_rows
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_workloads import Sample, samples
+from sampling import random_sample
 
-QUICK = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = random_sample(200, suppress_health_check=[HealthCheck.too_slow])
 
 
 def is_valid(sample: Sample) -> bool:

@@ -13,8 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 import hamlet
 from hamlet.engine import Options
@@ -69,7 +70,7 @@ def _near_an_end(draw: st.DrawFn) -> tuple[str, list[float]]:
     return pattern, [float(sign * total / times * part / sum(parts)) for part in parts]
 
 
-@settings(max_examples=150, deadline=None)
+@random_sample(150)
 @given(_near_an_end())
 def test_sums_and_averages_are_infinite_only_beyond_doubles(case: tuple[str, list[float]]) -> None:
     pattern, numbers = case
@@ -93,7 +94,7 @@ def test_sums_and_averages_are_infinite_only_beyond_doubles(case: tuple[str, lis
 _ENDS = (GREATEST, math.nextafter(GREATEST, 0), 1e308, 1.0, LEAST, 0.0)
 
 
-@settings(max_examples=60, deadline=None)
+@random_sample(60)
 @given(
     st.lists(st.sampled_from([*_ENDS, *(-x for x in _ENDS), math.inf, -math.inf]), min_size=1),
     st.booleans(),

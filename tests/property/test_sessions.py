@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from conformance import differences, scaled_reference_rows
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from random_workloads import Sample, samples
+from sampling import random_sample
 from streaming import Stream, by_a_host, check_equal, in_pieces
 from test_random_workloads import is_valid
 
 if TYPE_CHECKING:
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = random_sample(60, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("numbers", ["exact", "float"])

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 from direct_reading import Adjacent, Event, Gap, Local, Reading, accepting_runs, bound_of
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet.lang import tree
 from hamlet.lang.parser import parse_tree
@@ -77,7 +78,7 @@ def _gaps(random: Random, negations: int, count: int) -> list[Gap]:
 seeds = st.integers(0, 2**32).map(Random)
 
 
-@settings(deadline=None, max_examples=250)
+@random_sample(250)
 @given(readings(), seeds)
 def test_a_template_has_one_run_for_each_trend_and_none_for_others(reading, random):
     note(print_pattern(reading.pattern))
@@ -91,7 +92,7 @@ def test_a_template_has_one_run_for_each_trend_and_none_for_others(reading, rand
         assert len(runs) == expected, (events, gaps)
 
 
-@settings(deadline=None, max_examples=150)
+@random_sample(150)
 @given(readings(types=("A", "B"), max_places=7), seeds)
 def test_a_template_of_few_types_in_many_places_has_one_run_for_each_trend(reading, random):
     note(print_pattern(reading.pattern))
@@ -105,7 +106,7 @@ def test_a_template_of_few_types_in_many_places_has_one_run_for_each_trend(readi
         assert len(runs) == expected, (events, gaps)
 
 
-@settings(deadline=None, max_examples=80)
+@random_sample(80)
 @given(readings().filter(lambda reading: reading.negations), seeds)
 def test_the_template_of_a_negation_accepts_exactly_its_matches(reading, random):
     bound, problems = bound_of(reading.pattern, (*reading.local, *reading.adjacent))
@@ -198,7 +199,7 @@ def test_every_short_sequence_has_one_run_where_it_is_a_trend(text, where):
 # P AND Q
 
 
-@settings(deadline=None, max_examples=120)
+@random_sample(120)
 @given(st.data(), seeds)
 def test_the_template_of_both_sides_of_and_accepts_what_both_accept_by_one_run(data, random):
     one = data.draw(matchable_patterns(types=("A", "B"), max_places=4))
@@ -239,7 +240,7 @@ def _marked(bound: Any, run: tuple[int, ...]) -> int:
     return sum(1 for places in seen if places)
 
 
-@settings(deadline=None, max_examples=200)
+@random_sample(200)
 @given(st.data(), seeds)
 def test_an_aggregate_of_an_alias_sees_its_events_or_is_refused_for_a_reason(data, random):
     reading = data.draw(readings(types=("A", "B"), max_places=5))
@@ -295,7 +296,7 @@ def _is_ambiguous(reading: Reading, alias: str) -> bool:
 # Neighbours
 
 
-@settings(deadline=None, max_examples=100)
+@random_sample(100)
 @given(st.data())
 def test_an_edge_predicate_is_refused_only_where_its_variables_are_never_adjacent(data):
     reading = Reading(data.draw(matchable_patterns(types=("A", "B"), max_places=3, has_not=False)))

@@ -14,9 +14,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import compute as pc
+from sampling import random_sample
 
 import hamlet
 from hamlet.engine import Options
@@ -84,7 +85,7 @@ def _streams(draw: st.DrawFn) -> tuple[dict[str, list[str | None]], dict[str, An
     return columns, forms
 
 
-@settings(max_examples=60, deadline=None)
+@random_sample(60)
 @given(_streams())
 def test_every_type_of_text_gives_what_plain_text_gives(
     stream: tuple[dict[str, list[str | None]], dict[str, Any]],
@@ -102,7 +103,7 @@ def test_every_type_of_text_gives_what_plain_text_gives(
         assert found.wide(query).to_pylist() == expected.wide(query).to_pylist()
 
 
-@settings(max_examples=25, deadline=None)
+@random_sample(25)
 @given(_streams())
 def test_a_session_takes_every_type_of_text(
     stream: tuple[dict[str, list[str | None]], dict[str, Any]],

@@ -222,7 +222,7 @@ def test_runs_beside_it_are_read_too(hamlet, tmp_path):
     _, out, _ = hamlet("report", "kept", "--beside", "alone", "--out", "page.html")
 
     told = " ".join(out.split())
-    assert "each query alone" in told
+    assert "and with sharing never" in told
     assert "The results of all 2 runs are the same." in told
     assert "Runs side by side" in (tmp_path / "page.html").read_text()
 

@@ -24,7 +24,7 @@ from hamlet.kernel.finish.partial import partial_schema
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.workload import WorkloadPlan
 from hamlet.spark.letters import lettering_of
-from hamlet.spark.task import Job, Layout
+from hamlet.spark.task import Job, TaskColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def answers(case: Case, numbers: Any, rows_in_memory: int, slice_s: int | None) 
         columns |= {f"attribute {name}": table[name] for name in attributes}
         rows = pa.table(columns)
         lettering = lettering_of(alphabet_of(plan.queries), [])
-        layout = Layout(lettering, case.order is not None, attributes)
+        layout = TaskColumns(lettering, case.order is not None, attributes)
         if lettering.longs == 0:
             rows = rows.drop_columns("bits")
         if slice_s is not None:

@@ -26,13 +26,13 @@ from hamlet.bench.timing import one_core, seconds
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.machine.bundles import FOREVER
 from hamlet.kernel.run import Counters, Kept, partition_ranges, run_once
+from hamlet.plan.number_mode import NumberMode
 from hamlet.share.coefficients import DEFAULTS, FIELDS, KINDS, CoefficientTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hamlet.bench.sharing_kernels import Kernel
-    from hamlet.kernel.base import Numbers
     from hamlet.share.coefficients import NumberKind
 
     # What is being measured, and which part of the whole has been done before, from 0 to 1
@@ -45,7 +45,6 @@ WORDS: dict[NumberKind, tuple[int, ...]] = {
     "int64": (1,),
     "words": (2, 4),
 }
-FLOATS = ("double", "wide")
 ALL, ONE = -1, 0
 # Seconds of a window; counts in it stay far below 2^62.
 _WITHIN = 48
@@ -232,8 +231,12 @@ def _kernel(
     v = np.tile([value for _, value in slot], scale.slots)
     types = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["X", "T"]))
     table = pa.table({"type": types, "time": time, "v": v})
-    numbers: Numbers = "float" if kind in FLOATS else "exact"
-    return kernel(twins(queries, _WITHIN, windows), table, numbers, policy)
+    return kernel(twins(queries, _WITHIN, windows), table, _mode_of(kind).value, policy)
+
+
+def _mode_of(kind: NumberKind) -> NumberMode:
+    """The mode in which numbers of a kind occur."""
+    return NumberMode.FLOAT if kind in ("double", "wide") else NumberMode.EXACT
 
 
 def _apart(one: Kernel, other: Kernel, kind: NumberKind, words: int, scale: Scale) -> float:
@@ -251,11 +254,11 @@ def _apart(one: Kernel, other: Kernel, kind: NumberKind, words: int, scale: Scal
 
 def _work(kernel: Kernel, kind: NumberKind, words: int) -> Callable[[], Any]:
     """A run with numbers of one kind."""
-    (_, compiled, batch), is_float = kernel.pieces[0], kind in FLOATS
+    (_, compiled, batch), mode = kernel.pieces[0], _mode_of(kind)
     ranges = partition_ranges(batch)
 
     def run() -> Any:
-        kept = Kept.nothing(is_float, words)
-        return run_once(compiled, batch, ranges, kept, FAR, is_float, words, Counters())
+        kept = Kept.nothing(mode, words)
+        return run_once(compiled, batch, ranges, kept, FAR, mode, words, Counters())
 
     return run

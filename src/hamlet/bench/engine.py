@@ -27,7 +27,7 @@ from hamlet.workload import Workload
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
     Work = Callable[[], object]
 
@@ -98,9 +98,9 @@ def _throughput(
         text = streams.workload(queries, within, within // overlap)
         _check_one_alone(text, table)
         kernel = _kernel(text, table, "float")
-        found = rate(kernel, events, scale.repeat)
+        spread = rate(kernel, events, scale.repeat)
         what = f"{queries} queries, {overlap} windows, bursts of {burst}, kernel"
-        yield _speed(case, what, floor, found)
+        yield _speed(case, what, floor, spread)
 
 
 def loop(scale: Scale) -> Iterator[Figure]:
@@ -119,9 +119,9 @@ def loop(scale: Scale) -> Iterator[Figure]:
 
         took = seconds(plain)
         _check(Workload.parse(text).run(table, numbers=_numbers(numbers)), expected)
-        found = _times_as_fast(took, _kernel(text, table, numbers), scale)
+        spread = _times_as_fast(took, _kernel(text, table, numbers), scale)
         what = f"50 queries, 4 windows, bursts of {burst}, {numbers}, kernel against a Python loop"
-        yield Figure("loop", what, floor, "x as fast", found)
+        yield Figure("loop", what, floor, "x as fast", spread)
 
 
 def digits(scale: Scale) -> Iterator[Figure]:
@@ -145,9 +145,9 @@ def digits(scale: Scale) -> Iterator[Figure]:
     )
     exact = results.table["exact"].to_pylist()
     _same({(q, int(w)): e for (q, w), e in zip(keys, exact, strict=True)}, expected)
-    found = _times_as_fast(took, lambda: parsed.run(table), scale)
+    spread = _times_as_fast(took, lambda: parsed.run(table), scale)
     what = f"exact, {events:,} events in one window, digits included, against a Python loop"
-    yield Figure("digits", what, 20, "x as fast", found)
+    yield Figure("digits", what, 20, "x as fast", spread)
 
 
 def rising(scale: Scale) -> Iterator[Figure]:
@@ -158,9 +158,9 @@ def rising(scale: Scale) -> Iterator[Figure]:
     text = streams.workload(QUERIES, 4 * events, 4 * events, where=where)
     _check_one_alone(text, table)
     shared = _kernel(text, table, "float", "always")
-    apart = _kernel(text, table, "float", "never")
+    apart = _kernel(text, table, "float", "apart")
     repeat = min(3, scale.repeat)
-    what = f"edge predicate, {events:,} events in one window, kernel, always against never"
+    what = f"edge predicate, {events:,} events in one window, kernel, always against apart"
     yield Figure("rising", what, 5, "x as fast", ratio(apart, shared, repeat, warm=False))
     twice = _kernel(text, streams.bursts(2 * events, 10, QUERIES).table(), "float", "always")
     what = f"edge predicate, kernel, {2 * events:,} events against {events:,}"
@@ -176,9 +176,9 @@ def scan(scale: Scale) -> Iterator[Figure]:
     totals: list[float] = []
     took = seconds(lambda: totals.extend(streams.count_rising_by_scan(kinds, v, QUERIES)))
     table = stream.table()
-    found = Workload.parse(text).run(table, numbers="float").table
+    rows = Workload.parse(text).run(table, numbers="float").table
     logs = {f"q{i}": math.log10(total) for i, total in enumerate(totals) if total}
-    _close(dict(zip(found["query"].to_pylist(), found["log10"].to_pylist(), strict=True)), logs)
+    _close(dict(zip(rows["query"].to_pylist(), rows["log10"].to_pylist(), strict=True)), logs)
     times = _times_as_fast(took, _kernel(text, table, "float"), scale)
     what = f"edge predicate, {events:,} events in one window, kernel against numpy scans"
     yield Figure("scan", what, 50, "x as fast", times)
@@ -212,10 +212,10 @@ def growth(scale: Scale) -> Iterator[Figure]:
         return _kernel(text, table, "float")
 
     base = kernel(QUERIES, 4)
-    found = ratio(base, kernel(1, 4), scale.repeat)
-    yield Figure("growth", "50 queries against 1, 4 windows, kernel", 2, "x the time", found)
-    found = ratio(kernel(QUERIES, 12), kernel(QUERIES, 1), scale.repeat)
-    yield Figure("growth", "12 windows against 1, 50 queries, kernel", 2, "x the time", found)
+    spread = ratio(base, kernel(1, 4), scale.repeat)
+    yield Figure("growth", "50 queries against 1, 4 windows, kernel", 2, "x the time", spread)
+    spread = ratio(kernel(QUERIES, 12), kernel(QUERIES, 1), scale.repeat)
+    yield Figure("growth", "12 windows against 1, 50 queries, kernel", 2, "x the time", spread)
 
 
 def aggregates(scale: Scale) -> Iterator[Figure]:
@@ -229,9 +229,9 @@ def aggregates(scale: Scale) -> Iterator[Figure]:
     for text in texts:
         _check_one_alone(text, table)
     four, count = (_kernel(text, table, "float") for text in texts)
-    found = ratio(four, count, scale.repeat)
+    spread = ratio(four, count, scale.repeat)
     what = "SUM, AVG, MIN, MAX against COUNT(*), bursts of 10, kernel"
-    yield Figure("aggregates", what, 3, "x the time", found)
+    yield Figure("aggregates", what, 3, "x the time", spread)
 
 
 def whole(scale: Scale) -> Iterator[Figure]:
@@ -245,8 +245,8 @@ def whole(scale: Scale) -> Iterator[Figure]:
     texts = pa.compute.binary_join_element_wise("group ", plain["g"].cast(pa.string()), "")
     as_text = plain.set_column(plain.schema.get_field_index("g"), "g", texts)
     for kind, table, floor in (("integer", plain, 12.0), ("text", as_text, 6.0)):
-        found = rate(lambda table=table: parsed.run(table), len(table), scale.repeat)  # type: ignore[misc]
-        yield _speed("whole", f"Arrow to Arrow, {many:,} groups, {kind} key", floor, found)
+        spread = rate(lambda table=table: parsed.run(table), len(table), scale.repeat)  # type: ignore[misc]
+        yield _speed("whole", f"Arrow to Arrow, {many:,} groups, {kind} key", floor, spread)
 
 
 def exact(scale: Scale) -> Iterator[Figure]:
@@ -255,9 +255,9 @@ def exact(scale: Scale) -> Iterator[Figure]:
     table = streams.bursts(events, 15, QUERIES).table()
     text = streams.workload(QUERIES, 64, 16)
     _check_small(15, QUERIES, 4)
-    found = ratio(_kernel(text, table, "exact"), _kernel(text, table, "float"), scale.repeat)
+    spread = ratio(_kernel(text, table, "exact"), _kernel(text, table, "float"), scale.repeat)
     what = "exact against float, counts below 2^62, bursts of 15, kernel"
-    yield Figure("exact", what, 1.4, "x the time", found)
+    yield Figure("exact", what, 1.4, "x the time", spread)
 
 
 CASES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
@@ -308,7 +308,7 @@ def _affordable(where: str, events: int, most: float) -> int:
     def took(number: int) -> float:
         table = streams.bursts(number, 10, QUERIES).table()
         text = streams.workload(QUERIES, 4 * number, 4 * number, where=where)
-        kernel = _kernel(text, table, "float", "never")
+        kernel = _kernel(text, table, "float", "apart")
         kernel()
         return seconds(kernel)
 
@@ -380,8 +380,8 @@ def _close(found: dict[Any, float], expected: dict[Any, float]) -> None:
         raise InternalError("answers that should be equal differ")
 
 
-def _speed(case: str, what: str, floor: float, found: Spread) -> Figure:
-    return Figure(case, what, floor, "M events/s", Spread(*(value / 1e6 for value in found)))
+def _speed(case: str, what: str, floor: float, spread: Spread) -> Figure:
+    return Figure(case, what, floor, "M events/s", Spread(*(value / 1e6 for value in spread)))
 
 
 # Report
@@ -419,10 +419,10 @@ def measure(
 
 def as_text(report: dict[str, Any]) -> str:
     """A report as a table of text."""
-    found = report["machine"]
+    machine = report["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in report["versions"].items())
     lines = [
-        f"{found['processor']}, one core, Python {report['python']}, {versions}",
+        f"{machine['processor']}, one core, Python {report['python']}, {versions}",
         f"commit {report['commit']}, medians of {report['repeat']}, processor time",
         report["command"],
         *(["sizes are small: floors are not meant for these figures"] if report["quick"] else []),

@@ -52,7 +52,7 @@ class Stages:
                 emission, counters = ready.run(False)
             self.counts.update({name: getattr(counters, name) for name in COUNTED})
             with self._timed("finish"):
-                answers += pipeline.closed(encoded, emission).answers(shared)
+                answers.append(pipeline.closed(encoded, emission).answers(shared))
         with self._timed("finish"):
             self.results = Results([planned.query for planned in plan.queries], answers)
 

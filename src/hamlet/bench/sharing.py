@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import gc
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from hamlet.bench import sharing_figures as figures
 from hamlet.bench import sharing_streams as streams
 from hamlet.bench.sharing_kernels import POLICIES, Kernel, check_equal, kernel
 from hamlet.bench.timing import Spread, one_core, seconds
+from hamlet.bench.wanted import Wanted, wanted_line
 from hamlet.errors import UnknownName, listed
 from hamlet.io.circumstances import circumstances
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hamlet.kernel.base import Numbers
+    from hamlet.bench.sharing_figures import Size
+    from hamlet.bench.sharing_rows import RowTimes
+    from hamlet.plan.number_mode import Numbers
 
     Times = dict[str, list[float]]
 
@@ -48,6 +52,12 @@ class Scale:
     # Decisions cost so little that it takes more rounds, and longer ones, to see it
     careful: int = 15
     every: int = 1
+    figures: Size = figures.FULL
+
+    @property
+    def is_small(self) -> bool:
+        """Whether floors are not meant for it."""
+        return self.figures.is_quick
 
     def some(self, values: Sequence[int]) -> tuple[int, ...]:
         """The values to measure at: the least and the greatest always."""
@@ -55,7 +65,7 @@ class Scale:
 
 
 FULL = Scale()
-QUICK = Scale(events=6_000, repeat=3, careful=3, every=3)
+QUICK = Scale(events=6_000, repeat=3, careful=3, every=3, figures=figures.QUICK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +98,11 @@ class Point:
         most = max(int(scale.events * share), 4 * (self.burst + 1))
         return Point(**{**asdict(self), "within": within, "events": self.events or most})
 
-    def table(self) -> pa.Table:
+    def table(self, seed: int = streams.SEED) -> pa.Table:
         """The events."""
         if self.stretch:
-            return streams.changing(self.events, self.stretch, self.queries)
-        return streams.steady(self.events, self.burst, self.queries, self.disagree / 100)
+            return streams.changing(self.events, self.stretch, self.queries, seed)
+        return streams.steady(self.events, self.burst, self.queries, self.disagree / 100, seed)
 
     def text(self) -> str:
         """The queries."""
@@ -164,7 +174,7 @@ SWEEPS: dict[str, Callable[[Scale], Iterator[Point]]] = {
     "queries-edge": by_queries_with_edge,
     "changing": by_change,
 }
-NAMES = (*SWEEPS, "decisions")
+NAMES = (*figures.FIGURES, "grid", *SWEEPS, "decisions")
 
 
 # Measuring
@@ -177,37 +187,53 @@ def measure(
     for name in only:
         if name not in NAMES:
             raise UnknownName("measurement", name, f"There are {listed(NAMES)}.")
+    asked = [name for name in NAMES if not only or name in only]
     points: list[dict[str, Any]] = []
-    decisions: list[Wanted] = []
+    grid: list[RowTimes] = []
+    wanted: list[Wanted] = []
     with one_core():
-        for name, sweep in SWEEPS.items():
-            if only and name not in only:
-                continue
-            tell(f"measuring {name}: {sweep.__doc__}")
-            for point in sweep(scale):
-                points.append(measure_point(point.sized(scale), scale.repeat))
-                tell(f"  {_point_line(points[-1])}")
-        if not only or "decisions" in only:
+        for name in asked:
+            if name in figures.FIGURES:
+                tell(f"measuring {name}: {figures.FIGURES[name].__doc__}")
+                wanted += _told(figures.FIGURES[name](scale.figures, tell), tell)
+            elif name == "grid":
+                tell(f"measuring grid: {figures.measure_grid.__doc__}")
+                grid = figures.measure_grid(scale.figures, tell)
+                wanted += figures.grid_wanted(grid)
+            elif name in SWEEPS:
+                tell(f"measuring {name}: {SWEEPS[name].__doc__}")
+                for point in SWEEPS[name](scale):
+                    points.append(measure_point(point.sized(scale), scale.repeat))
+                    tell(f"  {_point_line(points[-1])}")
+        wanted += _wanted(points)
+        if "decisions" in asked:
             tell("measuring decisions: what it costs to ask where nothing can be shared.")
-            for found in measure_decisions(scale):
-                tell(f"  {found.found.median:.3f} {found.unit}: {found.what}")
-                decisions.append(found)
-    wanted = [*_wanted(points), *decisions]
+            wanted += _told(measure_decisions(scale), tell)
     return {
         **circumstances(),
         "seed": streams.SEED,
-        "quick": scale is not FULL,
+        "quick": scale.is_small,
         "repeat": scale.repeat,
-        "kept": scale is not FULL or all(each.is_kept for each in wanted),
+        "kept": scale.is_small or all(each.is_kept for each in wanted),
         "points": points,
-        "wanted": [{**asdict(w), "found": w.found._asdict(), "ok": w.is_kept} for w in wanted],
+        "grid": [times.as_data() for times in grid],
+        "wanted": [each.as_data() for each in wanted],
     }
+
+
+def _told(found: Iterator[Wanted], tell: Callable[[str], None]) -> Iterator[Wanted]:
+    """Each figure as soon as it is there."""
+    for each in found:
+        tell(f"  {wanted_line(each.as_data())}")
+        yield each
 
 
 def measure_point(point: Point, repeat: int) -> dict[str, Any]:
     """Compare the answers of all policies, and time them in turn."""
     text, table = point.text(), point.table()
-    kernels = {policy: kernel(text, table, point.numbers, policy) for policy in POLICIES}
+    # Another stream of the same character came before: static decides from it.
+    before = point.table(streams.SEED + 1)
+    kernels = {policy: kernel(text, table, point.numbers, policy, before) for policy in POLICIES}
     # What the best fixed patience would make of it, though nobody can know it before.
     kernels["eager"] = kernels["dynamic"].with_patience(0)
     expected, _ = kernels["never"].answers()
@@ -273,22 +299,6 @@ def _over(one: list[float], other: list[float]) -> Spread:
 # What is wanted of it
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A figure, and the least or the most that it should be."""
-
-    what: str
-    limit: float
-    unit: Literal["x the time", "x as fast"]
-    found: Spread
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether it is as wanted."""
-        median = self.found.median
-        return median <= self.limit if self.unit == "x the time" else median >= self.limit
-
-
 def _wanted(points: list[dict[str, Any]]) -> Iterator[Wanted]:
     for point in points:
         best = point["best_other"]
@@ -325,16 +335,11 @@ def as_text(report: dict[str, Any]) -> str:
         report["command"],
         *(["sizes are small: limits are not meant for these figures"] if report["quick"] else []),
         "",
-        f"{'ms':<24}{'never':>9}{'always':>9}{'static':>9}{'dynamic':>9}{'of best':>9}  best other",
-        *(_point_line(point) for point in report["points"]),
-        "",
     ]
-    for each in report["wanted"]:
-        spread = Spread(**each["found"])
-        at = "at most" if each["unit"] == "x the time" else "at least"
-        found = f"{spread.median:8.3f}  {spread.low:.3f} .. {spread.high:.3f}"
-        limit = f"{at} {each['limit']:g} {each['unit']}"
-        lines.append(f"{each['what']:<60}{found:<28}{limit:<24}{'ok' if each['ok'] else 'short'}")
+    if report["points"]:
+        policies = "".join(f"{policy:>9}" for policy in (*POLICIES, "of best"))
+        lines += [f"{'ms':<24}{policies}  best other", *map(_point_line, report["points"]), ""]
+    lines += map(wanted_line, report["wanted"])
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.engine import Options
+from hamlet.engine import options_for
 from hamlet.engine.pipeline import pipelines
 from hamlet.errors import InternalError
 from hamlet.events.table import EventTable
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine.pipeline import SetPipeline
-    from hamlet.kernel.base import EventBatch, Numbers
+    from hamlet.kernel.base import EventBatch
     from hamlet.kernel.code import Compiled
+    from hamlet.plan.number_mode import Numbers
 
 POLICIES = ("never", "always", "static", "dynamic")
 
@@ -70,11 +71,13 @@ class Answers(NamedTuple):
     trends: NDArray[Any]
 
 
-def kernel(text: str, table: pa.Table, numbers: Numbers, policy: str) -> Kernel:
-    """A workload over a table of events, under a policy."""
+def kernel(
+    text: str, table: pa.Table, numbers: Numbers, policy: str, before: pa.Table | None = None
+) -> Kernel:
+    """A workload over a table of events, under a policy; static decides from those before."""
     plan = Workload.parse(text).plan
-    sharing: Any = policy
-    options = Options(numbers=numbers, sharing=sharing)
+    sample = before if policy == "static" else None
+    options = options_for(plan, numbers=numbers, sharing=policy, sample=sample)
     events = EventTable.of(table, plan)
     pieces = []
     for one in pipelines(plan, options):

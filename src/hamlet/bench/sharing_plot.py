@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from hamlet.bench.sharing_kernels import POLICIES
+from hamlet.bench.sharing_map import draw_map
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,11 @@ _COLUMNS = 3
 
 
 def draw(report: dict[str, Any], folder: Path) -> list[Path]:
-    """Draw a report; returns the files written, sharing.png and sharing.svg."""
+    """Draw a report; returns the files written: sharing.png and .svg, and sharing-map.svg."""
+    return [*_draw_sweeps(report, folder), *draw_map(report["grid"], report, folder)]
+
+
+def _draw_sweeps(report: dict[str, Any], folder: Path) -> list[Path]:
     by_sweep: dict[str, list[dict[str, Any]]] = {}
     for point in report["points"]:
         by_sweep.setdefault(point["sweep"], []).append(point)

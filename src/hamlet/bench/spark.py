@@ -23,14 +23,13 @@ from hamlet.bench.timing import Spread
 from hamlet.engine import Options
 from hamlet.errors import InternalError
 from hamlet.io.circumstances import circumstances
+from hamlet.plan.number_mode import NUMBERS
 from hamlet.spark.batch import answer
 from hamlet.spark.session import cut_into_tasks, running, start
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from hamlet.kernel.base import Numbers
 
     # Only hamlet.spark imports pyspark, even for types.
     DataFrame: TypeAlias = Any
@@ -44,7 +43,6 @@ FLOOR = 0.6
 REPEAT = 3
 _CHECKED_GROUPS = 20
 _ROWS_OF_FILE = 1 << 20
-_NUMBERS: tuple[Numbers, ...] = ("exact", "float")
 RETURNS = ("COUNT(*)", "COUNT(*), SUM(T.v) AS total")
 
 
@@ -113,7 +111,7 @@ def _figures(
         text = streams.workload(QUERIES, BURST, BURST, returns=returns, group_by="g")
         workload = Workload.parse(text)
         some = frame.where(frame["g"].isin(*(f"group {n}" for n in range(_CHECKED_GROUPS))))
-        for numbers in _NUMBERS:
+        for numbers in NUMBERS:
             tell(f"measuring {returns}, {numbers}")
             options = Options(numbers=numbers)
             _check(workload, some.select(*columns), options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hamlet.cli.loading import load_workload
-from hamlet.cli.options import column_options, format_option, overwrite_option, sharing_option
+from hamlet.cli.options import column_options, format_option, overwrite_option, sharing_options
 from hamlet.cli.output import tell
 from hamlet.explain import STAGES
 from hamlet.io.targets import check_apart, check_file
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
 @overwrite_option
 @click.option("--analyze", is_flag=True, help="Run it over --events; show what is shared, and why.")
-@click.option("--events", metavar="PATH", help="Events for --analyze, as in hamlet run.")
+@click.option(
+    "--graphlets", is_flag=True, help="Run it over a few --events; show each event's counts."
+)
+@click.option("--events", metavar="PATH", help="Events to run it over, as in hamlet run.")
 @column_options
-@sharing_option
+@sharing_options
 @format_option(
     "mermaid", "svg", help="Pictures (mermaid, svg) show the stages merged and templates."
 )
@@ -48,14 +51,20 @@ def explain_command(
     out: str | None,
     overwrite: bool,
     analyze: bool,
+    graphlets: bool,
     events: str | None,
     **options: Any,
 ) -> None:
     """Show how a workload was understood, or draw it. WORKLOAD is a file, or - (stdin)."""
-    if analyze != (events is not None):
-        raise click.UsageError("--analyze runs the workload: it goes with --events, and only so")
-    if analyze and (stages or format_ not in ("text", "json")):
-        raise click.UsageError("--analyze has no stages and no picture; it is text or json")
+    runs = "--graphlets" if graphlets else "--analyze"
+    if analyze and graphlets:
+        raise click.UsageError("--analyze and --graphlets show two things: choose one")
+    if (analyze or graphlets) != (events is not None):
+        message = f"{runs} runs the workload: it goes with --events, and only so"
+        raise click.UsageError(message)
+    if events is not None and (stages or format_ not in ("text", "json")):
+        message = f"{runs} has no stages and no picture; it is text or json"
+        raise click.UsageError(message)
     if out is not None:
         read = {"workload": workload, "schema": schema, "events": events}
         check_apart({"plan": out}, read)
@@ -63,6 +72,8 @@ def explain_command(
     loaded = load_workload(workload, schema, options["type"], options["separator"])
     if events is None:
         shown = loaded.explain(stages, format=format_)
+    elif graphlets:
+        shown = loaded.graphlets(events, format=format_, **options)
     else:
         shown = _analyzed(loaded, events, format_, options)
     if out is None:

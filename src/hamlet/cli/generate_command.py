@@ -126,8 +126,8 @@ def _run_stream(
 
 def _plain(settings: StreamSettings) -> dict[str, Any]:
     """Settings as data that can be written as JSON."""
-    found = {each.name: getattr(settings, each.name) for each in fields(settings)}
-    return {**found, "bursts": dict(settings.bursts), "start": settings.start.isoformat()}
+    values = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    return {**values, "bursts": dict(settings.bursts), "start": settings.start.isoformat()}
 
 
 def _start(name: str, text: str | None) -> datetime | None:
@@ -136,15 +136,15 @@ def _start(name: str, text: str | None) -> datetime | None:
     if text == "now":
         return datetime.now(UTC)
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise SchemaError(name, f"start must be ISO 8601 or now, not {text!r}") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _bursts(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
     """Mean lengths of bursts: one number for all, and numbers for single types."""
-    found: dict[str, Any] = {"bursts": {}}
+    settings: dict[str, Any] = {"bursts": {}}
     for text in texts:
         event_type, equals, number = text.rpartition("=")
         try:
@@ -153,10 +153,10 @@ def _bursts(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
             reason = f"burst must be a number or TYPE=NUMBER, not {text!r}"
             raise SchemaError(name, reason) from error
         if equals:
-            found["bursts"][event_type] = mean
+            settings["bursts"][event_type] = mean
         else:
-            found["burst"] = mean
-    return found
+            settings["burst"] = mean
+    return settings
 
 
 def _play(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hamlet.plan.number_mode import NUMBERS
 from hamlet.share.policy import POLICIES
 
 if TYPE_CHECKING:
@@ -15,17 +16,49 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
 
 
-sharing_option = click.option(
-    "--sharing",
-    type=click.Choice(POLICIES),
-    default="dynamic",
-    metavar="POLICY",
-    help="Share work: dynamic, always, never or static.  [default: dynamic]",
-)
+class _Rates(click.ParamType[Any]):
+    """Rates as they are typed: TYPE=NUMBER, with commas between them."""
+
+    name = "rates"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, float]:
+        if isinstance(value, dict):
+            return value
+        try:
+            pairs = (each.rsplit("=", 1) for each in str(value).split(","))
+            return {name.strip(): float(rate) for name, rate in pairs}
+        except ValueError:
+            self.fail(f"{value!r} is not like Travel=20,Request=0.5", param, ctx)
+
+
+def sharing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Say when queries share their work, and what a static choice is made from."""
+    options = (
+        click.option(
+            "--sharing",
+            type=click.Choice(POLICIES),
+            default="dynamic",
+            metavar="POLICY",
+            help="Share work: dynamic, always, never, static or apart.  [default: dynamic]",
+        ),
+        click.option(
+            "--sample", metavar="PATH", help="For static: events from before, to decide from."
+        ),
+        click.option(
+            "--rates",
+            type=_Rates(),
+            metavar="TYPE=N,...",
+            help="For static, instead: events of a group in a second, by type.",
+        ),
+    )
+    return reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
 
 numbers_option = click.option(
     "--numbers",
-    type=click.Choice(["exact", "float"]),
+    type=click.Choice(NUMBERS),
     default="exact",
     help="Integers, or floats, of any magnitude.  [default: exact]",
 )

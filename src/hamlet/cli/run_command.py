@@ -17,7 +17,7 @@ from hamlet.cli.options import (
     format_option,
     numbers_option,
     overwrite_option,
-    sharing_option,
+    sharing_options,
 )
 from hamlet.cli.output import tell
 from hamlet.errors import PlanError
@@ -25,6 +25,7 @@ from hamlet.io.targets import check_apart, is_folder
 from hamlet.paper.systems import SYSTEMS
 
 if TYPE_CHECKING:
+    from hamlet.engine import Options
     from hamlet.results import Results
     from hamlet.workload import Workload
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="PATH", help="A .csv, .tsv, .jsonl or .parquet file, or a folder.")
 @column_options
 @numbers_option
-@sharing_option
+@sharing_options
 @click.option("--trace", metavar="FILE", help="Write what was decided: .csv, .jsonl or .parquet.")
 @click.option(
     "--engine",
@@ -100,8 +101,6 @@ def run_command(
         _check_spark(system, trace)
     if chosen.why:
         tell(chosen.line)
-    from hamlet.engine import Options
-
     run = _Run(loaded, events, options, chosen.engine)
     if chosen.engine == "local":
         traced = trace is not None or bool(kept)
@@ -116,7 +115,7 @@ def run_command(
         _give(results, out, form, overwrite, format_, options["numbers"])
         if trace is not None:
             results.write_trace(trace, overwrite=overwrite)
-        how = {"engine": chosen.engine, "events": events, "options": Options(**options)}
+        how = {"engine": chosen.engine, "events": events, "options": run.engine_options()}
         kept.keep(results, loaded, **how)
         for note in results.notes:
             tell(f"note      {note}")
@@ -134,6 +133,12 @@ class _Run:
     options: dict[str, Any]
     engine: str
 
+    def engine_options(self) -> Options:
+        """The options as the engine has them."""
+        from hamlet.engine import options_for
+
+        return options_for(self.workload.plan, **self.options)
+
     def locally(self, traced: bool, system: str) -> Results:
         from hamlet.cli.console import interruptible, shown_progress
 
@@ -150,11 +155,10 @@ class _Run:
         In this thread, where Ctrl-C ends what Spark does.
         """
         from hamlet.cli.console import shown_progress
-        from hamlet.engine import Options
 
         command = spark_module("hamlet.spark.command", ", or pass --engine local")
         with shown_progress() as progress:
-            options = Options(**self.options)
+            options = self.engine_options()
             run = command.Run(self.workload.plan, self.events, options, master, progress)
             return run.collect() if parts is None else run.write_parts(parts)
 

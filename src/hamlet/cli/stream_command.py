@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from hamlet.cli.loading import load_workload, spark_module
-from hamlet.cli.options import column_options, format_option, numbers_option, sharing_option
+from hamlet.cli.options import column_options, format_option, numbers_option, sharing_options
 from hamlet.cli.output import give, tell
 
 
@@ -37,7 +37,7 @@ from hamlet.cli.output import give, tell
 @click.option("--flush", is_flag=True, help="With --once: close all windows in the end.")
 @column_options
 @numbers_option
-@sharing_option
+@sharing_options
 @click.option("--schema", metavar="FILE", help="Events that show what columns are, or a schema.")
 @click.option(
     "--file-format",

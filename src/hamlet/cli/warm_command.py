@@ -10,16 +10,17 @@ import click
 from hamlet.cli.loading import load_workload
 from hamlet.cli.options import format_option
 from hamlet.cli.output import give, tell
+from hamlet.plan.number_mode import NUMBERS
 
 if TYPE_CHECKING:
-    from hamlet.engine.warming import Numbers
+    from hamlet.plan.number_mode import Numbers
 
 
 @click.command("warm", epilog="Exit status: 0 fine, 1 the workload is wrong, 2 it cannot compile.")
 @click.argument("workload", required=False)
 @click.option(
     "--numbers",
-    type=click.Choice(["exact", "float", "all"]),
+    type=click.Choice([*NUMBERS, "all"]),
     default="all",
     help="Of which kinds of numbers.  [default: all]",
 )
@@ -34,8 +35,7 @@ def warm_command(workload: str | None, numbers: str, systems: bool, format_: str
     from hamlet.engine.warming import has_edges, warm
 
     edges = workload is None or has_edges(load_workload(workload).plan)
-    kinds: list[Numbers] = ["exact", "float"]
-    chosen = [kind for kind in kinds if numbers in (kind, "all")]
+    chosen: list[Numbers] = [kind for kind in NUMBERS if numbers in (kind, "all")]
     begun = time.perf_counter()
     with shown_progress() as progress:
         interruptible(lambda: warm(chosen, edges=edges, systems=systems, progress=progress))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hamlet.kernel.base import Emission
-    from hamlet.kernel.finish import Answer, Groups
+    from hamlet.kernel.finish import Groups, SetAnswers
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
 
@@ -37,8 +37,8 @@ class ClosedSet:
     is_integer: Mapping[str, bool]
     groups: Sequence[Groups]
 
-    def answers(self, plan: WorkloadPlan, only_found: bool = False) -> tuple[Answer, ...]:
-        """The rows of results of each query of the set, or of those that have some."""
+    def answers(self, plan: WorkloadPlan) -> SetAnswers:
+        """The rows of results of each query of the set."""
         return finish(
             plan,
             self.program,
@@ -46,7 +46,6 @@ class ClosedSet:
             digits=self.digits,
             is_integer=self.is_integer,
             groups=self.groups,
-            only_found=only_found,
         )
 
     def partial(self, plan: WorkloadPlan, schema: pa.Schema) -> pa.Table:

@@ -1,6 +1,6 @@
 """A whole workload over a table, in one process: read, encode, run, finish.
 
-Each sharable set is encoded and run by itself; with `sharing="never"` each query is a set of its
+Each sharable set is encoded and run by itself; with `sharing="apart"` each query is a set of its
 own.
 """
 
@@ -13,24 +13,27 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.engine.groups import groups_of
-from hamlet.engine.pipeline import SetPipeline, shared_plan
+from hamlet.engine.pipeline import Pipelines
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import did_you_mean, listed
 from hamlet.events.required_columns import types_by_key
 from hamlet.events.table import EventTable
 from hamlet.kernel.encode.partitions import Grouping, rows_without
 from hamlet.share.bundles import bundle_reports, set_trace
-from hamlet.share.trace import trace_schema
+from hamlet.share.trace import burst_table, trace_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hamlet.engine.options import Options, Progress
+    from hamlet.engine.pipeline import SetPipeline
     from hamlet.events.times import Times
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
-    from hamlet.kernel.finish import Answer
-    from hamlet.kernel.run import DecisionRows
+    from hamlet.kernel.finish import SetAnswers
+    from hamlet.kernel.run import Counters
     from hamlet.plan.query import Query
-    from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.bundles import BundleReport
 
 
@@ -40,7 +43,7 @@ class LocalRun:
 
     Attributes:
         queries: All queries of the workload, in order.
-        answers: Their rows, in any order and any number of pieces.
+        answers: Their rows, set by set.
         times: What the times of events were given in.
         statistics: What was done.
         notes: What may be a mistake, such as a type that no event has.
@@ -49,7 +52,7 @@ class LocalRun:
     """
 
     queries: tuple[Query, ...]
-    answers: list[Answer]
+    answers: list[SetAnswers]
     times: Times
     statistics: RunStatistics
     notes: tuple[str, ...]
@@ -58,9 +61,21 @@ class LocalRun:
 
 
 def run_workload(
-    plan: WorkloadPlan, source: Any, options: Options, progress: Progress | None = None
+    plan: WorkloadPlan,
+    source: Any,
+    options: Options,
+    progress: Progress | None = None,
+    kept: Pipelines | None = None,
 ) -> LocalRun:
-    """The answers of every query over all events of a source."""
+    """The answers of every query over all events of a source.
+
+    Args:
+        plan: The workload.
+        source: The events: see `EventTable.of`.
+        options: How it is run.
+        progress: Is told what is being done.
+        kept: What earlier runs of the same workload have worked out, which this run adds to.
+    """
     options.check()
     statistics = RunStatistics()
     tell = progress or _say_nothing
@@ -75,22 +90,23 @@ def run_workload(
             separator=options.separator,
         )
     times = table.times
-    answers: list[Answer] = []
+    answers: list[SetAnswers] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
     bundles: list[BundleReport] = []
-    shared = shared_plan(plan, options)
-    count = len(shared.sets)
-    for number, sharable in enumerate(shared.sets):
+    with timed(statistics, "plan"):
+        pipelines = (Pipelines(plan) if kept is None else kept).of(options)
+    count = len(pipelines)
+    for number, pipeline in enumerate(pipelines):
         # Reading is counted as one part, and so is what each set takes.
         def tell_set(what: str, done: float, number: int = number) -> None:
             tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
 
-        ran = _run_set(shared, sharable, table, options, statistics, tell_set)
-        answers += ran.answers
-        if ran.trace is not None and ran.compiled is not None:
-            traces.append(_trace_of(ran, ran.compiled, ran.trace, number + 1, times, options))
-            program = ran.pipeline.program
-            bundles += bundle_reports(ran.compiled, shared, program, options.is_float, number + 1)
+        ran = _run_set(pipeline, table, options, statistics, tell_set)
+        answers.append(ran.answers)
+        if ran.compiled is not None and options.trace:
+            traces += _traces_of(ran, ran.compiled, number + 1, times, options)
+            shared, program = pipeline.plan, pipeline.program
+            bundles += bundle_reports(ran.compiled, shared, program, options.mode, number + 1)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
@@ -122,16 +138,15 @@ def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
 class _Ran:
     """What a sharable set gave, and what is needed to read its trace."""
 
-    answers: tuple[Answer, ...]
+    answers: SetAnswers
     pipeline: SetPipeline
     encoded: EncodedSet
     compiled: Compiled | None
-    trace: list[DecisionRows] | None
+    counters: Counters
 
 
 def _run_set(
-    plan: WorkloadPlan,
-    sharable: SharableSet,
+    pipeline: SetPipeline,
     table: EventTable,
     options: Options,
     statistics: RunStatistics,
@@ -139,8 +154,6 @@ def _run_set(
 ) -> _Ran:
     """Run a set, with the engine or with a system that it is compared with."""
     tell("encoding", 0.0)
-    with timed(statistics, "plan"):
-        pipeline = SetPipeline.of(plan, sharable, options)
     with timed(statistics, "encode"):
         encoded = pipeline.encode(table)
     with timed(statistics, "plan"):
@@ -151,33 +164,34 @@ def _run_set(
     statistics.count(counters)
     tell("finishing", 0.9)
     with timed(statistics, "finish"):
-        answers = pipeline.closed(encoded, emission).answers(plan)
-    return _Ran(answers, pipeline, encoded, ready.compiled, counters.trace)
+        answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
+    return _Ran(answers, pipeline, encoded, ready.compiled, counters)
 
 
-def _trace_of(
-    ran: _Ran,
-    compiled: Compiled,
-    decisions: list[DecisionRows],
-    number: int,
-    times: Times,
-    options: Options,
-) -> Any:
-    """The trace of a set as a table."""
+def _traces_of(
+    ran: _Ran, compiled: Compiled, number: int, times: Times, options: Options
+) -> Iterator[Any]:
+    """The trace of a set: a table of its bundles, and one of each group of rows."""
     count = int(ran.encoded.batch.part.max(initial=-1)) + 1
     everything = np.arange(count, dtype=np.int32)
     by_partition = Grouping(tuple(ran.encoded.keys), everything, everything)
-    return set_trace(
-        decisions,
+    groups = groups_of(ran.encoded.keys, by_partition).json
+    pipeline, program = ran.pipeline, ran.pipeline.program
+    how: dict[str, Any] = {"sharable_set": number, "times": times}
+    yield set_trace(
+        ran.counters.trace or [],
         compiled,
-        ran.pipeline.program,
+        pipeline.plan,
+        program,
         ran.encoded.batch,
-        groups_of(ran.encoded.keys, by_partition).json,
-        options.is_float,
-        sharable_set=number,
-        times=times,
+        groups,
+        options.mode,
         coefficients=options.coefficients,
+        **how,
     )
+    decided = ran.counters.bursts_decided or []
+    for made, raw in zip(compiled.row_groups, decided, strict=True):
+        yield burst_table(raw, groups, pipeline.traced_loop(made), program.pane_us, **how)
 
 
 def _say_nothing(what: str, done: float) -> None:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from hamlet.errors import PlanError, UnknownName, listed
 from hamlet.events.formats import separator_of
 from hamlet.paper.systems import SYSTEMS
+from hamlet.plan.number_mode import NUMBERS, NumberMode
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
-from hamlet.share.policy import POLICIES, Policy
+from hamlet.share.policy import NOTHING_FIXED, POLICIES, Fixed, Policy
 
 if TYPE_CHECKING:
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
 
 # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
 Progress = Callable[[str, float], None]
-
-NUMBERS = ("exact", "float")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,8 @@ class Options:
 
     `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
     `system` is what runs it: the engine itself, or one that it is compared with. `separator` stands
-    between the columns of text files where their ending does not say it.
+    between the columns of text files where their ending does not say it. `fixed` is what the static
+    policy has decided before the run: see expected.py.
     """
 
     type: str = "type"
@@ -39,11 +39,12 @@ class Options:
     trace: bool = False
     system: str = "hamlet"
     separator: str | None = None
+    fixed: Fixed = NOTHING_FIXED
 
     @property
-    def is_float(self) -> bool:
-        """Whether numbers are floating-point."""
-        return self.numbers == "float"
+    def mode(self) -> NumberMode:
+        """How numbers are computed."""
+        return NumberMode(self.numbers)
 
     def check(self) -> None:
         """Refuse what is not an option."""

@@ -2,24 +2,32 @@
 
 Every host goes through it: the engine in one process, tasks of Spark, streams, and what measures
 them. So a policy of sharing, and a kind of numbers, is the same thing everywhere.
+
+What does not depend on the events is worked out once for a workload (`Pipelines`): the program of
+each set, and its code for each form of events that was met.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hamlet.engine.closed import ClosedSet
 from hamlet.engine.groups import groups_of_queries
+from hamlet.engine.recent import Recent
 from hamlet.kernel.compile import EventForm, compile_code
 from hamlet.kernel.encode.batch import encode
 from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
 from hamlet.kernel.widths import bundle_numbers, width_classes
+from hamlet.plan.number_mode import NumberMode
+from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import compile_set
 from hamlet.plan.workload import plan_alone
-from hamlet.share.bundles import after_static, bundle_patience, with_static_patience
+from hamlet.share.bundles import after_static, bundle_patience, with_fixed_patience
+from hamlet.share.policy import inside, loop_name
+from hamlet.share.trace import TracedLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,13 +37,24 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
+    from hamlet.kernel.rows import PlacedGroup
     from hamlet.plan.program import Program
     from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.share.policy import Policy
+
+
+# Forms of events that the code of a set is kept for: tables of one workload mostly have a few.
+_MOST_FORMS = 16
 
 
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
-    """A workload with the sets that are run together: where queries never share, each is one."""
-    return plan_alone(plan) if options.sharing == "never" else plan
+    """A workload with the sets that are run together: where queries are run apart, each is one."""
+    return plan_alone(plan) if _is_apart(options) else plan
+
+
+def _is_apart(options: Options) -> bool:
+    """Whether each query is run by itself."""
+    return options.sharing == "apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +72,30 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class SetPipeline:
-    """One sharable set of a workload, with its program, and how it is run."""
+    """One sharable set of a workload, with its program, and how it is run.
+
+    `codes` has the code of the set for forms of events and options that were met. A pipeline that
+    is made of another with `replace` begins without: its plan or program may be another.
+    """
 
     plan: WorkloadPlan
     sharable: SharableSet
     options: Options
     program: Program
+    codes: Recent[Compiled] = field(
+        default_factory=lambda: Recent(_MOST_FORMS), init=False, compare=False
+    )
 
     @classmethod
     def of(cls, plan: WorkloadPlan, sharable: SharableSet, options: Options) -> SetPipeline:
         """That of a set of a plan (see `shared_plan`)."""
         return cls(plan, sharable, options, compile_set(plan, sharable))
+
+    def with_options(self, options: Options) -> SetPipeline:
+        """The same set run in another way, with the code of this one where it needs the same."""
+        other = replace(self, options=options)
+        object.__setattr__(other, "codes", self.codes)
+        return other
 
     def encode(
         self,
@@ -93,8 +125,7 @@ class SetPipeline:
     ) -> Compiled:
         """The code for events, which the policy of sharing decides with.
 
-        The static policy decides here, once, from these events; others need no more of them than
-        their form.
+        No more is looked at of the events than their form.
 
         Args:
             encoded: The events.
@@ -102,21 +133,57 @@ class SetPipeline:
             only: The templates to make units of; all that are not guards when left out.
             distinct: Whether components that are equal for these events are computed once.
         """
+        form = EventForm.of(encoded) if form is None else form
+        return self.compile_for(form, only=only, distinct=distinct)
+
+    def compile_for(
+        self, form: EventForm, *, only: frozenset[int] | None = None, distinct: bool = True
+    ) -> Compiled:
+        """The code for events of a form, perhaps that of a run before; see `compile`."""
         options = self.options
+        # All that code depends on but the plan and the set, which are those of this pipeline.
+        policy = (options.sharing, options.fixed, options.mode, options.coefficients)
+        return self.codes.get_or_make(
+            (form, only, distinct, policy), lambda: self._code(form, only, distinct)
+        )
+
+    def _code(self, form: EventForm, only: frozenset[int] | None, distinct: bool) -> Compiled:
+        options, policy = self.options, inside(self.options.sharing)
         compiled = compile_code(
             self.plan,
             self.program,
-            EventForm.of(encoded) if form is None else form,
-            share=options.sharing != "never",
+            form,
+            share=policy != "never",
             only=only,
-            patience=bundle_patience(options.sharing, options.is_float, options.coefficients),
+            patience=bundle_patience(policy, options.mode, options.coefficients),
             distinct=distinct,
         )
-        compiled = replace(compiled, sharing=options.sharing)
-        if options.sharing == "static":
-            batch = encoded.batch
-            return with_static_patience(compiled, batch, options.is_float, options.coefficients)
+        compiled = replace(compiled, sharing=tuple(map(self._policy_of, compiled.row_groups)))
+        if policy == "static":
+            return with_fixed_patience(compiled, self.plan, self.program, options.fixed)
         return compiled
+
+    def _policy_of(self, made: PlacedGroup) -> Policy:
+        """The policy for a group of rows."""
+        if self.options.sharing != "static":
+            return inside(self.options.sharing)
+        return self.options.fixed.policy_of(self.loop_name(made))
+
+    def loop_name(self, made: PlacedGroup) -> str:
+        """The loop of a group of rows as text."""
+        atom = self.program.alphabet.atoms[made.group.atom]
+        return loop_name(atom, show_edge(self.program.predicates[made.group.predicate]))
+
+    def traced_loop(self, made: PlacedGroup) -> TracedLoop:
+        """The loop of a group of rows, with its queries, as a trace has it."""
+        program = self.program
+        numbers = dict.fromkeys(program.template_query[unit.template] for unit in made.group.units)
+        queries = sorted(program.queries[number] for number in numbers)
+        return TracedLoop(
+            program.alphabet.atoms[made.group.atom].type,
+            self.loop_name(made),
+            tuple(self.plan.queries[query].query.name for query in queries),
+        )
 
     def afterwards(self, compiled: Compiled, batch: EventBatch) -> Compiled:
         """The code to go on with after a batch: a static policy does not merge again."""
@@ -127,14 +194,18 @@ class SetPipeline:
         self, digits: Mapping[str, tuple[int, ...]], only: frozenset[int] | None = None
     ) -> Compiled:
         """The code where no events are at hand, which tells how state is laid out."""
-        queries = [self.plan.queries[number].query for number in self.program.queries]
-        form = EventForm.unseen(queries, self.program, digits, self.options.is_float)
+        form = self.form_unseen(digits)
         is_shared = self.options.sharing != "never"
         return compile_code(self.plan, self.program, form, share=is_shared, only=only)
 
+    def form_unseen(self, digits: Mapping[str, tuple[int, ...]]) -> EventForm:
+        """What events are taken to be like before there are any."""
+        queries = [self.plan.queries[number].query for number in self.program.queries]
+        return EventForm.unseen(queries, self.program, digits, self.options.mode)
+
     def run(self, compiled: Compiled, batch: EventBatch) -> tuple[Emission, Counters]:
         """All windows of some events, closed at their end."""
-        return run_batch(compiled, batch, self.options.is_float)
+        return run_batch(compiled, batch, self.options.mode)
 
     def ready(self, encoded: EncodedSet) -> Ready:
         """The set, ready to be run over events by the engine or by a system it is compared with."""
@@ -144,15 +215,15 @@ class SetPipeline:
         portions = self._portions(compiled, encoded)
 
         def run(trace: bool) -> tuple[Emission, Counters]:
-            is_float = self.options.is_float
-            return run_batch(compiled, encoded.batch, is_float, trace=trace, portions=portions)
+            mode = self.options.mode
+            return run_batch(compiled, encoded.batch, mode, trace=trace, portions=portions)
 
         return Ready(run, compiled)
 
     def _portions(self, compiled: Compiled, encoded: EncodedSet) -> list[Portion]:
         """What is run together: in exact mode, units by how long their numbers will be."""
         ranges = partition_ranges(encoded.batch)
-        if self.options.is_float:
+        if self.options.mode is NumberMode.FLOAT:
             return [Portion.all_of(compiled, ranges)]
         classes = width_classes(self.program, compiled, encoded.batch, ranges)
         codes = [compiled]
@@ -171,7 +242,7 @@ class SetPipeline:
         start = prepared(self.options.system, self.plan, self.program, encoded)
 
         def run(_trace: bool) -> tuple[Emission, Counters]:
-            emission = start(self.options.is_float)
+            emission = start(self.options.mode)
             return emission, Counters(windows=len(emission.part))
 
         return Ready(run)
@@ -193,7 +264,29 @@ class SetPipeline:
         return self.closed(encoded, emission), counters
 
 
+class Pipelines:
+    """The pipelines of one workload, kept from one run to the next.
+
+    A copy of it, in another process too, begins with nothing.
+    """
+
+    def __init__(self, plan: WorkloadPlan) -> None:
+        """Begin with nothing but what is asked."""
+        self.plan = plan
+        self._made: dict[bool, list[SetPipeline]] = {}
+
+    def __reduce__(self) -> tuple[type[Pipelines], tuple[WorkloadPlan]]:
+        return Pipelines, (self.plan,)
+
+    def of(self, options: Options) -> list[SetPipeline]:
+        """A pipeline for each set that is run together."""
+        is_apart = _is_apart(options)
+        if is_apart not in self._made:
+            shared = shared_plan(self.plan, options)
+            self._made[is_apart] = [SetPipeline.of(shared, each, options) for each in shared.sets]
+        return [one.with_options(options) for one in self._made[is_apart]]
+
+
 def pipelines(plan: WorkloadPlan, options: Options) -> Iterator[SetPipeline]:
     """A pipeline for each set that is run together."""
-    shared = shared_plan(plan, options)
-    return (SetPipeline.of(shared, sharable, options) for sharable in shared.sets)
+    return iter(Pipelines(plan).of(options))

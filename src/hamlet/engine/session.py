@@ -27,7 +27,7 @@ from hamlet.engine.pipeline import shared_plan
 from hamlet.engine.state.closed import Closed
 from hamlet.engine.state.ingest import Intake, Keying
 from hamlet.engine.state.pages import Part, add_parts, parts_by_page
-from hamlet.engine.state.rows import Rows
+from hamlet.engine.state.rows import RawRows
 from hamlet.engine.state.set_state import SetState
 from hamlet.engine.state.window_replay import with_single_windows
 from hamlet.engine.statistics import RunStatistics
@@ -63,6 +63,9 @@ if TYPE_CHECKING:
 BEGINNING = -FAR
 _SNAPSHOT, _CORE, _PAGE = "the snapshot", "the core of a session", "the page"
 _OTHER = "it was made by another workload, other options or another schema"
+# The name and the first nine options: what static has decided comes after them, and no byte of a
+# state depends on it.
+_OPTIONS_IN_STATE = 10
 
 
 class Session:
@@ -115,8 +118,8 @@ class Session:
             for sharable in self.plan.sets
         ]
         by_keys: dict[tuple[str, ...], list[SetState]] = {}
-        for each in self._sets:
-            by_keys.setdefault(tuple(sorted(each.sharable.partition)), []).append(each)
+        for state in self._sets:
+            by_keys.setdefault(tuple(sorted(state.sharable.partition)), []).append(state)
         self._keyings = [Keying(sets, types, known) for sets in by_keys.values()]
         self._partial = partial_schema(self.plan, known, options.numbers)
         self._code = self._fingerprint()
@@ -128,8 +131,8 @@ class Session:
         self._is_changed = np.zeros(self.pages, np.bool_)
         self._closed = np.full(self.pages, BEGINNING, np.int64)
         self._failure: BaseException | None = None
-        for each in self._sets:
-            each.begin()
+        for state in self._sets:
+            state.begin()
         for keying in self._keyings:
             keying.waiting.forget()
 
@@ -161,7 +164,7 @@ class Session:
         codes = self._intake.codes(events)
         is_late = events.ts < self.released
         is_used = np.zeros(len(events), np.bool_)
-        added: list[tuple[Keying, Rows]] = []
+        added: list[tuple[Keying, RawRows]] = []
         for keying in self._keyings:
             wanted = keying.wanted(events, codes) & ~is_late
             is_used |= wanted
@@ -216,15 +219,15 @@ class Session:
 
     def _advance(self, until: int) -> list[ClosedSet]:
         counters = Counters()
-        found: list[ClosedSet] = []
+        results: list[ClosedSet] = []
         for keying in self._keyings:
             rows = keying.waiting.release(until if until < FAR else FAR + 1)
             self._is_changed[rows.page] = True
-            for each in keying.sets:
-                closed = each.advance(rows, until, self._closed, self._is_changed, counters)
-                found += [] if closed is None else [closed]
+            for state in keying.sets:
+                closed = state.advance(rows, until, self._closed, self._is_changed, counters)
+                results += [] if closed is None else [closed]
         self.statistics.count(counters)
-        return found
+        return results
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -262,13 +265,13 @@ class Session:
         return {int(page): int(deadlines[page]) for page in np.flatnonzero(deadlines < NEVER)}
 
     def _deadlines(self) -> Longs:
-        found = np.full(self.pages, NEVER - 1, np.int64)
+        deadlines = np.full(self.pages, NEVER - 1, np.int64)
         for keying in self._keyings:
-            keying.waiting.first_by_page(found)
-        found += 1
-        for each in self._sets:
-            each.lower_deadlines(found, self._closed)
-        return found
+            keying.waiting.first_by_page(deadlines)
+        deadlines += 1
+        for state in self._sets:
+            state.lower_deadlines(deadlines, self._closed)
+        return deadlines
 
     # Bytes
 
@@ -298,7 +301,7 @@ class Session:
             "code": self._code,
             "released": self.released,
             "statistics": asdict(self.statistics),
-            "grids": [each.grids for each in self._sets],
+            "grids": [state.grids for state in self._sets],
         }
         return pack(_CORE, header, [])
 
@@ -314,8 +317,8 @@ class Session:
             self.released = header["released"]
             self._closed[:] = min(self.released, FAR)
             self.statistics = RunStatistics(**header["statistics"])
-            for each, grids in zip(self._sets, header["grids"], strict=True):
-                each.extend({name: grid and tuple(grid) for name, grid in grids.items()})
+            for state, grids in zip(self._sets, header["grids"], strict=True):
+                state.extend({name: grid and tuple(grid) for name, grid in grids.items()})
 
     def take_pages(self, only_changed: bool = True) -> dict[int, bytes | None]:
         """The state of each page, or of each that has changed since they were taken or loaded.
@@ -339,7 +342,7 @@ class Session:
         taken = self._occupied()
         read = {page: self._read_page(page, data, taken) for page, data in pages.items()}
         parts: list[list[tuple[int, Part]]] = [[] for _ in self._sets]
-        waiting: list[list[Rows]] = [[] for _ in self._keyings]
+        waiting: list[list[RawRows]] = [[] for _ in self._keyings]
         for page, (header, pieces) in read.items():
             at = 0
             for number, described, count in header["sets"]:
@@ -347,15 +350,15 @@ class Session:
                 at += count
             for number in header["waiting"]:
                 schema = self._keyings[number].schema
-                waiting[number].append(Rows.of_pieces(pieces[at : at + 3], page, schema))
+                waiting[number].append(RawRows.of_pieces(pieces[at : at + 3], page, schema))
                 at += 3
         with self._changing():
             for page, (header, _) in read.items():
                 self._closed[page] = header["closed"]
-            for each, some in zip(self._sets, parts, strict=True):
-                add_parts(each, some)
+            for state, some in zip(self._sets, parts, strict=True):
+                add_parts(state, some)
             for keying, rows in zip(self._keyings, waiting, strict=True):
-                keying.waiting.add(Rows.joined(rows, keying.schema))
+                keying.waiting.add(RawRows.joined(rows, keying.schema))
 
     def _read_page(
         self, page: int, data: bytes, taken: NDArray[np.bool_]
@@ -374,8 +377,8 @@ class Session:
     def forget_pages(self) -> None:
         """Have nothing on any page any more, but still know what they have in common."""
         with self._changing():
-            for each in self._sets:
-                each.forget()
+            for state in self._sets:
+                state.forget()
             for keying in self._keyings:
                 keying.waiting.forget()
             self._is_changed[:] = False
@@ -384,12 +387,12 @@ class Session:
     def _packed(self, is_wanted: NDArray[np.bool_]) -> dict[int, bytes]:
         """The bytes of each page that has something."""
         self._check()
-        sets = [parts_by_page(each, is_wanted) for each in self._sets]
-        waiting: list[dict[int, Rows]] = []
+        sets = [parts_by_page(state, is_wanted) for state in self._sets]
+        waiting: list[dict[int, RawRows]] = []
         for keying in self._keyings:
             rows = keying.waiting.all()
             waiting.append(dict(rows.taken(is_wanted[rows.page]).by_page()))
-        found = {}
+        packed = {}
         known = {page for each in sets for page in each} | {p for each in waiting for p in each}
         for page in sorted(known):
             pieces: list[Any] = []
@@ -404,19 +407,19 @@ class Session:
                 if page in by_page:
                     header["waiting"].append(number)
                     pieces += by_page[page].pieces()
-            found[page] = pack(_PAGE, header, pieces)
-        return found
+            packed[page] = pack(_PAGE, header, pieces)
+        return packed
 
     def _occupied(self) -> NDArray[np.bool_]:
         """Which pages have something on them."""
-        found = np.zeros(self.pages, np.bool_)
-        for each in self._sets:
-            found[each.pages_of(np.flatnonzero(each.store.words > 0), self.pages)] = True
-            for rows in each.stored.parts:
-                found[rows.page] = True
+        is_occupied = np.zeros(self.pages, np.bool_)
+        for state in self._sets:
+            is_occupied[state.pages_of(np.flatnonzero(state.store.words > 0), self.pages)] = True
+            for rows in state.stored.parts:
+                is_occupied[rows.page] = True
         for keying in self._keyings:
-            found[keying.waiting.all().page] = True
-        return found
+            is_occupied[keying.waiting.all().page] = True
+        return is_occupied
 
     def _unpacked(self, what: str, data: bytes) -> tuple[dict[str, Any], list[Any]]:
         header, pieces = unpack(what, data)
@@ -428,10 +431,10 @@ class Session:
         """What bytes depend on: queries, options, columns, pages, and how state is laid out."""
         plain = [
             [_plain(planned.query) for planned in self.plan.queries],
-            _plain(self.options),
+            _plain(self.options)[:_OPTIONS_IN_STATE],
             [[field.name, str(field.type)] for field in self._intake.schema],
             self.pages,
-            [each.fingerprint() for each in self._sets],
+            [state.fingerprint() for state in self._sets],
         ]
         return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
@@ -447,7 +450,7 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return [type(value).__name__, *(_plain(getattr(value, f.name)) for f in fields(value))]
     if isinstance(value, frozenset):
-        return sorted((_plain(each) for each in value), key=json.dumps)
+        return sorted((_plain(member) for member in value), key=json.dumps)
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_plain(member) for member in value]
     return value

@@ -27,7 +27,8 @@ class RunStatistics:
         without_key: Rows that took no part in some query, because they have no value for an
             attribute that it groups by or that its events have in common, by attribute.
         late: Rows that came after their windows had closed.
-        bursts: Stretches of events that were executed at once.
+        bursts: Stretches of events that were executed at once: graphlets.
+        shared_bursts: Of loops with an edge predicate those that queries shared.
         snapshots: Values that were kept apart for each query at the start of a burst.
         shared: Events for all queries of a bundle that cost as one, because it was merged.
         splits: Merged bundles that were split by an event for some of their queries.
@@ -44,6 +45,7 @@ class RunStatistics:
     without_key: dict[str, int] = field(default_factory=dict)
     late: int = 0
     bursts: int = 0
+    shared_bursts: int = 0
     snapshots: int = 0
     shared: int = 0
     splits: int = 0
@@ -56,6 +58,7 @@ class RunStatistics:
     def count(self, counters: Counters) -> None:
         """Add what kernels have done."""
         self.bursts += counters.bursts
+        self.shared_bursts += counters.shared_bursts
         self.snapshots += counters.snapshots
         self.shared += counters.shared
         self.splits += counters.split

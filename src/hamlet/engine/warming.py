@@ -8,20 +8,21 @@ edge predicates and without, columns of every kind, and a stream in pieces.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from hamlet.engine.local import run_workload
 from hamlet.engine.options import Options
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
+from hamlet.plan.number_mode import NUMBERS
 from hamlet.plan.workload import plan_workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from hamlet.plan.number_mode import Numbers
     from hamlet.plan.workload import WorkloadPlan
 
-Numbers = Literal["exact", "float"]
 _ASKED = "RETURN COUNT(*), SUM(B.x), AVG(B.y), MIN(B.x) PATTERN SEQ(A, B+) {} WITHIN 10000 s"
 _PLAIN = (
     _ASKED.format(""),
@@ -73,7 +74,7 @@ def steps(
 
 
 def warm(
-    numbers: Sequence[Numbers] = ("exact", "float"),
+    numbers: Sequence[Numbers] = NUMBERS,
     *,
     edges: bool = True,
     systems: bool = False,

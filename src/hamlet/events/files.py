@@ -22,23 +22,23 @@ from hamlet.events.csv_file import read_texts
 from hamlet.events.formats import ENDINGS, GZIP, ending_of, format_of, function
 from hamlet.events.infer_types import typed
 from hamlet.events.json_file import read_json
-from hamlet.events.source import Found, Wanted
+from hamlet.events.source import SourceTable, Wanted
 
 if TYPE_CHECKING:
     from hamlet.events.csv_file import Texts
 
 
-def read_files(source: str | Path, wanted: Wanted) -> Found:
+def read_files(source: str | Path, wanted: Wanted) -> SourceTable:
     """The events of a file, of all files in a folder, or of all files that a glob matches."""
     paths = paths_of(source)
     by_reader: dict[str, list[Path]] = {}
     for path in paths:
         by_reader.setdefault(format_of(path).read, []).append(path)
-    parts: list[Found] = [function(name)(some, wanted) for name, some in by_reader.items()]
+    parts: list[SourceTable] = [function(name)(some, wanted) for name, some in by_reader.items()]
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     table = joined([part.table for part in parts], _short(source))
     malformed = sum((part.malformed for part in parts), Counter[str]())
-    return Found(_short(source), table, columns, malformed)
+    return SourceTable(_short(source), table, columns, malformed)
 
 
 def _short(source: str | Path) -> str:
@@ -96,7 +96,7 @@ def contents(path: Path) -> pa.Buffer:
 # Parquet
 
 
-def read_parquets(paths: list[Path], wanted: Wanted) -> Found:
+def read_parquets(paths: list[Path], wanted: Wanted) -> SourceTable:
     """Parquet files, which have types of their own."""
     tables, names = [], dict[str, None]()
     for path in paths:
@@ -111,13 +111,13 @@ def read_parquets(paths: list[Path], wanted: Wanted) -> Found:
             tables.append(file.read(columns=present))
         except (OSError, pa.ArrowException) as error:
             raise ReadError(str(path), f"not a Parquet file ({error})") from error
-    return Found(str(paths[0]), joined(tables, paths[0].name), tuple(names))
+    return SourceTable(str(paths[0]), joined(tables, paths[0].name), tuple(names))
 
 
 # Text
 
 
-def read_csvs(paths: list[Path], wanted: Wanted) -> Found:
+def read_csvs(paths: list[Path], wanted: Wanted) -> SourceTable:
     """CSV files; a column that is text in one and something else in another is text in all."""
     texts = [
         read_texts(
@@ -138,15 +138,17 @@ def texts_in(path: Path, content: pa.Buffer, separator: str | None) -> Texts:
     return read_texts(path, content, between, lambda names: list(dict.fromkeys(names)))
 
 
-def read_jsons(paths: list[Path], wanted: Wanted) -> Found:
+def read_jsons(paths: list[Path], wanted: Wanted) -> SourceTable:
     """Files of JSON lines."""
     return _together(paths, [read_json(path, contents(path), wanted) for path in paths])
 
 
-def _together(paths: list[Path], parts: list[Found]) -> Found:
+def _together(paths: list[Path], parts: list[SourceTable]) -> SourceTable:
     table = joined([part.table for part in parts], paths[0].name)
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
-    return Found(paths[0].name, table, columns, sum((p.malformed for p in parts), Counter[str]()))
+    return SourceTable(
+        paths[0].name, table, columns, sum((p.malformed for p in parts), Counter[str]())
+    )
 
 
 # Several tables

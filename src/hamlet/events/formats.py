@@ -71,9 +71,9 @@ TABLE = (
         write_lines="hamlet.data.files:json_lines",
     ),
 )
-ENDINGS = tuple(ending for each in TABLE for ending in each.endings)
+ENDINGS = tuple(ending for format_ in TABLE for ending in format_.endings)
 # What we write, by ending.
-WRITTEN = {each.endings[0]: each for each in TABLE}
+WRITTEN = {format_.endings[0]: format_ for format_ in TABLE}
 GZIP = ".gz"
 
 
@@ -103,16 +103,16 @@ def ending_of(path: Path) -> str:
 def format_of(path: Path) -> Format:
     """The format of a file of events, by its ending."""
     ending = ending_of(path)
-    for each in TABLE:
-        if ending in each.endings:
-            return each
+    for format_ in TABLE:
+        if ending in format_.endings:
+            return format_
     what = f"{ending} is not a format of events" if ending else "its name has no ending"
     raise ReadError(str(path), f"{what}; use {listed(ENDINGS)}, with or without {GZIP}")
 
 
 def format_named(name: str) -> Format:
     """The format of a name."""
-    return next(each for each in TABLE if each.name == name)
+    return next(format_ for format_ in TABLE if format_.name == name)
 
 
 # Separators
@@ -133,12 +133,17 @@ def separator_of(written: str | None) -> str | None:
     """
     if written is None:
         return None
-    found = _WRITTEN.get(written, written)
-    if len(found) != 1 or ord(found) > 127 or found.isalnum() or found in '\r\n"\\ \0+-.':
+    separator = _WRITTEN.get(written, written)
+    if (
+        len(separator) != 1
+        or ord(separator) > 127
+        or separator.isalnum()
+        or separator in '\r\n"\\ \0+-.'
+    ):
         remedy = "It is one character, such as ';', '|' or '\\t'."
         reason = f"{written!r} cannot be a separator"
         raise PlanError(reason, remedy)
-    return found
+    return separator
 
 
 def check_separated(path: str, names: list[str], separator: str) -> None:

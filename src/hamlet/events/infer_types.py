@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.events import text_rules as rules
-from hamlet.events.source import NOT_A_TIME, Found, Sieve
+from hamlet.events.source import NOT_A_TIME, Sieve, SourceTable
 from hamlet.events.texts import TYPES, Look, are_texts, look_at, values_of_texts
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hamlet.events.text_rules import Facts, Sort
 
 
-def typed(parts: Sequence[Texts], wanted: Wanted) -> list[Found]:
+def typed(parts: Sequence[Texts], wanted: Wanted) -> list[SourceTable]:
     """Files with their wanted columns typed, and the rows with a value that is none left out."""
     tables = [part.table for part in parts]
     sieves = [Sieve(Counter(part.malformed)) for part in parts]
@@ -48,7 +48,7 @@ def typed(parts: Sequence[Texts], wanted: Wanted) -> list[Found]:
                 sieves[number].fault(faulty, reason_of(name, sort, is_time=is_time))
                 tables[number] = table.set_column(place, name, column)
     return [
-        Found(part.name, sieve.kept(table), part.columns, sieve.malformed)
+        SourceTable(part.name, sieve.kept(table), part.columns, sieve.malformed)
         for part, sieve, table in zip(parts, sieves, tables, strict=True)
     ]
 

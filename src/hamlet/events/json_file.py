@@ -17,7 +17,7 @@ from pyarrow import json as arrow_json
 
 from hamlet.errors import ReadError
 from hamlet.events.columns import EXACT, kind_of
-from hamlet.events.source import NOT_A_TIME, Found, Sieve, Wanted, one_piece
+from hamlet.events.source import NOT_A_TIME, Sieve, SourceTable, Wanted, one_piece
 from hamlet.events.texts import times_of_texts
 from hamlet.events.untyped import column_of_values, kind_of_value, times_of_values
 
@@ -31,14 +31,14 @@ _PIECE = 1 << 18
 _FIRST_LINE = 1 << 16
 
 
-def read_json(path: Path, content: pa.Buffer, wanted: Wanted) -> Found:
+def read_json(path: Path, content: pa.Buffer, wanted: Wanted) -> SourceTable:
     """The wanted columns of a file of JSON lines."""
     beginning = bytes(content[:4096]).lstrip(b"\xef\xbb\xbf \t\r\n")
     if beginning.startswith(b"["):
         raise ReadError(str(path), "it is one JSON list; write one object on each line")
     sieve = Sieve()
     if not beginning and len(content) <= 4096:
-        return Found(path.name, pa.table({}), ())
+        return SourceTable(path.name, pa.table({}), ())
     table = _by_arrow(content, wanted)
     if table is None:
         cleaned = _Cleaner(wanted).cleaned(content)
@@ -49,7 +49,7 @@ def read_json(path: Path, content: pa.Buffer, wanted: Wanted) -> Found:
         return found_rows(path.name, _by_line(content, sieve.malformed), wanted, sieve)
     names = tuple(table.schema.names)
     table = _timed(table.select(wanted.among(names)), wanted, sieve)
-    return Found(path.name, table, names, sieve.malformed)
+    return SourceTable(path.name, table, names, sieve.malformed)
 
 
 def _by_arrow(content: pa.Buffer, wanted: Wanted) -> pa.Table | None:
@@ -201,7 +201,9 @@ def _pieces(content: bytes) -> Iterator[bytes]:
         start = end
 
 
-def found_rows(name: str, rows: Iterable[Mapping[str, Any]], wanted: Wanted, sieve: Sieve) -> Found:
+def found_rows(
+    name: str, rows: Iterable[Mapping[str, Any]], wanted: Wanted, sieve: Sieve
+) -> SourceTable:
     """Rows of Python values; what no row has is no column."""
     rows = list(rows)
     names: dict[str, None] = {}
@@ -217,7 +219,7 @@ def found_rows(name: str, rows: Iterable[Mapping[str, Any]], wanted: Wanted, sie
             kind = "text" if column == wanted.type else wanted.needs.kinds.get(column)
             columns[column], faulty = column_of_values(values, kind)
             sieve.fault(faulty, f"{column} is not {_CALLED.get(str(kind), 'text')}")
-    return Found(name, sieve.kept(pa.table(columns)), tuple(names), sieve.malformed)
+    return SourceTable(name, sieve.kept(pa.table(columns)), tuple(names), sieve.malformed)
 
 
 _CALLED = {"number": "a number", "boolean": "a truth value", "time": "a time"}

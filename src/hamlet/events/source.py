@@ -60,7 +60,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceTable:
     """The wanted columns that there are, and how many rows could not be read, by reason.
 
     name: What to call the source in a message.

@@ -24,7 +24,7 @@ from hamlet.events.files import read_files
 from hamlet.events.formats import separator_of
 from hamlet.events.json_file import found_rows
 from hamlet.events.required_columns import check_kinds, needs_of
-from hamlet.events.source import Found, Sieve, Wanted
+from hamlet.events.source import Sieve, SourceTable, Wanted
 from hamlet.events.texts import times_of_texts
 from hamlet.events.times import REASONS, Times, is_time, microseconds, times_of
 from hamlet.events.untyped import column_of_values
@@ -109,28 +109,28 @@ class EventTable:
             SchemaError: A column is missing, or is not what the workload uses it for.
         """
         wanted = Wanted(type, time, order, needs_of(plan), separator_of(separator))
-        found = _found(source, wanted)
-        table = _complete(found, wanted)
+        loaded = _found(source, wanted)
+        table = _complete(loaded, wanted)
         if table.num_rows > MOST_ROWS:
-            raise SchemaError(found.name, f"more than {MOST_ROWS:,} rows; run it in parts")
-        sieve = Sieve(Counter(found.malformed))
-        rows = table.num_rows + sum(found.malformed.values())
-        ts, times = _times(table.column(time), found.name, time, sieve)
-        types = _types(table.column(type), found.name, type, sieve)
+            raise SchemaError(loaded.name, f"more than {MOST_ROWS:,} rows; run it in parts")
+        sieve = Sieve(Counter(loaded.malformed))
+        rows = table.num_rows + sum(loaded.malformed.values())
+        ts, times = _times(table.column(time), loaded.name, time, sieve)
+        types = _types(table.column(type), loaded.name, type, sieve)
         attributes = wanted.needs.attributes
-        kinds = {a: _kind(table.column(a), a, found.name) for a in attributes}
-        check_kinds(plan, kinds, found.name)
+        kinds = {a: _kind(table.column(a), a, loaded.name) for a in attributes}
+        check_kinds(plan, kinds, loaded.name)
         for attribute in sorted(wanted.needs.summed):
             column = table.column(attribute)
             if pa.types.is_floating(column.type):
                 sieve.fault(_where(pc.is_inf(column)), f"{attribute} is infinite")
         if order is not None:
-            _kind(table.column(order), order, found.name)
+            _kind(table.column(order), order, loaded.name)
         if sieve.good is not None:
             good = np.flatnonzero(sieve.good)
             table, ts, types = sieve.kept(table), ts[good], types.take(good)
         statistics = Statistics(rows, malformed=dict(sieve.malformed))
-        return EventTable(found.name, table, ts, types, order, times, statistics)
+        return EventTable(loaded.name, table, ts, types, order, times, statistics)
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -157,7 +157,7 @@ class EventTable:
 # Sources
 
 
-def _found(source: Any, wanted: Wanted) -> Found:
+def _found(source: Any, wanted: Wanted) -> SourceTable:
     if isinstance(source, str | Path):
         return read_files(source, wanted)
     if isinstance(source, pa.RecordBatch):
@@ -178,30 +178,32 @@ def _found(source: Any, wanted: Wanted) -> Found:
         good = [row for row in rows if isinstance(row, Mapping)]
         if len(good) < len(rows):
             sieve.malformed["not a row"] += len(rows) - len(good)
-        found = found_rows("events", good, wanted, sieve)
-        return Found(found.name, found.table, found.columns, found.malformed, may_lack=True)
+        loaded = found_rows("events", good, wanted, sieve)
+        return SourceTable(
+            loaded.name, loaded.table, loaded.columns, loaded.malformed, may_lack=True
+        )
     kinds = (
         "an Arrow table, a pandas or Polars DataFrame, a DuckDB relation, a list of dicts or a path"
     )
     raise SchemaError("events", f"{type(source).__name__} is not a table of events; pass {kinds}")
 
 
-def _from_table(table: pa.Table, wanted: Wanted) -> Found:
+def _from_table(table: pa.Table, wanted: Wanted) -> SourceTable:
     names = tuple(table.schema.names)
     for name in wanted.among(names):
         if names.count(name) > 1:
             raise SchemaError("events", f"there are {names.count(name)} columns '{name}'")
-    return Found("events", table.select(wanted.among(names)), names)
+    return SourceTable("events", table.select(wanted.among(names)), names)
 
 
-def _from_lazy(frame: Any, wanted: Wanted) -> Found:
+def _from_lazy(frame: Any, wanted: Wanted) -> SourceTable:
     """A LazyFrame of Polars, of which only the columns that are needed are computed."""
     names = tuple(frame.collect_schema().names())
-    found = _from_table(pa.table(frame.select(wanted.among(names)).collect()), wanted)
-    return Found(found.name, found.table, names)
+    loaded = _from_table(pa.table(frame.select(wanted.among(names)).collect()), wanted)
+    return SourceTable(loaded.name, loaded.table, names)
 
 
-def _from_pandas(frame: Any, wanted: Wanted) -> Found:
+def _from_pandas(frame: Any, wanted: Wanted) -> SourceTable:
     names = tuple(str(name) for name in frame.columns)
     columns: dict[str, Any] = {}
     sieve = Sieve()
@@ -215,35 +217,35 @@ def _from_pandas(frame: Any, wanted: Wanted) -> Found:
                 kind = wanted.needs.kinds.get(name)
                 columns[name], faulty = column_of_values(frame[name].tolist(), kind)
                 sieve.fault(faulty, f"{name} is not what it is used for")
-    return Found("events", sieve.kept(pa.table(columns)), names, sieve.malformed)
+    return SourceTable("events", sieve.kept(pa.table(columns)), names, sieve.malformed)
 
 
-def _complete(found: Found, wanted: Wanted) -> pa.Table:
+def _complete(loaded: SourceTable, wanted: Wanted) -> pa.Table:
     """The table with every wanted column, or the error that says which one is missing.
 
     Here columns get the types that everything after this knows, wherever they have come from.
     """
-    table = found.table
-    table = pa.table([plain(each) for each in table.columns], names=table.column_names)
-    is_empty = not found.columns and not table.num_rows
+    table = loaded.table
+    table = pa.table([plain(column) for column in table.columns], names=table.column_names)
+    is_empty = not loaded.columns and not table.num_rows
     for name in wanted.columns:
         if name in table.schema.names:
             continue
         is_given = name in (wanted.type, wanted.time, wanted.order)
-        if not is_empty and (is_given or not found.may_lack):
-            raise SchemaError(found.name, _missing(name, found, wanted))
+        if not is_empty and (is_given or not loaded.may_lack):
+            raise SchemaError(loaded.name, _missing(name, loaded, wanted))
         table = table.append_column(name, pa.nulls(table.num_rows))
     return table
 
 
-def _missing(name: str, found: Found, wanted: Wanted) -> str:
+def _missing(name: str, loaded: SourceTable, wanted: Wanted) -> str:
     options = {wanted.type: "type", wanted.time: "time", wanted.order: "order"}
-    has = f"column '{name}' not found; it has: {listed(found.columns)}"
+    has = f"column '{name}' not found; it has: {listed(loaded.columns)}"
     if name in options:
         option = options[name]
         say = f"{option}='...', or --{option} on the command line"
-        return f"{has}; pass {say}." + did_you_mean(name, found.columns)
-    return has + "." + did_you_mean(name, found.columns)
+        return f"{has}; pass {say}." + did_you_mean(name, loaded.columns)
+    return has + "." + did_you_mean(name, loaded.columns)
 
 
 # Columns
@@ -264,8 +266,8 @@ def _times(
         column = pa.chunked_array([read])
     if not is_time(column.type):
         what = "time must be a timestamp, a date, a number of seconds or ISO 8601 text"
-        found = f"column '{time}' is {_described(column.type)}{example}"
-        raise SchemaError(name, f"{found}; {what} like 2026-03-02T08:00:00")
+        fact = f"column '{time}' is {_described(column.type)}{example}"
+        raise SchemaError(name, f"{fact}; {what} like 2026-03-02T08:00:00")
     ts, fault = microseconds(column)
     for code, reason in REASONS.items():
         if fault is not None:
@@ -300,5 +302,5 @@ def _described(column: pa.DataType) -> str:
     return words[kind] if kind else f"of type {column}"
 
 
-def _where(found: pa.ChunkedArray) -> NDArray[np.bool_]:
-    return found.fill_null(False).to_numpy()  # type: ignore[no-any-return]
+def _where(is_true: pa.ChunkedArray) -> NDArray[np.bool_]:
+    return is_true.fill_null(False).to_numpy()  # type: ignore[no-any-return]

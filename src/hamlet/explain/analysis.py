@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from hamlet.errors import counted
 from hamlet.explain.describe import summary
 from hamlet.explain.sharers import known_sharing
@@ -12,7 +15,7 @@ from hamlet.explain.text import sharing_lines, shown_queries, table_lines
 from hamlet.plan.program import compile_set
 from hamlet.share.cost import FOREVER
 from hamlet.share.policy import UNTIL_SPLIT
-from hamlet.share.trace import summarise
+from hamlet.share.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,10 +23,25 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Results
     from hamlet.share.policy import Policy
-    from hamlet.share.trace import Summary
+    from hamlet.share.summary import Summary
 
     Analysis = dict[str, Any]
 
+# Of a burst: its columns in a trace, and what they are called here
+_SHOWN = {
+    "type": "E+",
+    "burst": "b",
+    "live": "n",
+    "queries": "k",
+    "windows": "w",
+    "snapshots_created": "s_c",
+    "snapshots_propagated": "s_p",
+    "cost_shared": "shared µs",
+    "cost_alone": "alone µs",
+    "decided": "decided",
+}
+# Bursts that are given as data, and shown as text
+_MOST_BURSTS, _SHORT = 1000, 12
 _NO_BUNDLES = "no two queries differ in nothing but the events that enter them"
 
 
@@ -58,9 +76,14 @@ def analysis(plan: WorkloadPlan, name: str, policy: Policy, results: Results) ->
             for one in results.bundles
         ],
         "decided": [_summarised(one) for one in summarise(results.trace)],
+        "bursts": [
+            {name: burst[name] for name in ("set", "start", *_SHOWN)}
+            for burst in decided_bursts(results.trace, _MOST_BURSTS)
+        ],
         "run": {
             "events": statistics.events_used,
-            "bursts": statistics.bursts,
+            "graphlets": statistics.bursts,
+            "shared graphlets": statistics.shared_bursts,
             "snapshots": statistics.snapshots,
             "shared": statistics.shared,
             "splits": statistics.splits,
@@ -71,8 +94,14 @@ def analysis(plan: WorkloadPlan, name: str, policy: Policy, results: Results) ->
 
 def _summarised(one: Summary) -> Analysis:
     found = asdict(one)
-    found["share_for_all"] = one.share_for_all
     return {"set": f"s{found.pop('sharable_set')}", **found}
+
+
+def decided_bursts(trace: Any, most: int) -> list[Analysis]:
+    """The first bursts of a trace, each with what it was decided from."""
+    is_burst = pc.equal(trace["about"].cast(pa.string()), "burst")
+    rows = trace.filter(is_burst).slice(0, most).to_pylist()
+    return [{"set": f"s{row.pop('set')}", "start": str(row.pop("time")), **row} for row in rows]
 
 
 def analysis_text(found: Analysis) -> str:
@@ -82,6 +111,7 @@ def analysis_text(found: Analysis) -> str:
         _block("sharing, known before the run", sharing_lines(found)),
         _block("bundles, queries that are one while they behave alike", _bundles(found)),
         _block(f"decided, {found['policy']}", _decided(found)),
+        _block("bursts of loops with an edge predicate", _bursts(found)),
         _block("run", [", ".join(f"{n:,} {name}" for name, n in found["run"].items())]),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -93,7 +123,7 @@ def _block(heading: str, lines: Iterator[str] | list[str]) -> str:
 
 
 def _bundles(found: Analysis) -> Iterator[str]:
-    if found["policy"] in ("always", "never"):
+    if found["policy"] in ("always", "never", "apart"):
         return
     sets = {one["name"]: one["queries"] for one in found["sets"]}
     yield from table_lines(
@@ -123,8 +153,41 @@ def _patience(patience: int | None, is_ever_merged: bool) -> str:
 def _decided(found: Analysis) -> Iterator[str]:
     for one in found["decided"]:
         taken = ", ".join(f"{count:,} {name}" for name, count in one["decided"].items() if count)
-        yield (
-            f"{one['set']}  {one['type']}+  {one['touches']:,} touches: {taken}; "
-            f"{one['share_for_all']:.0%} for all queries, bursts of {one['mean_burst']:.1f} events"
-        )
+        begins = f"{one['set']}  {one['type']}+  "
+        if one["about"] == "touch":
+            part = one["pays"] / one["decisions"]
+            yield (
+                f"{begins}{counted(one['decisions'], 'touch', 'touches')}: {taken}; "
+                f"{part:.0%} for all queries, bursts of {one['mean_burst']:.1f} events"
+            )
+        else:
+            yield (
+                f"{begins}{counted(one['decisions'], 'burst')}: {taken}; on average "
+                f"b = {one['mean_burst']:,.1f}, n = {one['mean_live']:,.0f}, "
+                f"k = {one['mean_queries']:,.0f}, w = {one['mean_windows']:.1f}; "
+                f"{counted(one['snapshots'], 'snapshot')}, {one['mean_snapshots']:,.1f} at a time"
+            )
         yield f"    {one['why']}"
+
+
+def _bursts(found: Analysis) -> Iterator[str]:
+    """A line for each of the first bursts; costs in microseconds."""
+    bursts = found["bursts"]
+    if not bursts:
+        return
+    heads = ["set", "begins", *_SHOWN.values()]
+    lines = [
+        [one["set"], one["start"], *(_cell(name, one[name]) for name in _SHOWN)]
+        for one in bursts[:_SHORT]
+    ]
+    yield from table_lines([heads, *lines])
+    more = sum(one["decisions"] for one in found["decided"] if one["about"] == "burst") - _SHORT
+    if more > 0:
+        yield f"and {counted(more, 'more burst')}: hamlet run --trace writes them all"
+
+
+def _cell(name: str, value: Any) -> str:
+    """A number of a burst as text."""
+    if name.startswith("cost"):
+        return f"{value / 1e3:,.1f}"
+    return value if isinstance(value, str) else f"{value:,}"

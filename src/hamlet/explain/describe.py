@@ -116,7 +116,7 @@ class _Describer:
             "name": query.name,
             "pattern": " AND ".join(show_pattern(query, branch) for branch in query.branches),
             "templates": names,
-            "aggregates": [_show_aggregate(query, each) for each in query.aggregates],
+            "aggregates": [_show_aggregate(query, aggregate) for aggregate in query.aggregates],
             "group_by": list(query.group_by),
             "equivalence": list(query.equivalence),
             "within": show_duration(query.window.within_us),
@@ -245,9 +245,9 @@ class _Describer:
         windows = dict.fromkeys(str(self.plan.queries[n].query.window) for n in sharable.queries)
         members = [m for n in sharable.queries for m in self._members(n)]
         shared_by: dict[str, list[list[str]]] = {}
-        for each in sharing:
-            if each["set"] == f"s{index + 1}" and each["shared"]:
-                shared_by.setdefault(each["type"], []).append(each["queries"])
+        for loop in sharing:
+            if loop["set"] == f"s{index + 1}" and loop["shared"]:
+                shared_by.setdefault(loop["type"], []).append(loop["queries"])
         return {
             "name": f"s{index + 1}",
             "queries": self._names(sharable.queries),
@@ -306,7 +306,7 @@ class _Describer:
                 {
                     "from": edge.source,
                     "to": edge.target,
-                    "queries": [self._member_name(each) for each in edge.members],
+                    "queries": [self._member_name(member) for member in edge.members],
                     "shared_by": self._sharers(edge, types, shared_by),
                     "guards": _listed(guards.get((edge.source, edge.target), {})),
                     "conditions": _listed(where.get((edge.source, edge.target), {})),
@@ -321,9 +321,9 @@ class _Describer:
         """Of the members that have a loop, those whose work on its events is done once."""
         if edge.source != edge.target:
             return []
-        name = {each: self.plan.queries[each[0]].query.name for each in edge.members}
+        name = {member: self.plan.queries[member[0]].query.name for member in edge.members}
         groups = (
-            [self._member_name(each) for each in edge.members if name[each] in sharing]
+            [self._member_name(member) for member in edge.members if name[member] in sharing]
             for sharing in shared_by.get(types[edge.source], [])
         )
         return [group for group in groups if len(group) > 1]
@@ -339,8 +339,10 @@ class _Describer:
         if len(parallel) == 1 and parallel[0].is_simple:
             (one,) = parallel
             predicates = (query.edge_predicates[n] for n in sorted(one.predicates))
-            return _show_guards(query, one.guards), [show_edge(each) for each in predicates]
-        ways = [" and ".join(self._clauses(query, each, show_edge)) for each in parallel]
+            return _show_guards(query, one.guards), [
+                show_edge(predicate) for predicate in predicates
+            ]
+        ways = [" and ".join(self._clauses(query, condition, show_edge)) for condition in parallel]
         return [], [ways[0] if len(ways) == 1 else " or ".join(f"({way})" for way in ways)]
 
     def apart(self) -> dict[str, Any]:
@@ -365,7 +367,7 @@ class _Describer:
 
     def edges(self) -> list[dict[str, Any]]:
         """Granularity of each edge between types, with the queries that have it so."""
-        found: dict[tuple[str, str, str, Grain, tuple[str, ...]], dict[str, None]] = {}
+        queries_of: dict[tuple[str, str, str, Grain, tuple[str, ...]], dict[str, None]] = {}
         for number, planned in enumerate(self.plan.queries):
             query, around = planned.query, Surroundings.of(planned)
             for source, target, condition in _typed_conditions(planned):
@@ -374,7 +376,7 @@ class _Describer:
                     self._predicate(query.edge_predicates[n]) for n in sorted(condition.predicates)
                 )
                 key = (self.set_name[number], source, target, grain, names)
-                found.setdefault(key, {})[query.name] = None
+                queries_of.setdefault(key, {})[query.name] = None
         return [
             {
                 "set": name,
@@ -385,7 +387,7 @@ class _Describer:
                 "cost": COSTS[grain],
                 "queries": list(queries),
             }
-            for (name, source, target, grain, predicates), queries in found.items()
+            for (name, source, target, grain, predicates), queries in queries_of.items()
         ]
 
 
@@ -415,10 +417,10 @@ def _way(query: Query, way: Alternative, named: _Named) -> str:
 
 def _by_ends(template: Template, named: dict[int, str]) -> dict[tuple[str, str], list[Condition]]:
     """The conditions of all edges between each two states of a merged template."""
-    found: dict[tuple[str, str], list[Condition]] = {}
+    conditions: dict[tuple[str, str], list[Condition]] = {}
     for edge in template.edges:
-        found.setdefault((named[edge.source], named[edge.target]), []).append(edge.condition)
-    return found
+        conditions.setdefault((named[edge.source], named[edge.target]), []).append(edge.condition)
+    return conditions
 
 
 def _ask(asked: _Asked, text: str, who: str) -> None:

@@ -61,8 +61,10 @@ def _of(queries: set[str], templates: list[Description]) -> Iterator[Description
 
 def _template_graphs(description: Description, templates: list[Description]) -> list[Graph]:
     queries = {query["name"]: query for query in description["queries"]}
-    shown = _alike([each for each in templates if _is_worth_drawing(each)])
-    predicates = {each["name"]: each["predicate"] for each in description["predicates"]}
+    shown = _alike([template for template in templates if _is_worth_drawing(template)])
+    predicates = {
+        predicate["name"]: predicate["predicate"] for predicate in description["predicates"]
+    }
     graphs = [template_graph(t, predicates, queries) for t in shown[:_MOST_TEMPLATES]]
     left_out = len(shown) - _MOST_TEMPLATES
     if left_out > 0:
@@ -176,11 +178,11 @@ def _joined_edges(
     edges: list[Description], predicates: dict[str, str], notes: list[str]
 ) -> list[Edge]:
     """Edges, parallel ones between the same states drawn as one with all their conditions."""
-    found: dict[tuple[str, str], list[Description]] = {}
+    arrows: dict[tuple[str, str], list[Description]] = {}
     for edge in edges:
-        found.setdefault((edge["from"], edge["to"]), []).append(edge)
+        arrows.setdefault((edge["from"], edge["to"]), []).append(edge)
     joined: list[Edge] = []
-    for (source, target), parallel in found.items():
+    for (source, target), parallel in arrows.items():
         guards: dict[str, None] = {}
         asked: list[str] = []
         if len(parallel) > 1:
@@ -205,7 +207,7 @@ def _way(edge: Description, predicates: dict[str, str]) -> str:
 
 def _spelt(text: str, predicates: dict[str, str]) -> str:
     """A condition with what its predicates say in place of their names."""
-    return re.sub(r"\bp\d+\b", lambda found: predicates.get(found[0], found[0]), text)
+    return re.sub(r"\bp\d+\b", lambda match: predicates.get(match[0], match[0]), text)
 
 
 def _first_and_last(names: list[str]) -> str:
@@ -281,11 +283,11 @@ def _told_of_folded(
 
 def _users(one: Description) -> dict[str, list[str]]:
     """For each state the members that have it."""
-    found: dict[str, dict[str, None]] = {state["name"]: {} for state in one["states"]}
+    members_of: dict[str, dict[str, None]] = {state["name"]: {} for state in one["states"]}
     for edge in one["edges"]:
-        if edge["to"] in found:
-            found[edge["to"]].update(dict.fromkeys(edge["queries"]))
-    return {name: list(members) for name, members in found.items()}
+        if edge["to"] in members_of:
+            members_of[edge["to"]].update(dict.fromkeys(edge["queries"]))
+    return {name: list(members) for name, members in members_of.items()}
 
 
 def _told(

@@ -1,15 +1,16 @@
-"""Whose work on a repeated type is done once: of all that could share E+, those that do.
+"""Whose work on a repeated type is done once: the classes of queries that could share E+.
 
 Queries that repeat E in one set have it in common, but a burst is one map only for those that ask
 the same of its events, and a table of rows is kept only for those that also have the same edge
-predicate, windows and functions of aggregates. A query whose events, predicate or windows no other
-has works alone.
+predicate, negation, windows and functions of aggregates. A query that is in no class with another
+is told of the query that is most like it, and of what keeps the two apart.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hamlet.errors import listed
 from hamlet.explain.loops import loop_sharing
 
 if TYPE_CHECKING:
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
     from hamlet.share.policy import Policy
 
     Sharing = dict[str, Any]
+    Key = tuple[Hashable, ...]
 
-# Of one query, and of several.
-_ALONE = {
-    "burst": ("no other query asks the same of its events", "no two ask the same of its events"),
+# What queries of one class have in common, by kind of loop: the parts of their keys
+_PARTS = {
+    "burst": ("condition on its events",),
     "rows": (
-        "no other query has a loop of the same events, predicate and windows",
-        "no two have a loop of the same events, predicate and windows",
+        "condition on its events",
+        "edge predicate",
+        "negation inside",
+        "window",
+        "aggregates",
     ),
 }
 
@@ -46,30 +51,65 @@ def known_sharing(
 
 def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharing]:
     """Queries that could share, by what has to be the same; those with no other come last."""
-    groups: dict[Hashable, dict[str, None]] = {}
+    keys = {
+        name: list(dict.fromkeys(_keys(planned[name], each["type"], each["kind"])))
+        for name in each["queries"]
+    }
+    classes: dict[Key, list[str]] = {}
+    for name, own in keys.items():
+        for key in own:
+            classes.setdefault(key, []).append(name)
+    sharers = {name for names in classes.values() if len(names) > 1 for name in names}
+    for names in classes.values():
+        if len(names) > 1:
+            yield {**each, "queries": names}
+    told: dict[tuple[int, ...], list[tuple[str, str]]] = {}
     for name in each["queries"]:
-        for key in _keys(planned[name], each["type"], each["kind"]):
-            groups.setdefault(key, {})[name] = None
-    shared = [list(names) for names in groups.values() if len(names) > 1]
-    sharers = {name for names in shared for name in names}
-    alone = [name for name in each["queries"] if name not in sharers]
-    for names in shared:
-        yield {**each, "queries": names}
-    if alone:
-        why = _ALONE[each["kind"]][len(alone) > 1]
-        yield {**each, "shared": False, "queries": alone, "why": why}
+        if name not in sharers:
+            parts, other = _most_like(name, keys)
+            told.setdefault(parts, []).append((name, other))
+    for parts, pairs in told.items():
+        why = _why_alone([_PARTS[each["kind"]][part] for part in parts], pairs)
+        yield {**each, "shared": False, "queries": [name for name, _ in pairs], "why": why}
 
 
-def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Hashable]:
+def _why_alone(parts: list[str], pairs: list[tuple[str, str]]) -> str:
+    """Why some queries, each with the one that is most like it, are in no class."""
+    if not parts:
+        return "no other query has such a loop"
+    if len(pairs) == 1:
+        return f"another {listed(parts)} than {pairs[0][1]}"
+    return f"each has another {listed(parts)} than the rest"
+
+
+def _most_like(name: str, keys: dict[str, list[Key]]) -> tuple[tuple[int, ...], str]:
+    """The query whose loop is most like that of another, and the parts in which they differ."""
+    apart = [
+        (_differing(own, key), other)
+        for other, theirs in keys.items()
+        if other != name
+        for key in theirs
+        for own in keys[name]
+    ]
+    return min(apart, key=lambda pair: len(pair[0])) if apart else ((), "")
+
+
+def _differing(one: Key, other: Key) -> tuple[int, ...]:
+    pairs = enumerate(zip(one, other, strict=True))
+    return tuple(part for part, (mine, theirs) in pairs if mine != theirs)
+
+
+def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Key]:
     """What another query must have too, for each loop over a type that could be shared."""
+    query = planned.query
     for template in planned.templates.branches:
         for state, condition in _loops(template, name):
             if kind == "rows":
-                predicates = planned.query.edge_predicates
-                compared = frozenset(predicates[n] for n in condition.predicates)
-                yield state.atom, compared, planned.query.window, _asked(planned.query)
+                compared = frozenset(query.edge_predicates[n] for n in condition.predicates)
+                negated = frozenset(planned.templates.guards[n] for n in condition.guards)
+                yield state.atom, compared, negated, query.window, _asked(query)
             elif not condition.predicates and not condition.guards:
-                yield state.atom
+                yield (state.atom,)
 
 
 def _asked(query: Query) -> tuple[str, ...]:

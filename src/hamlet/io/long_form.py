@@ -18,8 +18,14 @@ from hamlet.kernel.finish import TEXT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from hamlet.kernel.finish import Answer
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.finish import Answer, SetAnswers
+    from hamlet.kernel.finish.cells import Cells
     from hamlet.plan.query import Aggregate, Query
+
+    Longs = NDArray[np.int64]
+    Doubles = NDArray[np.float64]
 
 COLUMNS = (
     "query",
@@ -58,6 +64,85 @@ def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
         *(in_turn(kind) for kind in ("value", "log10", "exact")),
     ]
     return pa.table(columns, schema=long_schema(times))
+
+
+def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
+    """The rows of all queries of a set in long form, and where those of each begin and end."""
+    queries, sizes = answers.queries, np.diff(answers.starts)
+    widths = np.array([len(query.aggregates) for query in queries], np.int64)
+    turns = _Turns(np.repeat(np.arange(len(queries)), sizes), widths)
+    within = np.array([query.window.within_us for query in queries], np.int64)
+    start = answers.window_start[turns.row]
+    names = [aggregate.name for query in queries for aggregate in query.aggregates]
+    first_name = np.cumsum(widths) - widths
+    texts, first_group = _texts_of_groups(answers)
+    group = answers.group + first_group[turns.query_of_row]
+    columns = [
+        pa.array([query.name for query in queries], TEXT).take(pa.array(turns.query)),
+        given_times(start, times),
+        given_times(start + within[turns.query], times),
+        texts.take(pa.array(group[turns.row])),
+        pa.array(names, TEXT).take(pa.array(first_name[turns.query] + turns.aggregate)),
+        turns.numbers([cells.value for cells in answers.cells]),
+        turns.numbers([cells.log10 for cells in answers.cells]),
+        turns.texts(answers.cells),
+    ]
+    ends = np.cumsum(sizes * widths)
+    return pa.table(columns, schema=long_schema(times)), np.append(0, ends)
+
+
+class _Turns:
+    """Rows of the long form: for each row of answers its aggregates in turn.
+
+    Attributes:
+        query_of_row: The query of each row of answers.
+        row: The row of answers of each row of the long form.
+        query: Its query.
+        aggregate: The number of its aggregate.
+    """
+
+    def __init__(self, query_of_row: Longs, widths: Longs) -> None:
+        self.query_of_row = query_of_row
+        self.most = int(widths.max(initial=0))
+        width = widths[query_of_row]
+        self._size = len(query_of_row)
+        self._first = np.cumsum(width) - width
+        self.row = np.repeat(np.arange(self._size), width)
+        self.query = query_of_row[self.row]
+        self.aggregate = np.arange(len(self.row)) - self._first[self.row]
+
+    def numbers(self, columns: Sequence[Doubles]) -> Any:
+        """Columns of numbers, one for each aggregate, in turn; NaN is null."""
+        if self.most == 1:
+            return pa.array(columns[0][self.row], pa.float64(), from_pandas=True)
+        found = np.empty(len(self.row))
+        for number, column in enumerate(columns[: self.most]):
+            here = self.aggregate == number
+            found[here] = column[self.row[here]]
+        return pa.array(found, pa.float64(), from_pandas=True)
+
+    def texts(self, cells: Sequence[Cells]) -> Any:
+        """The digits of aggregates, in turn."""
+        if not any(each.digits for each in cells):
+            return pa.nulls(len(self.row), TEXT)
+        if self.most == 1:
+            return cells[0].exact.take(pa.array(self.row))
+        every = pa.concat_arrays([each.exact for each in cells])
+        return every.take(pa.array(self.aggregate * self._size + self.row))
+
+
+def _texts_of_groups(answers: SetAnswers) -> tuple[Any, Longs]:
+    """The texts of all groups, and where those of each query begin among them."""
+    first: dict[int, int] = {}
+    texts = [pa.array([], TEXT)]
+    count = 0
+    for groups in answers.groups:
+        if id(groups) not in first:
+            first[id(groups)] = count
+            texts.append(groups.texts)
+            count += len(texts[-1])
+    starts = [first[id(groups)] for groups in answers.groups]
+    return pa.concat_arrays(texts), np.array(starts, np.int64)
 
 
 def long_schema(times: Times) -> Any:

@@ -14,7 +14,7 @@ its own component, so that exact sums stay exact (value = sum of digit * 2**expo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from hamlet.plan.query import Aggregate
 
     Doubles = NDArray[np.float64]
-
-Numbers = Literal["exact", "float"]
 
 # In a kernel an infinite extreme stands for none, so an infinite value must be a finite one there:
 # all doubles from this one on move one place towards zero. They come back where they were, but for

@@ -172,5 +172,5 @@ class Compiled:
     row_groups: tuple[PlacedGroup, ...] = ()  # units that are no part of the code
     bundles: tuple[Bundle, ...] = ()  # units that may be one
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
-    sharing: str = "dynamic"  # the policy for groups of rows
+    sharing: tuple[str, ...] = ()  # the policy for each group of rows
     repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none

@@ -8,6 +8,7 @@ import numpy as np
 
 from hamlet.kernel import numbers
 from hamlet.kernel.base import Emission, values_of_codes
+from hamlet.plan.number_mode import NumberMode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,10 +44,10 @@ def emission_of(
 
 def _components(v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """Numbers of any kind as values, or for floats as mantissas and exponents."""
-    is_float = v.dtype == np.float64
+    mode = NumberMode.of(v)
     if v.ndim == 2:
-        return v, np.zeros(v.shape) if is_float else None
-    if is_float:
+        return v, np.zeros(v.shape) if mode.has_exponents else None
+    if mode.has_exponents:
         return v[:, :, 0].copy(), v[:, :, 1].copy()
     values = numbers.integers(v.reshape(-1, v.shape[2]))
     components = np.empty(len(values), dtype=object)
@@ -61,18 +62,18 @@ def _repeated(table: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
     return repeated
 
 
-def joined(compiled: Compiled, parts: list[Emission], is_float: bool) -> Emission:
+def joined(compiled: Compiled, parts: list[Emission], mode: NumberMode) -> Emission:
     """Several emissions as one."""
     if not parts:
         most = max(int(compiled.code.u_nc.max(initial=1)), 1)
         most_x = int(compiled.code.u_nx.max(initial=0))
-        nothing: NDArray[Any] = np.empty((0, most), np.float64 if is_float else np.int64)
+        nothing: NDArray[Any] = np.empty((0, most), mode.dtype)
         return Emission(
             np.empty(0, np.int32),
             np.empty(0, np.int32),
             np.empty(0, np.int64),
             nothing,
-            np.empty((0, most)) if is_float else None,
+            np.empty((0, most)) if mode.has_exponents else None,
             np.empty((0, most_x)),
         )
     if len(parts) == 1:

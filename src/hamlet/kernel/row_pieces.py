@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 
 from hamlet.kernel.machine.checkpoint import count_numbers, move_components, unit_lengths
-from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.numbers import next_words
+from hamlet.plan.number_mode import NumberMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,11 +88,11 @@ def as_longs(array: NDArray[Any]) -> Longs:
 # Kinds of numbers
 
 
-def widened(piece: Piece, is_float: bool, words: int) -> Piece:
+def widened(piece: Piece, mode: NumberMode, words: int) -> Piece:
     """A piece with its numbers in the next wider kind."""
     old = piece.numbers
-    new = array_of(len(old), is_float, next_words(words))
-    if is_float:
+    new = mode.array(len(old), next_words(words))
+    if mode is NumberMode.FLOAT:
         exponent = (np.frexp(old)[1].astype(np.int64) + 255) // 512
         new[:, 0] = np.ldexp(old, (-512 * exponent).astype(np.int32))
         new[:, 1] = exponent
@@ -109,7 +110,7 @@ def _sign(words: Longs) -> NDArray[np.uint64]:
     return np.where(words < 0, ~np.uint64(0), np.uint64(0))
 
 
-def by_need(piece: Piece, is_float: bool, words: int) -> list[tuple[int, Longs, Piece]]:
+def by_need(piece: Piece, mode: NumberMode, words: int) -> list[tuple[int, Longs, Piece]]:
     """State by the kind of numbers that it needs: the one it has, or the next narrower one.
 
     Numbers shrink when the windows that hold large ones close. They become narrow again where that
@@ -119,7 +120,7 @@ def by_need(piece: Piece, is_float: bool, words: int) -> list[tuple[int, Longs, 
     if words == 1:
         return [(words, everything, piece)]
     is_small = np.empty(len(everything), np.bool_)
-    find = _find_small_doubles if is_float else _find_small_integers
+    find = _find_small_doubles if mode is NumberMode.FLOAT else _find_small_integers
     find(piece.numbers, piece.starts[:, 1], piece.sizes[:, 1], is_small)
     by_kind = []
     large, small = everything[~is_small], everything[is_small]

@@ -19,7 +19,7 @@ import numpy as np
 
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.machine.checkpoint import find_deadlines
-from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.numbers import next_words
 from hamlet.kernel.row_pieces import Piece, Shape, as_longs, by_need, gather, reshaped, widened
 from hamlet.kernel.run import Kept, partition_ranges, run_once
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.run import Counters
+    from hamlet.plan.number_mode import NumberMode
 
     Longs = NDArray[np.int64]
 
@@ -47,8 +48,8 @@ class RowStore:
         deadline: When the first window ends that may hold something; NEVER where nothing is kept.
     """
 
-    def __init__(self, is_float: bool) -> None:
-        self.is_float = is_float
+    def __init__(self, mode: NumberMode) -> None:
+        self.mode = mode
         self.words = np.zeros(0, np.int64)
         self.last = np.zeros(0, np.int64)
         self.deadline = np.zeros(0, np.int64)
@@ -131,10 +132,10 @@ class RowStore:
         has_state = self.words[slots] > 0
         ranges[:, 3:] = np.where(has_state[:, None], self._at[slots], -1)
         heap = self._heap(words)
-        nothing = Kept.nothing(self.is_float, words)
+        nothing = Kept.nothing(self.mode, words)
         kept = Kept(nothing.ranges, heap.ints, heap.numbers, heap.extremes)
         emission, redo, after = run_once(
-            compiled, events, ranges, kept, until, self.is_float, words, counters
+            compiled, events, ranges, kept, until, self.mode, words, counters
         )
         outgrown = redo.astype(np.int64)
         stateful = outgrown[self.words[outgrown] > 0]
@@ -142,7 +143,7 @@ class RowStore:
         self.words[done] = 0
         self.deadline[done] = NEVER
         if len(stateful):
-            wider = widened(self._taken(stateful, words), self.is_float, words)
+            wider = widened(self._taken(stateful, words), self.mode, words)
             self._put(stateful, wider, next_words(words))
         if not (self.words == words).any():
             del self._heaps[words]
@@ -156,7 +157,7 @@ class RowStore:
         ends = [len(after.ints), len(after.numbers), len(after.extremes)]
         sizes = np.diff(np.concatenate([starts, [ends]]), axis=0)
         piece = Piece(sizes, after.ints, after.numbers, after.extremes)
-        for kind, which, part in by_need(piece, self.is_float, words):
+        for kind, which, part in by_need(piece, self.mode, words):
             self.put(slots[which], part, shape, kind, self.last[slots[which]])
 
     def put(self, slots: Longs, piece: Piece, shape: Shape, words: int, last: Longs) -> None:
@@ -184,7 +185,7 @@ class RowStore:
 
     def _heap(self, words: int) -> _Heap:
         if words not in self._heaps:
-            self._heaps[words] = _Heap(self.is_float, words)
+            self._heaps[words] = _Heap(self.mode, words)
         return self._heaps[words]
 
     def _close_gaps(self) -> None:
@@ -215,7 +216,7 @@ class RowStore:
         piece = Piece(
             size,
             np.empty(ints, np.int64),
-            array_of(numbers, self.is_float, words),
+            self.mode.array(numbers, words),
             np.empty(extremes),
         )
         pairs = (heap.ints, piece.ints), (heap.numbers, piece.numbers)
@@ -248,9 +249,9 @@ class RowStore:
 class _Heap:
     """Arrays that are appended to: as they are, and how much of each is used."""
 
-    def __init__(self, is_float: bool, words: int) -> None:
+    def __init__(self, mode: NumberMode, words: int) -> None:
         self.ints = np.empty(0, np.int64)
-        self.numbers = array_of(0, is_float, words)
+        self.numbers = mode.array(0, words)
         self.extremes = np.empty(0)
         self.used = np.zeros(3, np.int64)
 

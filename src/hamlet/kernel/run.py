@@ -18,8 +18,9 @@ from hamlet.kernel.emissions import emission_of, joined
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
-from hamlet.kernel.numbers import array_of, next_words
-from hamlet.kernel.rows import run_rows
+from hamlet.kernel.numbers import next_words
+from hamlet.kernel.rows import RowRecords, run_rows
+from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.compile.counters import Counters as LazyCounters
     from hamlet.kernel.rows import PlacedGroup
     from hamlet.kernel.trees import Trees
+    from hamlet.plan.number_mode import NumberMode
 
 # The column of a bundle's number in rows of what was decided
 _BUNDLE = 2
@@ -58,8 +60,9 @@ class Counters:
     merged: int = 0
     # Of rows over snapshots, see rows/basis.py
     shared_bursts: int = 0
-    # What was decided, where that is asked for
+    # What was decided, where that is asked for: of bundles, and of each group of rows
     trace: list[DecisionRows] | None = None
+    bursts_decided: list[NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +86,10 @@ class Kept:
     extremes: NDArray[np.float64]
 
     @staticmethod
-    def nothing(is_float: bool, words: int) -> Kept:
+    def nothing(mode: NumberMode, words: int) -> Kept:
         """No state of any partition."""
         empty = np.empty((0, 6), np.int64)
-        return Kept(empty, np.empty(0, np.int64), array_of(0, is_float, words), np.empty(0))
+        return Kept(empty, np.empty(0, np.int64), mode.array(0, words), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class Portion:
 def run_batch(
     compiled: Compiled,
     batch: EventBatch,
-    is_float: bool,
+    mode: NumberMode,
     trace: bool = False,
     portions: Sequence[Portion] | None = None,
 ) -> tuple[Emission, Counters]:
@@ -119,30 +122,33 @@ def run_batch(
     Args:
         compiled: The code of all units.
         batch: The events.
-        is_float: Whether numbers are floating-point.
+        mode: How numbers are computed.
         trace: Whether to keep what is decided about sharing.
         portions: The units that are no part of a group of rows, by code and words; all of them with
             one word when left out.
     """
-    counters = Counters(trace=[] if trace else None)
+    counters = Counters()
+    if trace:
+        counters.trace, counters.bursts_decided = [], []
+    groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
-        _run_group(compiled, group, batch, is_float, counters) for group in compiled.row_groups
+        run_group(compiled, group, sharing, batch, mode, counters) for group, sharing in groups
     ]
     if portions is None:
         portions = [Portion.all_of(compiled, partition_ranges(batch))]
     for portion in portions:
-        emissions += _run_portion(portion, batch, is_float, counters)
-    return joined(compiled, emissions, is_float), counters
+        emissions += _run_portion(portion, batch, mode, counters)
+    return joined(compiled, emissions, mode), counters
 
 
 def _run_portion(
-    portion: Portion, batch: EventBatch, is_float: bool, counters: Counters
+    portion: Portion, batch: EventBatch, mode: NumberMode, counters: Counters
 ) -> Iterator[Emission]:
     """All windows of the units of a portion."""
     compiled, ranges, words = portion.compiled, portion.ranges, portion.words
     while len(ranges) and len(compiled.code.u_w):
-        kept = Kept.nothing(is_float, words)
-        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, is_float, words, counters)
+        kept = Kept.nothing(mode, words)
+        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, mode, words, counters)
         yield emission
         if counters.trace:
             rows = counters.trace[-1].rows
@@ -152,23 +158,27 @@ def _run_portion(
         words = next_words(words)
 
 
-def _run_group(
+def run_group(
     compiled: Compiled,
     made: PlacedGroup,
+    sharing: str,
     batch: EventBatch,
-    is_float: bool,
+    mode: NumberMode,
     counters: Counters,
 ) -> Emission:
-    """All windows of the units of one group."""
+    """All windows of the units of one group, under a policy of sharing."""
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
-    words = 1
+    words, is_traced = 1, counters.bursts_decided is not None
     ranges = partition_ranges(batch)
+    decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
     while len(ranges):
-        done = run_rows(made, batch, ranges, array_of(0, is_float, words), compiled.sharing)
+        done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
+        decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
+        counters.split += done.split
         counters.snapshots += done.snapshots
         template = templates[done.unit]
         parts.append(
@@ -177,7 +187,17 @@ def _run_group(
         ranges = ranges[np.isin(ranges[:, 0], done.redo)]
         counters.partitions_redone += len(ranges)
         words = next_words(words)
-    return joined(compiled, parts, is_float)
+    if counters.bursts_decided is not None:
+        counters.bursts_decided.append(np.concatenate(decided))
+    return joined(compiled, parts, mode)
+
+
+def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
+    """What was decided in partitions that need no wider numbers, by the times of events."""
+    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo)]
+    if made.group.is_backward:
+        rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
+    return rows
 
 
 def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
@@ -198,7 +218,7 @@ def run_once(
     ranges: NDArray[np.int64],
     kept: Kept,
     until: int,
-    is_float: bool,
+    mode: NumberMode,
     words: int,
     counters: Counters,
 ) -> tuple[Emission, NDArray[np.int32], Kept]:
@@ -207,7 +227,7 @@ def run_once(
     Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
     and, with `until` before the end of time, the state of the others.
     """
-    zero = array_of(0, is_float, words)
+    zero = mode.array(0, words)
     memory, seen, sides, stored, records = _laid_out(
         compiled, events, len(ranges), zero, counters.trace is not None
     )

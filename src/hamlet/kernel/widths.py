@@ -116,7 +116,7 @@ def expected_bits(program: Program, compiled: Compiled, batch: EventBatch, range
     seen: dict[tuple[bytes, bytes, int], int] = {}
     for unit, (template, within) in enumerate(zip(code.u_template, code.u_within, strict=True)):
         states = np.flatnonzero(program.state_template == template)
-        is_loop = np.array([int(state) in loops for state in states])
+        is_loop = np.array([int(state) in loops for state in states], np.bool_)
         admits = batch.letters[:, program.state_atom[states]] != 0
         doubled = np.log2(1.0 + admits[:, is_loop].sum(axis=1))
         singles = _as_mask(admits[:, ~is_loop])

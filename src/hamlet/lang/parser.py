@@ -110,11 +110,11 @@ def _terminals() -> re.Pattern[str]:
 def _tokens(text: str) -> list[Token]:
     """All tokens, words turned into keywords where they are."""
     tokens: list[Token] = []
-    for found in _terminals().finditer(text):
-        kind = found.lastgroup or ""
+    for match in _terminals().finditer(text):
+        kind = match.lastgroup or ""
         if kind == "BLANK":
             continue
-        token = Token(kind, found.group(), found.start(), end_pos=found.end())
+        token = Token(kind, match.group(), match.start(), end_pos=match.end())
         if kind == "NAME":
             _mark_keyword(token, tokens)
         tokens.append(token)
@@ -197,22 +197,22 @@ def _take_label(clause: list[Token]) -> list[Token]:
 
 def _read_query(parts: _Parts, problems: list[Problem]) -> tree.PartialQuery:
     """One query, as far as it can be read; what is wrong with it is added to `problems`."""
-    found: list[Problem] = []
-    name = _read_head(parts.head, parts.clauses, found)
+    own_problems: list[Problem] = []
+    name = _read_head(parts.head, parts.clauses, own_problems)
     values: dict[str, Any] = {}
     for clause in parts.clauses:
         keyword = clause[0].type
-        value = _read_clause(clause, found)
+        value = _read_clause(clause, own_problems)
         if keyword in values:
-            found.append(mistakes.repeated_clause(clause[0]))
+            own_problems.append(mistakes.repeated_clause(clause[0]))
             value = None  # nobody knows which of them is meant
         elif values and _ORDER[keyword] < max(_ORDER[k] for k in values):
-            found.append(mistakes.clause_out_of_order(clause[0], list(CLAUSES)))
+            own_problems.append(mistakes.clause_out_of_order(clause[0], list(CLAUSES)))
         values[keyword] = value
     # A clause that cannot be read may have swallowed a GROUPBY that was misspelt.
     is_ungrouped = all(value is not None for value in values.values())
-    found += _missing_clauses(parts, values, found)
-    problems += found
+    own_problems += _missing_clauses(parts, values, own_problems)
+    problems += own_problems
     tokens = [*parts.head, *(clause[end] for clause in parts.clauses for end in (0, -1))]
     return tree.PartialQuery(
         name=name,
@@ -222,27 +222,29 @@ def _read_query(parts: _Parts, problems: list[Problem]) -> tree.PartialQuery:
         group_by=values.get("GROUPBY", () if is_ungrouped else None),
         within=values.get("WITHIN"),
         slide=values.get("SLIDE"),
-        is_whole=not found,
+        is_whole=not own_problems,
         span=mistakes.from_to(tokens[0], tokens[-1]),
     )
 
 
 def _read_head(
-    head: list[Token], clauses: list[list[Token]], found: list[Problem]
+    head: list[Token], clauses: list[list[Token]], problems: list[Problem]
 ) -> tree.Name | None:
     """The name before a query's colon, if it has one."""
     if not head:
         return None
     if len(head) == 2 and head[0].type == "NAME" and head[1].type == "COLON":
         return name_of(head[0])
-    found.append(mistakes.unreadable_head(head, bool(clauses)))
+    problems.append(mistakes.unreadable_head(head, bool(clauses)))
     return None
 
 
-def _missing_clauses(parts: _Parts, values: dict[str, Any], found: list[Problem]) -> list[Problem]:
+def _missing_clauses(
+    parts: _Parts, values: dict[str, Any], problems: list[Problem]
+) -> list[Problem]:
     """What a query lacks, unless a mistake already found may have hidden it."""
     tokens = [*parts.head, *(token for clause in parts.clauses for token in clause)]
-    hidden = {word for problem in found for word in re.findall(r"'([A-Z]+)'\?", problem.remedy)}
+    hidden = {word for problem in problems for word in re.findall(r"'([A-Z]+)'\?", problem.remedy)}
     if any(token.type == "UNFINISHED" for token in tokens):
         return []
     return [
@@ -263,15 +265,15 @@ def _place_for(keyword: str, parts: _Parts) -> Token:
 # Clauses
 
 
-def _read_clause(tokens: list[Token], found: list[Problem]) -> Any:
-    """The value of one clause, or None with the reason added to `found`."""
-    has_unfit = _replace_unfit(tokens, found)
+def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
+    """The value of one clause, or None with the reason added to `problems`."""
+    has_unfit = _replace_unfit(tokens, problems)
     try:
         value = _lark().parse(tokens, start=CLAUSES[tokens[0].type])
     except UnexpectedToken as error:
         # At the end of the clause it is a token that the parser has made.
         position = next((i for i, t in enumerate(tokens) if t is error.token), len(tokens))
-        found.append(
+        problems.append(
             _unreadable_token(tokens)
             or _unbalanced(tokens)
             or mistakes.unexpected(tokens, position, set(error.expected))
@@ -279,17 +281,17 @@ def _read_clause(tokens: list[Token], found: list[Problem]) -> Any:
         return None
     # A clause has at least as many tokens as levels, so short ones need no look.
     if len(tokens) > _DEEPEST and _is_too_deep(value):
-        found.append(mistakes.too_deep(mistakes.from_to(tokens[0], tokens[-1])))
+        problems.append(mistakes.too_deep(mistakes.from_to(tokens[0], tokens[-1])))
         return None
     # A condition can be checked whatever its numbers are, a window cannot.
     return None if has_unfit and tokens[0].type in ("WITHIN", "SLIDE") else value
 
 
-def _replace_unfit(tokens: list[Token], found: list[Problem]) -> bool:
+def _replace_unfit(tokens: list[Token], problems: list[Problem]) -> bool:
     """Report numbers that cannot be held, and put 0 in their place; whether there were any."""
     unfit = [i for i, token in enumerate(tokens) if token.type == "NUMBER" and not _fits(token)]
     for i in unfit:
-        found.append(mistakes.number_too_large(tokens[i]))
+        problems.append(mistakes.number_too_large(tokens[i]))
         tokens[i] = tokens[i].update(value="0")
     return bool(unfit)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hamlet.picture.graph import Graph
-    from hamlet.picture.layout import Layout
+    from hamlet.picture.layout import PlacedGraph
 
 # A page this wide still reads well on a screen of 1400 pixels, where it shrinks a little.
 PAGE_WIDTH = 1540.0
@@ -42,7 +42,7 @@ class CardContent:
     """A laid-out graph with its wrapped header, before it has a place on the page."""
 
     graph: Graph
-    layout: Layout
+    layout: PlacedGraph
     title: tuple[str, ...]
     subtitle: tuple[str, ...]
     notes: tuple[str, ...]
@@ -69,7 +69,7 @@ class PlacedCard:
     box: Box
 
 
-def make_card(graph: Graph, layout: Layout) -> CardContent:
+def make_card(graph: Graph, layout: PlacedGraph) -> CardContent:
     """Wrap the header to about the graph's width and measure the whole."""
     title, subtitle = clean(graph.title), clean(graph.subtitle)
     wanted = max(

@@ -88,7 +88,7 @@ class PlacedEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PlacedGraph:
     """A graph with coordinates; everything lies within `width` x `height`."""
 
     width: float
@@ -97,7 +97,7 @@ class Layout:
     edges: tuple[PlacedEdge, ...]
 
 
-def lay_out(graph: Graph) -> Layout:
+def lay_out(graph: Graph) -> PlacedGraph:
     """Choose coordinates for one graph."""
     labels = [measure_label(edge) for edge in graph.edges]
     loops = _loops_by_node(graph)
@@ -120,7 +120,7 @@ def lay_out(graph: Graph) -> Layout:
     )
     edges = _place_between(graph, labels, frame, nodes) | _place_loops(graph, labels, loops, nodes)
     in_order = tuple(edges[index] for index in range(len(graph.edges)))
-    return Layout(frame.width, frame.height, nodes, in_order)
+    return PlacedGraph(frame.width, frame.height, nodes, in_order)
 
 
 def _place_between(

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hamlet.picture.graph import Edge, Graph, Node
-    from hamlet.picture.layout import Layout, PlacedEdge, PlacedLabel, PlacedNode
+    from hamlet.picture.layout import PlacedEdge, PlacedGraph, PlacedLabel, PlacedNode
 
 _HEADING_SIZE = 21.0
 _HEADING_LINE = 28.0
@@ -134,7 +134,7 @@ def _draw_card(svg: Element, card: PlacedCard) -> None:
         y += SUBTITLE_LINE
 
 
-def _draw_layout(parent: Element, layout: Layout, corner: Point) -> None:
+def _draw_layout(parent: Element, layout: PlacedGraph, corner: Point) -> None:
     translate = f"translate({number(corner.x)} {number(corner.y)})"
     group = SubElement(parent, "g", {"transform": translate})
     # Shared edges last, then nodes, then labels: what matters most lies on top.

@@ -124,9 +124,9 @@ def why_apart(one: PlannedQuery, other: PlannedQuery) -> str | None:
             f"partitioned by {show_partition(one.query.partition)} "
             f"against {show_partition(other.query.partition)}"
         )
-    for each in (one, other):
-        if not each.kleene_types:
-            return f"{each.query.name} repeats no single type"
+    for planned in (one, other):
+        if not planned.kleene_types:
+            return f"{planned.query.name} repeats no single type"
     if not one.kleene_types & other.kleene_types:
         return f"no Kleene type in common: {_plus(one)} against {_plus(other)}"
     return None
@@ -184,7 +184,7 @@ def _sharable_set(queries: tuple[PlannedQuery, ...], members: list[int]) -> Shar
     for number in members:
         for name in sorted(queries[number].kleene_types):
             having.setdefault(name, []).append(number)
-    shared = tuple((name, tuple(found)) for name, found in having.items() if len(found) > 1)
+    shared = tuple((name, tuple(numbers)) for name, numbers in having.items() if len(numbers) > 1)
     return SharableSet(
         queries=tuple(members),
         partition=queries[members[0]].query.partition,
@@ -215,7 +215,7 @@ def merge_templates(members: Iterable[tuple[int, PlannedQuery]]) -> MergedTempla
 def state_names(template: Template, names: Mapping[Occurrence, str]) -> dict[int, str]:
     """For START, END and each state of a template its name in a merged template."""
     named = {START: "START", END: "END"}
-    return named | {i: names[each] for i, each in enumerate(_occurrences(template))}
+    return named | {i: names[occurrence] for i, occurrence in enumerate(_occurrences(template))}
 
 
 def merged_names(members: Iterable[PlannedQuery]) -> dict[Occurrence, str]:
@@ -227,32 +227,32 @@ def merged_names(members: Iterable[PlannedQuery]) -> dict[Occurrence, str]:
     aliases: dict[Occurrence, set[str]] = {}
     for planned in members:
         for template in planned.templates.branches:
-            for each, state in zip(_occurrences(template), template.states, strict=True):
-                aliases.setdefault(each, set()).add(_alias(planned, state))
+            for occurrence, state in zip(_occurrences(template), template.states, strict=True):
+                aliases.setdefault(occurrence, set()).add(_alias(planned, state))
     names: dict[Occurrence, str] = {}
     for of, count in Counter(name for name, _ in aliases).items():
         those = [aliases[of, place] for place in range(count)]
         if count == 1:
             shown = [of if of not in ("START", "END") else f"{of} #1"]
-        elif all(len(found) == 1 and "" not in found for found in those):
-            shown = [f"{of} {next(iter(found))}" for found in those]
+        elif all(len(aliases_of) == 1 and "" not in aliases_of for aliases_of in those):
+            shown = [f"{of} {next(iter(aliases_of))}" for aliases_of in those]
         else:
             shown = []
         if len(set(shown)) < count:
             shown = [f"{of} #{place + 1}" for place in range(count)]
         names |= {(of, place): name for place, name in enumerate(shown)}
     taken: set[str] = set()
-    for each in aliases:
+    for occurrence in aliases:
         # A type may be called as another with its alias.
-        while names[each] in taken:
-            names[each] += "'"
-        taken.add(names[each])
-    return {each: names[each] for each in aliases}
+        while names[occurrence] in taken:
+            names[occurrence] += "'"
+        taken.add(names[occurrence])
+    return {occurrence: names[occurrence] for occurrence in aliases}
 
 
 def _alias(planned: PlannedQuery, state: State) -> str:
-    found = dict.fromkeys(planned.query.places[place].alias or "" for place in state.places)
-    return "|".join(name for name in found if name)
+    names = dict.fromkeys(planned.query.places[place].alias or "" for place in state.places)
+    return "|".join(name for name in names if name)
 
 
 def _occurrences(template: Template) -> list[Occurrence]:
@@ -263,9 +263,9 @@ def _occurrences(template: Template) -> list[Occurrence]:
     loops = {edge.source for edge in template.edges if edge.source == edge.target}
     order = sorted(range(len(template.states)), key=lambda number: number not in loops)
     counts: Counter[str] = Counter()
-    found: dict[int, Occurrence] = {}
+    occurrences: dict[int, Occurrence] = {}
     for number in order:
         of = template.states[number].type
-        found[number] = (of, counts[of])
+        occurrences[number] = (of, counts[of])
         counts[of] += 1
-    return [found[number] for number in range(len(order))]
+    return [occurrences[number] for number in range(len(order))]

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from hamlet.errors import SchemaError
 from hamlet.events.times import from_seconds
 from hamlet.io.screen import show_number
+from hamlet.plan.windows import last_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +118,7 @@ def packed(part: Part, budget: int) -> dict[str, Any]:
             windows if it is too long by itself.
     """
     order, sizes, left_groups, left_rows = _kept(part, max(1, budget // max(1, part.width)))
-    window = part.start_us[order] // part.query.window.slide_us
+    window = last_window(part.start_us[order], part.query.window.slide_us)
     group = part.group[order]
     begins = np.ones(len(order), np.bool_)
     begins[1:] = (np.diff(window) != 1) | (np.diff(group) != 0)

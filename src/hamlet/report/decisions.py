@@ -1,7 +1,8 @@
 """A trace over time: how often each thing was decided in each stretch of panes.
 
-A trace has a row for each event that touches a bundle, far more than a page can show. Here the rows
-of neighbouring panes are counted together, into as many stretches as a screen has room for.
+A trace has a row for each burst that was decided about and for each event that touches a bundle,
+far more than a page can show. Here the rows of neighbouring panes are counted together, into as
+many stretches as a screen has room for; of bursts the first are shown one by one too.
 """
 
 from __future__ import annotations
@@ -13,18 +14,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hamlet.report.columns import as_array, start_microseconds
-from hamlet.share.trace import DECIDED, summarise
+from hamlet.share.summary import summarise
+from hamlet.share.trace import DECIDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hamlet.share.summary import Summary
+
 MOST_STRETCHES = 480
+# Bursts that are shown one by one, and what is shown of each
+MOST_BURSTS = 500
+BURST = (
+    "burst",
+    "live",
+    "queries",
+    "windows",
+    "snapshots_created",
+    "snapshots_propagated",
+    "cost_shared",
+    "cost_alone",
+    "decided",
+)
 
 
 def decisions(trace: Any, pane_us: Sequence[int]) -> list[dict[str, Any]]:
     """For each sharable set and type what was decided, whole and over time.
 
-    set, type          which
+    set, type, about   which
     start, step        of the first stretch and from one to the next, in microseconds
     share, alone, ...  how often each was decided, for each stretch
     events             events of the bursts between touches, for each stretch
@@ -39,25 +56,45 @@ def decisions(trace: Any, pane_us: Sequence[int]) -> list[dict[str, Any]]:
         {
             "set": one.sharable_set,
             "type": one.type,
-            **_over_time(_rows(trace, one.sharable_set, one.type), pane_us[one.sharable_set - 1]),
+            "about": one.about,
+            **_over_time(_rows(trace, one), pane_us[one.sharable_set - 1]),
             "summary": {
-                "touches": one.touches,
+                "decisions": one.decisions,
                 "decided": one.decided,
-                "for_all": one.for_all,
+                "pays": one.pays,
                 "as_one": one.as_one,
                 "mean_burst": one.mean_burst,
-                "cost_ns": one.cost,
+                "mean_live": one.mean_live,
+                "mean_queries": one.mean_queries,
+                "mean_windows": one.mean_windows,
+                "snapshots": one.snapshots,
+                "mean_snapshots": one.mean_snapshots,
+                "cost_shared_ns": one.cost_shared,
                 "cost_alone_ns": one.cost_alone,
                 "why": one.why,
             },
+            "bursts": _first_bursts(_rows(trace, one)) if one.about == "burst" else [],
         }
         for one in summarise(trace)
     ]
 
 
-def _rows(trace: Any, sharable_set: int, name: str) -> Any:
-    is_set = pc.equal(trace["set"], sharable_set)
-    return trace.filter(pc.and_(is_set, pc.equal(trace["type"].cast(pa.string()), name)))
+def _rows(trace: Any, one: Summary) -> Any:
+    """The rows that a summary is of."""
+    here = pc.equal(trace["set"], one.sharable_set)
+    for name, word in (("type", one.type), ("about", one.about)):
+        here = pc.and_(here, pc.equal(trace[name].cast(pa.string()), word))
+    return trace.filter(here)
+
+
+def _first_bursts(rows: Any) -> list[list[Any]]:
+    """The first bursts, each as the cells of a line: when it began, and the columns of BURST."""
+    some = rows.slice(0, MOST_BURSTS)
+    begins = start_microseconds(as_array(some["time"])).tolist()
+    columns = [
+        some[name].cast(pa.string() if name == "decided" else some[name].type) for name in BURST
+    ]
+    return [list(cells) for cells in zip(begins, *(c.to_pylist() for c in columns), strict=True)]
 
 
 def _over_time(rows: Any, pane_us: int) -> dict[str, Any]:

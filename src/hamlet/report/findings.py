@@ -34,7 +34,7 @@ MOST_TOLD = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QueryFinding:
     """What one query found.
 
     Attributes:
@@ -90,18 +90,18 @@ def _times(log10: float) -> str:
     return f"{times:.1f}" if times < 10 else f"{times:,.0f}"
 
 
-def found_by(part: Part) -> Found:
+def found_by(part: Part) -> QueryFinding:
     """What a query found."""
     aggregate = leading(part.query)
     rows, windows = len(part.start_us), len(np.unique(part.start_us))
     found = (part.query.name, rows, windows, len(part.groups), aggregate)
     if not rows or not part.width:
-        return Found(*found)
+        return QueryFinding(*found)
     value, size = (_doubles(part.column(kind, aggregate)) for kind in ("value", "log10"))
     is_number = ~np.isnan(value)
     at = np.flatnonzero(is_number)
     if not len(at):
-        return Found(*found)
+        return QueryFinding(*found)
     # By value, what no double holds by its magnitude; of equal ones the first is the greatest.
     magnitude = np.where(value < 0, -size, size)[at]
     ranked = at[np.lexsort((-at, magnitude, value[at]))]
@@ -111,7 +111,7 @@ def found_by(part: Part) -> Found:
         for one in (greatest, median)
     ]
     ratio = _ratio((value[greatest], size[greatest]), (value[median], size[median]))
-    return Found(*found, shown[0], grouped(shown[1][4]), ratio, int(part.group[greatest]))
+    return QueryFinding(*found, shown[0], grouped(shown[1][4]), ratio, int(part.group[greatest]))
 
 
 def _ratio(greatest: tuple[float, float], median: tuple[float, float]) -> float:
@@ -149,7 +149,7 @@ class Findings:
 
     run: Run
     parts: Sequence[Part]
-    found: Sequence[Found]
+    found: Sequence[QueryFinding]
     others: Sequence[Compared]
     description: dict[str, Any]
 
@@ -206,7 +206,7 @@ class Findings:
         return sorted(order, key=lambda i: (-self.found[i].ratio, -self.found[i].rows))
 
     @property
-    def told_of(self) -> list[Found]:
+    def told_of(self) -> list[QueryFinding]:
         """The queries that are told of first: all of few, or the most unusual, in their order."""
         with_results = [i for i in self.unusual if self.found[i].rows]
         return [self.found[i] for i in sorted(with_results[:MOST_TOLD])]

@@ -289,10 +289,10 @@ function listQueries() {
 // Sharing
 
 const DECISIONS = [
-  ["share", "share: merged, and one for all", "var(--share)"],
-  ["merge", "merge: one again", "var(--merge)"],
-  ["split", "split: an event for some", "var(--split)"],
-  ["alone", "alone: split, and stays so", "var(--alone)"],
+  ["share", "share: one for all", "var(--share)"],
+  ["merge", "merge: shared from here on", "var(--merge)"],
+  ["split", "split: no longer shared", "var(--split)"],
+  ["alone", "alone: each by itself", "var(--alone)"],
 ];
 
 function drawDecided() {
@@ -315,7 +315,21 @@ function drawDecided() {
   const panes = Math.round(part.step / part.pane_us);
   const length = panes === 1 ? `a pane of ${part.pane}` : `${panes} panes of ${part.pane}`;
   byId("decided-note").textContent = `Each bar is ${length}${isClock ? " (UTC)" : ""}. ${part.summary.why}.`;
+  fillBursts(part);
 }
+
+// b, n, k and w are those of the paper; costs are until all windows that are open have closed.
+function fillBursts({ bursts }) {
+  byId("decided-bursts").hidden = !bursts.length;
+  if (!bursts.length) return;
+  const heads = ["burst from", "b", "n", "k", "w", "s_c", "s_p", "cost shared", "cost alone", "decided"];
+  paged(byId("decided-bursts"), heads, bursts.length, 1, (i) => {
+    const [at, b, n, k, w, created, alive, shared, alone, decided] = bursts[i];
+    return [showTime(at, isClock), ...[b, n, k, w, created, alive].map(showNumber), micro(shared), micro(alone), decided];
+  });
+}
+
+const micro = (ns) => `${(ns / 1e3).toFixed(1)} µs`;
 
 function fillSharing() {
   const { why, parts, bundles } = told.sharing;
@@ -324,18 +338,19 @@ function fillSharing() {
   byId("decided").hidden = !parts.length;
   if (!parts.length) return;
   byId("part").replaceChildren(...parts.map((part, i) => {
-    const alike = bundles.filter((one) => one.set === part.set && one.type === part.type);
+    const alike = part.about === "touch" ? bundles.filter((one) => one.set === part.set && one.type === part.type) : [];
     const names = alike.map((one) => one.queries.join(", ")).join("; ");
     const shown = names.length > 60 ? `${names.slice(0, 60)}…` : names;
-    return make("option", { value: i }, `${part.type}+ of ${shown || `set ${part.set}`}`);
+    const edge = part.about === "burst" ? " with an edge predicate" : "";
+    return make("option", { value: i }, `${part.type}+${edge} of ${shown || `set ${part.set}`}`);
   }));
-  const heads = ["loop", "touches", "share", "merge", "split", "alone", "mean burst", "cost", "cost alone"];
+  const heads = ["loop", "decisions", "share", "merge", "split", "alone", "b", "n", "snapshots", "cost shared", "cost alone"];
   paged(byId("decided-table"), heads, parts.length, 1, (i) => {
-    const { summary, type, set } = parts[i];
-    const cost = (ns) => `${(ns / 1e6).toFixed(2)} ms`;
-    return [`${type}+ in set ${set}`, showNumber(summary.touches),
+    const { summary, type, set, about } = parts[i];
+    return [`${type}+ in set ${set}`, `${showNumber(summary.decisions)} ${about === "burst" ? "bursts" : "touches"}`,
       ...["share", "merge", "split", "alone"].map((name) => showNumber(summary.decided[name])),
-      showNumber(Number(summary.mean_burst.toFixed(1))), cost(summary.cost_ns), cost(summary.cost_alone_ns)];
+      showNumber(Number(summary.mean_burst.toFixed(1))), showNumber(Math.round(summary.mean_live)),
+      showNumber(summary.snapshots), micro(summary.cost_shared_ns), micro(summary.cost_alone_ns)];
   });
   drawDecided();
 }

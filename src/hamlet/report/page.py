@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from hamlet.lang.tree import QueryTree
     from hamlet.report.columns import Part
-    from hamlet.report.findings import Found
+    from hamlet.report.findings import QueryFinding
     from hamlet.report.saved import Run
 
 _SCRIPTS = ("chart.js", "series.js", "heat.js", "page.js")
@@ -134,7 +134,7 @@ def _query(
     described: dict[str, Any],
     asked: QueryTree,
     part: Part,
-    found: Found,
+    found: QueryFinding,
     piece: dict[str, Any],
 ) -> dict[str, Any]:
     """What the page says of a query before it is chosen."""
@@ -182,7 +182,7 @@ def _sharing(run: Run, beside: Sequence[Run]) -> dict[str, Any]:
         )
     elif not parts:
         policy = traced.options.get("sharing", "dynamic")
-        if policy in ("always", "never"):
+        if policy in ("always", "never", "apart"):
             why = f"Nothing was left to decide: with sharing {policy} all is known before the run."
         else:
             alike = "no two queries differ only in the events that enter them"

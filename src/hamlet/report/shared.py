@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 from hamlet.errors import counted, listed
 from hamlet.explain.sharers import known_sharing
 from hamlet.plan.program import compile_set
-from hamlet.share.trace import summarise
+from hamlet.share.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hamlet.report.saved import Run
+    from hamlet.share.summary import Summary
 
+# Policies with which nothing is shared
+_UNSHARED = ("never", "apart")
 # Stages that do not depend on sharing, and vary more than what does.
 _NOT_WORK = ("start", "read", "kernels")
 # A single measurement is no benchmark: what is within a tenth is not told as a difference.
@@ -52,9 +55,9 @@ def _policy(run: Run) -> str:
 
 def _measured(runs: Sequence[Run]) -> Iterator[str]:
     """Runs with and without sharing on the same engine, if there are any."""
-    for alone in (run for run in runs if _policy(run) == "never"):
+    for alone in (run for run in runs if _policy(run) in _UNSHARED):
         for other in runs:
-            if other.engine == alone.engine and _policy(other) != "never":
+            if other.engine == alone.engine and _policy(other) not in _UNSHARED:
                 yield _with_and_without(other, alone)
 
 
@@ -62,7 +65,8 @@ def _with_and_without(shared: Run, alone: Run) -> str:
     took, took_alone = work_s(shared), work_s(alone)
     times = (
         f"With sharing {_policy(shared)} the {shared.engine} engine took {took:.2f} s, and with "
-        f"each query alone {took_alone:.2f} s, measured once each, without reading and compiling"
+        f"sharing {_policy(alone)} {took_alone:.2f} s, measured once each, without reading and "
+        "compiling"
     )
     longest = max(took, took_alone)
     if not longest or abs(took - took_alone) <= _NOISE * longest:
@@ -77,7 +81,7 @@ def _factor(more: float, less: float) -> str:
 
 
 def _not_measured(run: Run) -> str:
-    again = "without --sharing" if _policy(run) == "never" else "with --sharing never"
+    again = "without --sharing" if _policy(run) in _UNSHARED else "with --sharing never"
     return (
         "What sharing saves or costs in time was not measured. To know it, run the workload "
         f"{again} too, keep both runs (--save), and put one beside the other (--beside)."
@@ -108,15 +112,37 @@ def _loop(each: dict[str, Any]) -> str:
 
 
 def _decided(runs: Sequence[Run]) -> list[str]:
-    """What merged bundles did in the first run that kept a trace."""
+    """What was decided in the first run that kept a trace."""
     traced = [run for run in runs if run.trace is not None and run.trace.num_rows]
     if not traced:
         return []
     parts = summarise(traced[0].trace)
-    as_one, for_all = (sum(getattr(one, name) for one in parts) for name in ("as_one", "for_all"))
-    cost, alone = (sum(getattr(one, name) for one in parts) for name in ("cost", "cost_alone"))
-    return [
-        f"Queries that differ only in the events that enter them were one for {as_one:,} of "
-        f"{for_all:,} events that concern all of them. By the cost model, which is an estimate, "
-        f"that took {cost / 1e6:.2f} ms in place of {alone / 1e6:.2f} ms."
-    ]
+    return [*_told_touches(parts), *_told_bursts(parts)]
+
+
+def _told_touches(parts: Sequence[Summary]) -> Iterator[str]:
+    """What bundles did in all."""
+    touched = [one for one in parts if one.about == "touch"]
+    if touched:
+        cost, alone = (
+            sum(getattr(one, name) * one.decisions for one in touched)
+            for name in ("cost", "cost_alone")
+        )
+        as_one, for_all = sum(one.as_one for one in touched), sum(one.pays for one in touched)
+        yield (
+            f"Queries that differ only in the events that enter them were one for {as_one:,} of "
+            f"{for_all:,} events that concern all of them. By the cost model, which is an "
+            f"estimate, that took {cost / 1e6:.2f} ms in place of {alone / 1e6:.2f} ms."
+        )
+
+
+def _told_bursts(parts: Sequence[Summary]) -> Iterator[str]:
+    """What was decided about each loop with an edge predicate."""
+    for one in parts:
+        if one.about == "burst":
+            yield (
+                f"{one.type}+ with an edge predicate: {one.as_one:,} of "
+                f"{counted(one.decisions, 'burst')} shared, {counted(one.snapshots, 'snapshot')}, "
+                f"{counted(one.decided['split'], 'split')}, "
+                f"{counted(one.decided['merge'], 'merge')}; {one.why}."
+            )

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.kernel.compile.fast_paths import bundle_letters
+from hamlet.plan.number_mode import NumberMode
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable, NumberKind
 from hamlet.share.cost import FOREVER, BundleSize
 from hamlet.share.policy import Policy, Rates, patience_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.run import DecisionRows
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
+    from hamlet.share.policy import Fixed
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
@@ -64,7 +66,7 @@ class BundleReport:
     patience: int
 
 
-def bundle_size(bundle: Bundle, code: Code, is_float: bool) -> BundleSize:
+def bundle_size(bundle: Bundle, code: Code, mode: NumberMode) -> BundleSize:
     """How large the queries of a bundle are, with numbers of the first kind that is tried."""
     unit = bundle.units[0]
     return BundleSize(
@@ -72,40 +74,64 @@ def bundle_size(bundle: Bundle, code: Code, is_float: bool) -> BundleSize:
         windows=int(code.u_w[unit]),
         rows=int(code.u_nrows[unit]),
         aggregates=int(code.u_nc[unit] + code.u_nx[unit]),
-        kind="double" if is_float else "int64",
+        kind="double" if mode is NumberMode.FLOAT else "int64",
     )
 
 
 def bundle_patience(
-    policy: Policy, is_float: bool, coefficients: CoefficientTable = DEFAULTS
+    policy: Policy, mode: NumberMode, coefficients: CoefficientTable = DEFAULTS
 ) -> Callable[[Bundle, Code], int] | None:
     """The patience of each bundle, as `compile_code` asks for it; None where there are to be none.
 
-    That of the static policy is not known before there are events: see `with_static_patience`.
+    That of the static policy was fixed before: see `with_fixed_patience`.
     """
     if policy not in ("dynamic", "static"):
         return None
 
     def found(bundle: Bundle, code: Code) -> int:
-        patience = patience_of(policy, bundle_size(bundle, code, is_float), coefficients)
+        patience = patience_of(policy, bundle_size(bundle, code, mode), coefficients)
         return FOREVER if patience is None else patience
 
     return found
 
 
-def with_static_patience(
-    compiled: Compiled,
-    batch: EventBatch,
-    is_float: bool,
-    coefficients: CoefficientTable = DEFAULTS,
+def with_fixed_patience(
+    compiled: Compiled, plan: WorkloadPlan, program: Program, fixed: Fixed
 ) -> Compiled:
-    """The same code, with the patience that the static policy has from the events of a batch."""
-    if not compiled.bundles:
-        return compiled
-    sizes = (bundle_size(bundle, compiled.code, is_float) for bundle in compiled.bundles)
-    pairs = zip(sizes, bundle_rates(compiled, batch), strict=True)
-    found = (patience_of("static", size, coefficients, rates) for size, rates in pairs)
-    return replace(compiled, patience=tuple(FOREVER if p is None else p for p in found))
+    """The same code, with the patience that the static policy has fixed for each bundle."""
+    members = bundle_queries(compiled, plan, program)
+    return replace(compiled, patience=tuple(map(fixed.patience_of, members)))
+
+
+def split_bundles(
+    compiled: Compiled,
+    plan: WorkloadPlan,
+    program: Program,
+    batch: EventBatch,
+    mode: NumberMode,
+    coefficients: CoefficientTable = DEFAULTS,
+) -> set[tuple[str, ...]]:
+    """The bundles that the static policy does not merge, with events such as those of a batch."""
+    members = bundle_queries(compiled, plan, program)
+    sizes = [bundle_size(bundle, compiled.code, mode) for bundle in compiled.bundles]
+    triples = zip(members, sizes, bundle_rates(compiled, batch), strict=True)
+    return {
+        queries
+        for queries, size, rates in triples
+        if patience_of("static", size, coefficients, rates) == FOREVER
+    }
+
+
+def bundle_queries(
+    compiled: Compiled, plan: WorkloadPlan, program: Program
+) -> list[tuple[str, ...]]:
+    """The names of the queries of each bundle, in order."""
+    names = [plan.queries[number].query.name for number in program.queries]
+    templates = (compiled.code.u_template[list(bundle.units)] for bundle in compiled.bundles)
+    return [
+        tuple(dict.fromkeys(names[query] for query in program.template_query[some]))
+        for some in templates
+    ]
 
 
 def after_static(compiled: Compiled, batch: EventBatch) -> Compiled:
@@ -146,17 +172,16 @@ def _is_tied(batch: EventBatch) -> Flags:
 
 
 def bundle_reports(
-    compiled: Compiled, plan: WorkloadPlan, program: Program, is_float: bool, sharable_set: int
+    compiled: Compiled, plan: WorkloadPlan, program: Program, mode: NumberMode, sharable_set: int
 ) -> list[BundleReport]:
     """The bundles of a set, with the names of their queries."""
-    code, names = compiled.code, [plan.queries[number].query.name for number in program.queries]
-    found = []
-    for bundle, patience in zip(compiled.bundles, compiled.patience, strict=True):
-        templates = code.u_template[list(bundle.units)]
-        queries = dict.fromkeys(names[query] for query in program.template_query[templates])
-        size = bundle_size(bundle, code, is_float)
+    code, found = compiled.code, []
+    members = bundle_queries(compiled, plan, program)
+    triples = zip(compiled.bundles, members, compiled.patience, strict=True)
+    for bundle, queries, patience in triples:
+        size = bundle_size(bundle, code, mode)
         name = _type_of(bundle, code, program)
-        found.append(BundleReport(sharable_set, name, tuple(queries), size, patience))
+        found.append(BundleReport(sharable_set, name, queries, size, patience))
     return found
 
 
@@ -168,10 +193,11 @@ def _type_of(bundle: Bundle, code: Code, program: Program) -> str:
 def set_trace(
     decisions: Sequence[DecisionRows],
     compiled: Compiled,
+    plan: WorkloadPlan,
     program: Program,
     batch: EventBatch,
     groups: Sequence[str] | Any,
-    is_float: bool,
+    mode: NumberMode,
     *,
     sharable_set: int,
     times: Times,
@@ -179,9 +205,10 @@ def set_trace(
 ) -> Any:
     """The trace of a set from what its kernel handed over, for each width of numbers."""
     code = compiled.code
+    members = bundle_queries(compiled, plan, program)
     traced = [
-        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, is_float))
-        for bundle in compiled.bundles
+        Traced(_type_of(bundle, code, program), bundle_size(bundle, code, mode), queries)
+        for bundle, queries in zip(compiled.bundles, members, strict=True)
     ]
     pieces = [trace_schema(times).empty_table()]
     for taken in decisions:

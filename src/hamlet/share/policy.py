@@ -1,18 +1,18 @@
 """When queries share: the policies, as pure functions of statistics.
 
-dynamic    a bundle is merged when as many events for all its queries have come in a row as make up
-           for splitting it again, and split by an event for some. The default.
-always     every burst is shared, and each query has a snapshot of its own.
-never      every query takes every burst alone.
-static     for each bundle decided once, before the run, from the rates of events, whether its
-           queries are one; the first event for some of them refutes that for good. The paper's
-           baseline: nothing is decided while events come.
+dynamic    decided burst by burst, from counters that are at hand: see kernel/rows/decision.py and
+           kernel/machine/bundles.py. The default.
+always     every burst is shared by all queries that can share it.
+never      one pass over the events, in which each query has its own numbers at every event.
+static     as always or as never, for each loop decided once, from what precedes the run: a sample
+           of events, or rates that are given. With neither, every loop that can be is shared. The
+           paper's baseline: nothing is decided while events come.
+apart      each query is a workload of its own: a pass over the events for each.
 
-Results are the same under all of them. What edges allow is known at plan time: a burst without edge
-predicates is one map for all queries that ask the same of its events, and chains f(previous) op
-g(next) are worked out once for all with the same events, predicate and windows; edges that are no
-chains have state for each query, so there is nothing to share. None of this says that sharing is
-faster: queries that share a set but none of this pay for each other's events.
+Results are the same under all of them. What can be shared is known at plan time: a burst without
+edge predicates is one map for all queries that ask the same of its events, and loops with one
+comparison of neighbours have one table of rows; other edges have state for each query, so there is
+nothing to share. None of this says that sharing is faster.
 """
 
 from __future__ import annotations
@@ -28,12 +28,17 @@ from hamlet.share.cost import FOREVER, patience
 if TYPE_CHECKING:
     from hamlet.share.cost import BundleSize
 
-Policy = Literal["dynamic", "always", "never", "static"]
+Policy = Literal["dynamic", "always", "never", "static", "apart"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
 
 # The patience of a bundle that is merged from the start and, once split, never again.
 UNTIL_SPLIT = FOREVER - 1
+
+
+def inside(policy: Policy) -> Policy:
+    """What is decided by in each pass: a query that is run apart is a workload as any other."""
+    return "dynamic" if policy == "apart" else policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ def patience_of(
     _check(policy)
     if policy in ("always", "never"):
         return None
-    if policy == "dynamic":
+    if inside(policy) == "dynamic":
         return patience(coefficients.of(size.kind), size)
     return UNTIL_SPLIT if rates is None or _pays(size, coefficients, rates) else FOREVER
 
@@ -109,6 +114,41 @@ def _pays(size: BundleSize, coefficients: CoefficientTable, rates: Rates) -> boo
     """Whether to be merged until the first split is expected to pay."""
     c = coefficients.of(size.kind)
     return rates.mean_run * (size.queries - 1) * size.touch_ns(c) > size.split_ns(c)
+
+
+# What is fixed before the run
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What the static policy has decided of each loop, before any event of the run.
+
+    Loops are known by their text (see `loop_name`), and bundles by the names of their queries, so
+    that what was decided here holds wherever the workload is run. What is not in it is shared.
+
+    Attributes:
+        alone: Loops that are not shared.
+        split: Bundles that are not merged.
+    """
+
+    alone: frozenset[str] = frozenset()
+    split: frozenset[tuple[str, ...]] = frozenset()
+
+    def policy_of(self, loop: str) -> Policy:
+        """What a loop is run with."""
+        return "never" if loop in self.alone else "always"
+
+    def patience_of(self, queries: tuple[str, ...]) -> int:
+        """Of a bundle: merged until the first split, or never."""
+        return FOREVER if queries in self.split else UNTIL_SPLIT
+
+
+NOTHING_FIXED = Fixed()
+
+
+def loop_name(atom: object, predicate: object) -> str:
+    """A loop with an edge predicate as text, the same in every plan of a workload."""
+    return f"{atom}: {predicate}"
 
 
 # Known before the run
@@ -126,10 +166,15 @@ _OF_LOOPS: dict[Grain, PlanTimeChoice] = {
     Grain.BURST: PlanTimeChoice(True, "a burst is one map for all that ask the same of its events"),
     Grain.TYPE: PlanTimeChoice(False, "totals of each query are read or added to at each event"),
     Grain.ROWS: PlanTimeChoice(
-        True, "loops of the same events, predicate and windows have one table of rows"
+        True, "one table of rows, over own columns or snapshots as is decided for each burst"
     ),
     Grain.ORDERED: PlanTimeChoice(False, "each query has a tree of its own sums"),
     Grain.SCAN: PlanTimeChoice(False, "each query has a list of its own events"),
+}
+
+_UNSHARED = {
+    "never": "each query has its own numbers at every event",
+    "apart": "each query has a pass of its own",
 }
 
 
@@ -145,8 +190,8 @@ def choose_at_plan_time(policy: Policy, loop: Grain) -> PlanTimeChoice:
         UnknownName: There is no such policy.
     """
     _check(policy)
-    if policy == "never" and _OF_LOOPS[loop].shared:
-        return PlanTimeChoice(False, "queries never share")
+    if policy in _UNSHARED and _OF_LOOPS[loop].shared:
+        return PlanTimeChoice(False, _UNSHARED[policy])
     return _OF_LOOPS[loop]
 
 

@@ -1,30 +1,32 @@
-"""A trace of decisions: one row for each event that touches a bundle, and what either way costs.
+"""A trace of decisions: a row for each burst of a loop with an edge predicate, with both costs.
 
-A kernel hands over plain integers; here they become an Arrow table that can be read by itself, and
-a summary of it. Costs are worked out here and not in the kernel: they are our model's, for showing
-why, with the coefficients the run had.
+And one for each event that touches a bundle of queries on a loop without one. Kernels hand over
+plain integers; here they become an Arrow table that can be read by itself. What a burst costs is
+what the kernel decided by; the costs of a touch are worked out here, with the coefficients of the
+run.
 
 Name here               in the paper
 burst                   b
+live                    n
 queries                 k
-snapshots_created       s_c: one of a merged bundle, one for each query of a split one
-snapshots_propagated    s_p: a burst is one map, so always 1
+snapshots_created       s_c; of a bundle: one if it is merged, one for each query of a split one
+snapshots_propagated    s_p; a touched burst is one map, so always 1
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from hamlet.errors import counted
 from hamlet.events.times import given_times, time_type
+from hamlet.kernel.rows import layout as rows
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -40,7 +42,16 @@ PARTITION, TIME, BUNDLE, BURST, QUERIES, BEFORE, AFTER, DECISION = range(8)
 RAW_COLUMNS = 8
 
 DECIDED = ("share", "alone", "merge", "split")
-_SHARE, _ALONE, _MERGE, _SPLIT = range(4)
+SHARE, ALONE, MERGE, SPLIT = range(4)
+_OF_BURSTS = {
+    rows.KEEP_SHARED: SHARE,
+    rows.KEEP_OWN: ALONE,
+    rows.MERGE: MERGE,
+    rows.SPLIT: SPLIT,
+}
+# What a row is about
+About = Literal["burst", "touch"]
+ABOUT: tuple[About, ...] = ("burst", "touch")
 _NAMES = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -50,6 +61,16 @@ class Traced:
 
     type: str
     size: BundleSize
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TracedLoop:
+    """A loop with an edge predicate that is traced: its type E, itself as text, its queries."""
+
+    type: str
+    loop: str
+    queries: tuple[str, ...]
 
 
 def trace_schema(times: Times = "timestamps") -> Any:
@@ -58,30 +79,85 @@ def trace_schema(times: Times = "timestamps") -> Any:
     set                   number of the sharable set, from 1
     group                 JSON text of the values that the partition has in common
     pane_start            start of the pane of the event
+    time                  time of the event with which the burst begins, or which touches the bundle
+    about                 "burst" of a loop with an edge predicate, or "touch" of a bundle
     type                  E
-    burst                 events of E since the bundle was touched before
-    queries               queries of the bundle
-    snapshots_created     queries that have state of their own after the event
-    snapshots_propagated  1: a burst is one map
-    cost_shared           nanoseconds if the bundle is merged when the event comes
-    cost_alone            nanoseconds if it is split
-    decided               "share" it is merged; "alone" it is split and stays so; "merge" it was
-                          split and is merged; "split" it was merged and is split
+    loop                  E, and its edge predicate
+    class                 names of the queries that decide together
+    burst                 b: events of E in the burst; of a touch, since the one before
+    live                  n: events of E in a window, on average so far; null of a touch
+    queries               k: queries of the class
+    windows               w: windows that are open
+    snapshots_created     s_c
+    snapshots_propagated  s_p
+    cost_shared           nanoseconds if it is shared: of a burst until all open windows are closed,
+                          of a touch if the bundle is merged when the event comes
+    cost_alone            nanoseconds if it is not
+    decided               "share", "alone": as before; "merge": it was not shared, and is; "split":
+                          it was, and is not
     """
     start = time_type(times)
-    counts = ("burst", "queries", "snapshots_created", "snapshots_propagated")
+    counts = ("burst", "live", "queries", "windows", "snapshots_created", "snapshots_propagated")
     return pa.schema(
         [
             ("set", pa.int32()),
             ("group", pa.large_string()),
             ("pane_start", start),
+            ("time", start),
+            ("about", _NAMES),
             ("type", _NAMES),
+            ("loop", _NAMES),
+            ("class", _NAMES),
             *((name, pa.int64()) for name in counts),
             ("cost_shared", pa.float64()),
             ("cost_alone", pa.float64()),
             ("decided", _NAMES),
         ]
     )
+
+
+def burst_table(
+    raw: Ints,
+    groups: Sequence[str] | Any,
+    loop: TracedLoop,
+    pane_us: int,
+    *,
+    sharable_set: int = 1,
+    times: Times = "timestamps",
+) -> Any:
+    """The decisions of one loop with an edge predicate, as the row kernel wrote them down.
+
+    Args:
+        raw: [bursts, columns]: see T_PART to T_DECISION of kernel/rows/layout.py.
+        groups: The JSON text of each partition.
+        loop: What the loop is.
+        pane_us: The length of a pane.
+        sharable_set: The number of the set.
+        times: What times are given in.
+    """
+    n = len(raw)
+    decided = np.array([_OF_BURSTS[code] for code in range(len(_OF_BURSTS))])
+    nothing = np.zeros(n, np.int64)
+    columns = [
+        pa.array(np.full(n, sharable_set, np.int32)),
+        _text(groups).take(pa.array(raw[:, rows.T_PART])),
+        given_times(raw[:, rows.T_TIME] // pane_us * pane_us, times),
+        given_times(raw[:, rows.T_TIME], times),
+        _named(nothing, ABOUT),
+        _named(nothing, [loop.type]),
+        _named(nothing, [loop.loop]),
+        _named(nothing, [", ".join(loop.queries)]),
+        pa.array(raw[:, rows.T_EVENTS]),
+        pa.array(raw[:, rows.T_LIVE]),
+        pa.array(np.full(n, len(loop.queries), np.int64)),
+        pa.array(raw[:, rows.T_WINDOWS]),
+        pa.array(raw[:, rows.T_CREATED]),
+        pa.array(raw[:, rows.T_SNAPSHOTS]),
+        pa.array(raw[:, rows.T_SHARED_NS].astype(np.float64)),
+        pa.array(raw[:, rows.T_OWN_NS].astype(np.float64)),
+        _named(decided[raw[:, rows.T_DECISION]], DECIDED),
+    ]
+    return pa.Table.from_arrays(columns, schema=trace_schema(times))
 
 
 def trace_table(
@@ -95,7 +171,7 @@ def trace_table(
     times: Times = "timestamps",
     coefficients: CoefficientTable = DEFAULTS,
 ) -> Any:
-    """The trace of one sharable set as an Arrow table. O(rows log rows), none of it in Python.
+    """The touches of the bundles of a set, as a table. O(rows log rows), none of it in Python.
 
     Args:
         raw: [rows, 8]: partition, time in microseconds, bundle, events of the burst before, queries
@@ -117,13 +193,20 @@ def trace_table(
     events_ns = burst * event
     shared = np.where(is_for_all, touch, split + touched * touch)
     alone = np.where(is_for_all, queries, touched) * touch
+    windows = np.array([one.size.windows for one in bundles], np.int64)[number]
     columns = [
         pa.array(np.full(len(raw), sharable_set, np.int32)),
         _text(groups).take(pa.array(raw[:, PARTITION])),
         given_times(raw[:, TIME] // pane_us * pane_us, times),
+        given_times(raw[:, TIME], times),
+        _named(np.ones(len(raw), np.int64), ABOUT),
         _named(number, [one.type for one in bundles]),
+        _named(number, [one.type for one in bundles]),
+        _named(number, [", ".join(one.queries) for one in bundles]),
         pa.array(burst),
+        pa.nulls(len(raw), pa.int64()),
         pa.array(queries),
+        pa.array(windows),
         pa.array(raw[:, AFTER]),
         pa.array(np.ones(len(raw), np.int64)),
         pa.array(events_ns + shared),
@@ -152,7 +235,7 @@ def _by_event(raw: Ints, is_for_all: Flags) -> tuple[Ints, Flags, Ints]:
 def _decided(raw: Ints) -> Ints:
     """What was decided; a bundle without any state was not split before, so it is not merged."""
     decided = raw[:, DECISION]
-    return np.where((decided == _MERGE) & (raw[:, BEFORE] == 0), _SHARE, decided)
+    return np.where((decided == MERGE) & (raw[:, BEFORE] == 0), SHARE, decided)
 
 
 def _costs(bundles: Sequence[Traced], table: CoefficientTable) -> NDArray[np.float64]:
@@ -174,111 +257,4 @@ def _text(words: Sequence[str] | Any) -> Any:
 def _named(numbers: Ints, names: Sequence[str]) -> Any:
     return pa.DictionaryArray.from_arrays(
         pa.array(numbers.astype(np.int32)), pa.array(names, pa.string())
-    )
-
-
-# Summaries
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What was decided about the bundles on one shared E+ of one sharable set, over a whole trace.
-
-    Attributes:
-        sharable_set: The number of the set.
-        type: E.
-        touches: Events that touched a bundle.
-        for_all: Of these, events for all queries of the bundle.
-        as_one: Of these, events that cost as one because the bundle was merged.
-        decided: How many touches each decision took.
-        mean_burst: Events of E between two touches.
-        mean_queries: Queries of the bundle, on average over touches.
-        cost: Nanoseconds of all touches as they were decided.
-        cost_alone: Nanoseconds if no bundle had been merged.
-        why: What the decisions came from, in a sentence.
-    """
-
-    sharable_set: int
-    type: str
-    touches: int
-    for_all: int
-    as_one: int
-    decided: dict[str, int]
-    mean_burst: float
-    mean_queries: float
-    cost: float
-    cost_alone: float
-    why: str
-
-    @property
-    def share_for_all(self) -> float:
-        """The part of touches by events for all queries of a bundle."""
-        return self.for_all / self.touches
-
-
-def summarise(trace: Any) -> list[Summary]:
-    """What was decided, for each sharable set and type of a trace, in order of both."""
-    return [_summary(number, name, rows) for number, name, rows in _parts(trace)]
-
-
-def _parts(trace: Any) -> Iterator[tuple[int, str, dict[str, NDArray[Any]]]]:
-    """The rows of each sharable set and type, as arrays."""
-    if not trace.num_rows:
-        return
-    names, kind = _decoded(trace["type"])
-    decisions, decided = _decoded(trace["decided"])
-    numeric = ("set", "burst", "queries", "cost_shared", "cost_alone")
-    columns = {name: trace[name].to_numpy() for name in numeric}
-    columns["decided"] = np.array([DECIDED.index(name) for name in decisions])[decided]
-    ranked = sorted(names)
-    rank = np.array([ranked.index(name) for name in names])[kind]
-    # One number for both, which sorts as the two do.
-    key = columns["set"].astype(np.int64) * len(ranked) + rank
-    for one in np.unique(key).tolist():
-        number, of = divmod(one, len(ranked))
-        here = key == one
-        yield number, ranked[of], {name: column[here] for name, column in columns.items()}
-
-
-def _decoded(column: Any) -> tuple[list[str], Ints]:
-    """The words of a column, and which of them each row has.
-
-    Pieces of a trace that were put together, and files, have dictionaries of their own or none.
-    """
-    array = column.cast(pa.string()).combine_chunks().dictionary_encode()
-    return array.dictionary.to_pylist(), array.indices.to_numpy().astype(np.int64)
-
-
-def _summary(number: int, name: str, rows: dict[str, NDArray[Any]]) -> Summary:
-    decided, shared, alone = rows["decided"], rows["cost_shared"], rows["cost_alone"]
-    # Only for an event for all is it cheaper to be merged.
-    for_all = shared < alone
-    is_merged = (decided == _SHARE) | (decided == _MERGE)
-    cost = np.where(is_merged | (decided == _SPLIT), shared, alone)
-    waited = int((for_all & ~is_merged).sum())
-    counts = np.bincount(decided, minlength=len(DECIDED)).tolist()
-    costs = (float(cost.sum()), float(alone.sum()))
-    return Summary(
-        sharable_set=number,
-        type=name,
-        touches=len(decided),
-        for_all=int(for_all.sum()),
-        as_one=int(is_merged.sum()),
-        decided=dict(zip(DECIDED, counts, strict=True)),
-        mean_burst=float(rows["burst"].mean()),
-        mean_queries=float(rows["queries"].mean()),
-        cost=costs[0],
-        cost_alone=costs[1],
-        why=_why(len(decided) - int(for_all.sum()), waited, *costs, len(decided)),
-    )
-
-
-def _why(for_some: int, waited: int, cost: float, alone: float, touches: int) -> str:
-    kept = "every event is for all queries"
-    if for_some:
-        some = counted(for_some, "event is for some", "events are for some")
-        kept = f"{some} queries only, and {waited:,} for all found them split"
-    return (
-        f"{kept}; a touch costs {cost / touches:,.0f} ns, {alone / touches:,.0f} ns with a "
-        "snapshot for each query"
     )

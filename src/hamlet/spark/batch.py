@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hamlet.engine import Options
     from hamlet.engine.panes.derive import Panes
     from hamlet.plan.workload import SharableSet, WorkloadPlan
-    from hamlet.spark.events import Events
+    from hamlet.spark.events import EventFrame
     from hamlet.spark.shuffle_plan import Shuffle
 
     # Rows of results, and what is told of the work when they are there.
@@ -96,7 +96,7 @@ def answer(
     )
 
 
-def _run(shuffle: Shuffle, job: Job, events: Events) -> Iterator[Piece]:
+def _run(shuffle: Shuffle, job: Job, events: EventFrame) -> Iterator[Piece]:
     """Run the sets of one shuffle: those whose groups are whole in a task, and the others."""
     # With nothing to partition by there is one partition.
     moved = shuffle.frame.repartition(*(shuffle.keys or (1,)))
@@ -132,7 +132,7 @@ def _finished_at_once(moved: DataFrame, job: Job) -> Piece:
 
 
 def _finished_later(
-    moved: DataFrame, job: Job, events: Events, panes: Panes | None = None
+    moved: DataFrame, job: Job, events: EventFrame, panes: Panes | None = None
 ) -> Piece:
     schema = partial_schema(job.plan, _key_schema(events), job.options.numbers)
     job = replace(job, partial=schema, panes=panes)
@@ -189,7 +189,7 @@ def _spark_schema(schema: pa.Schema) -> StructType:
     return found  # type: ignore[no-any-return]
 
 
-def _key_schema(events: Events) -> pa.Schema:
+def _key_schema(events: EventFrame) -> pa.Schema:
     """The types of attributes; what is always null never gets into an answer, and may be text."""
     known = events.arrow_schema()
     kinds = [pa.string() if pa.types.is_null(field.type) else field.type for field in known]

@@ -55,24 +55,24 @@ class Run:
 
     def collect(self) -> Results:
         """All results, on this machine."""
-        with self._results() as found:
-            results = found.collected()
+        with self._results() as answers:
+            results = answers.collected()
             self._timed("run")
         results.statistics.seconds = self.seconds
         return results
 
     def write_parts(self, folder: Path) -> RunStatistics:
         """Write the long form to a folder of Parquet parts, which appears whole or not at all."""
-        with self._results() as found:
+        with self._results() as answers:
             with put_whole(folder) as partial:
                 # Before what there is of it is removed, nobody may write on.
-                with _cancelled_by_interrupts(found.table.sparkSession):
-                    found.table.write.parquet(str(partial))
-                for each in partial.iterdir():
-                    if not each.match("part-*.parquet"):
-                        each.unlink()
+                with _cancelled_by_interrupts(answers.table.sparkSession):
+                    answers.table.write.parquet(str(partial))
+                for file in partial.iterdir():
+                    if not file.match("part-*.parquet"):
+                        file.unlink()
             self._timed("run")
-            statistics = found.statistics()
+            statistics = answers.statistics()
         statistics.seconds = self.seconds
         return statistics
 
@@ -86,7 +86,7 @@ class Run:
                 source = read_files(spark, self.events, self.plan, self.options)
                 if is_ours and source.size:
                     session.cut_into_tasks(spark, source.size)
-                found = answer(
+                answers = answer(
                     self.plan,
                     source.frame,
                     self.options,
@@ -94,7 +94,7 @@ class Run:
                     reasons=source.reasons,
                 )
                 self._timed("read")
-                yield found
+                yield answers
 
     def _timed(self, stage: str) -> None:
         self.seconds[stage] = clock.perf_counter() - self.begun - sum(self.seconds.values())
@@ -195,9 +195,9 @@ def _told() -> Iterator[None]:
 def explained(error: Exception) -> HamletError:
     """An error of Hamlet that a task has had, or what Spark itself says."""
     text = str(error)
-    found = re.search(r"hamlet\.errors\.(\w+): (.*)", text)
-    if found and found[1] != errors.InternalError.__name__:
-        return RunError("in a task of Spark", found[2])
+    match = re.search(r"hamlet\.errors\.(\w+): (.*)", text)
+    if match and match[1] != errors.InternalError.__name__:
+        return RunError("in a task of Spark", match[2])
     if "OutOfMemoryError" in text:
         remedy = "give it more memory, for example with PYSPARK_SUBMIT_ARGS='--driver-memory 4g"
         return RunError("Spark", f"it ran out of memory; {remedy} pyspark-shell'")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hamlet.plan.predicates import EdgePredicate, Expression
     from hamlet.plan.template import PlannedQuery
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.spark.events import Events
+    from hamlet.spark.events import EventFrame
     from hamlet.spark.kinds import Term
     from hamlet.spark.letter_columns import LetterColumns
 
@@ -49,7 +49,7 @@ class Derived:
     plan: WorkloadPlan
     terms: Mapping[str, Term]
 
-    def shipped(self, events: Events, attribute: str, *, is_key: bool) -> SparkColumn:
+    def shipped(self, events: EventFrame, attribute: str, *, is_key: bool) -> SparkColumn:
         """An attribute as workers get it, derived or as events have it."""
         term = self.terms.get(attribute)
         return events.shipped(attribute, is_key=is_key) if term is None else term.column
@@ -116,7 +116,7 @@ class _Finder:
         columns: The attributes that they look at.
     """
 
-    def __init__(self, events: Events, keys: frozenset[str]) -> None:
+    def __init__(self, events: EventFrame, keys: frozenset[str]) -> None:
         self._term = cache(events.term)
         # Workers get these as they are, and then see for themselves which of them are whole.
         self._apart = {key for key in keys if isinstance(events.schema[key][1], T.DecimalType)}

@@ -55,7 +55,7 @@ _FARTHEST_YEARS = (-144_167, 148_107)
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class EventFrame:
     """A DataFrame that fits a workload.
 
     name: What to call the events in a message.
@@ -105,7 +105,7 @@ def events_of(
     *,
     name: str = "events",
     reasons: Sequence[str] = (),
-) -> Events:
+) -> EventFrame:
     """The events of a DataFrame, as a workload needs them.
 
     Args:
@@ -122,12 +122,12 @@ def events_of(
     wanted = Wanted.of(plan, options)
     by_place = [f"c{place}" for place in range(len(frame.columns))]
     names = frame.columns[:-1] if reasons else frame.columns
-    for each in wanted.among(names):
-        if names.count(each) > 1:
-            raise SchemaError(name, f"there are {names.count(each)} columns '{each}'")
+    for asked in wanted.among(names):
+        if names.count(asked) > 1:
+            raise SchemaError(name, f"there are {names.count(asked)} columns '{asked}'")
     renamed = frame.toDF(*by_place)
-    columns = {each: F.col(place) for each, place in zip(names, by_place, strict=False)}
-    kinds = {each.name: each.dataType for each in frame.schema.fields}
+    columns = {column: F.col(place) for column, place in zip(names, by_place, strict=False)}
+    kinds = {field.name: field.dataType for field in frame.schema.fields}
     seen = _seen(renamed, columns, kinds, wanted)
     if seen.time is not None:
         columns[wanted.time] = seen.time.column
@@ -136,18 +136,18 @@ def events_of(
     if seen.time is None and isinstance(kinds.get(wanted.time), TEXT) and not frame.isStreaming:
         first = renamed.select(columns[wanted.time]).first()
         example = None if first is None else first[0]
-    _check(plan, {each: kinds[each] for each in names}, wanted, name, example)
+    _check(plan, {column: kinds[column] for column in names}, wanted, name, example)
     attributes = {a: (F.col(by_place[names.index(a)]), kinds[a]) for a in wanted.needs.attributes}
     types = plain_text(columns[wanted.type], kinds[wanted.type])
     time, kind = columns[wanted.time], kinds[wanted.time]
-    found: list[Fault] = [(F.col(by_place[-1]) == n, each) for n, each in enumerate(reasons)]
-    found += [seen.time.fault] if seen.time is not None and seen.time.fault else []
-    found += [*_time_faults(time, kind), (types.isNull(), NO_TYPE)]
+    faults: list[Fault] = [(F.col(by_place[-1]) == n, reason) for n, reason in enumerate(reasons)]
+    faults += [seen.time.fault] if seen.time is not None and seen.time.fault else []
+    faults += [*_time_faults(time, kind), (types.isNull(), NO_TYPE)]
     for attribute in sorted(wanted.needs.summed):
         column, its_kind = attributes[attribute]
         if isinstance(its_kind, FLOATING):
-            found.append((column.isin(float("inf"), float("-inf")), f"{attribute} is infinite"))
-    return Events(
+            faults.append((column.isin(float("inf"), float("-inf")), f"{attribute} is infinite"))
+    return EventFrame(
         name=name,
         frame=renamed,
         types=types,
@@ -156,7 +156,7 @@ def events_of(
         order=None if wanted.order is None else columns[wanted.order],
         schema=attributes,
         whole=seen.whole,
-        faults=found,
+        faults=faults,
     )
 
 
@@ -209,8 +209,8 @@ def _seen(
         time = time_column(column, facts.get(0, Counter()))
     scaled = [a for a in wanted.needs.attributes if a in kinds and is_scaled(kinds[a])]
     asked = [F.bool_and(columns[a] == F.floor(columns[a])) for a in scaled]
-    found = frame.agg(*asked).first() if asked else None
-    whole = {a for a, is_whole in zip(scaled, found or (), strict=True) if is_whole is not False}
+    answers = frame.agg(*asked).first() if asked else None
+    whole = {a for a, is_whole in zip(scaled, answers or (), strict=True) if is_whole is not False}
     return _Seen(time, frozenset(whole))
 
 
@@ -242,7 +242,7 @@ def _is_outside(column: Column, kind: T.DataType) -> Column | None:
     return None
 
 
-def lacking(events: Events, attributes: Iterable[str]) -> list[Column]:
+def lacking(events: EventFrame, attributes: Iterable[str]) -> list[Column]:
     """Whether a row has no value for each of some attributes."""
     return [~are_given([events.schema[attribute]]) for attribute in attributes]
 

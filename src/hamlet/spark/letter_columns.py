@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hamlet.plan.letters import Alphabet, Atom
     from hamlet.plan.workload import WorkloadPlan
-    from hamlet.spark.events import Events, Fault
+    from hamlet.spark.events import EventFrame, Fault
     from hamlet.spark.letters import Lettering
 
 TYPE, FAULT, BITS = "type", "fault", "bits"
@@ -32,7 +32,7 @@ TYPE, FAULT, BITS = "type", "fault", "bits"
 _FEW = 3
 
 
-def letters_of(events: Events, plan: WorkloadPlan) -> LetterColumns:
+def letters_of(events: EventFrame, plan: WorkloadPlan) -> LetterColumns:
     """The letters of events: all conditions of a workload that Spark can evaluate have a bit.
 
     Args:
@@ -41,12 +41,12 @@ def letters_of(events: Events, plan: WorkloadPlan) -> LetterColumns:
     """
     alphabet = alphabet_of(plan.queries)
     term = cache(events.term)
-    found = {
+    columns = {
         atom: condition_of(atom.condition, term)
         for atom in alphabet.atoms
         if atom.condition is not None
     }
-    conditions = {atom: column for atom, column in found.items() if column is not None}
+    conditions = {atom: column for atom, column in columns.items() if column is not None}
     return LetterColumns(events, lettering_of(alphabet, conditions), conditions)
 
 
@@ -54,7 +54,7 @@ def letters_of(events: Events, plan: WorkloadPlan) -> LetterColumns:
 class LetterColumns:
     """Columns that number types and have the truth of conditions in their bits."""
 
-    events: Events
+    events: EventFrame
     lettering: Lettering
     conditions: Mapping[Atom, Column]
 
@@ -108,8 +108,8 @@ class LetterColumns:
                 ]
                 way &= reduce(or_, bits)
             ways.append(way)
-        found = reduce(or_, ways)
-        return found & F.col(FAULT).isNull() if self.lettering.is_text else found
+        is_met = reduce(or_, ways)
+        return is_met & F.col(FAULT).isNull() if self.lettering.is_text else is_met
 
     def is_good(self) -> Column:
         """Which rows have no fault."""
@@ -121,7 +121,7 @@ class LetterColumns:
         """Which rows have one of some types, whatever else they are."""
         if self.lettering.is_text:
             return F.col(TYPE).isin(*types)
-        numbers = {self.lettering.types.index(each) for each in types}
+        numbers = {self.lettering.types.index(name) for name in types}
         if len(numbers) == len(self.lettering.types):
             return F.col(TYPE) >= 0
         return F.col(TYPE).isin(*sorted(numbers))
@@ -145,11 +145,11 @@ def count_where(condition: Column) -> Column:
 
 def _first_of(faults: Sequence[Fault], otherwise: Column) -> Column:
     """-1 for the first fault, -2 for the second, and so on; something else where there is none."""
-    found: Column | None = None
+    chosen: Column | None = None
     for number, (is_faulty, _) in enumerate(faults):
         value = F.lit(-1 - number)
-        found = F.when(is_faulty, value) if found is None else found.when(is_faulty, value)
-    return otherwise if found is None else found.otherwise(otherwise)
+        chosen = F.when(is_faulty, value) if chosen is None else chosen.when(is_faulty, value)
+    return otherwise if chosen is None else chosen.otherwise(otherwise)
 
 
 def _number_of(types: Column, names: Sequence[str]) -> Column:
@@ -167,10 +167,10 @@ def _by_type(types: Column, values: Mapping[str, Column]) -> Column:
 
     def among(some: Sequence[str]) -> Column:
         if len(some) <= _FEW:
-            found = F.when(types == some[0], values[some[0]])
+            chosen = F.when(types == some[0], values[some[0]])
             for name in some[1:]:
-                found = found.when(types == name, values[name])
-            return found
+                chosen = chosen.when(types == name, values[name])
+            return chosen
         middle = len(some) // 2
         below, above = among(some[:middle]), among(some[middle:])
         return F.when(types < some[middle], below).otherwise(above)

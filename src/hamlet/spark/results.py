@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Observation
 
-    from hamlet.kernel.base import Numbers
+    from hamlet.plan.number_mode import Numbers
     from hamlet.plan.query import Aggregate, Query
     from hamlet.spark.shuffle_plan import Counts
 

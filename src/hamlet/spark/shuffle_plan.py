@@ -26,7 +26,7 @@ from hamlet.spark.kinds import FLOATING, WHOLE
 from hamlet.spark.letter_columns import BITS, FAULT, count_where, letters_of
 from hamlet.spark.letters import is_bit_column, over_bits
 from hamlet.spark.skew import SLICE, hot_groups, pane_slices_of, slices_of
-from hamlet.spark.task import Layout
+from hamlet.spark.task import TaskColumns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from hamlet.engine.panes.derive import Panes
-    from hamlet.kernel.base import Numbers
     from hamlet.plan.letters import Alphabet
+    from hamlet.plan.number_mode import Numbers
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.spark.derived import Derived
-    from hamlet.spark.events import Events
+    from hamlet.spark.events import EventFrame
     from hamlet.spark.letter_columns import LetterColumns
     from hamlet.spark.letters import Lettering
     from hamlet.spark.settings import Settings
@@ -80,7 +80,7 @@ class Shuffle:
     sets: tuple[SharableSet, ...]
     frame: DataFrame
     keys: tuple[Column, ...]
-    layout: Layout
+    layout: TaskColumns
     panes: Panes | None = None
 
 
@@ -99,7 +99,7 @@ class Prepared:
 
 
 def prepare(
-    events: Events,
+    events: EventFrame,
     plan: WorkloadPlan,
     settings: Settings | None = None,
     numbers: Numbers = "exact",
@@ -226,7 +226,7 @@ def _shuffles(
             takes_part[i] = letters.takes_part(other.alphabet) & F.col(f"{_GIVEN}{i}")
         named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, counts.keys))}
     frame = events.frame.select(*(column.alias(name) for name, column in named.items()))
-    layout = Layout(
+    layout = TaskColumns(
         lettering,
         events.order is not None,
         attributes,
@@ -263,7 +263,7 @@ def _fits_above(lettering: Lettering, time: DataType) -> bool:
     return isinstance(time, WHOLE) and 0 < lettering.all_bits <= _BITS_BESIDE_SECONDS
 
 
-def _joint(frame: DataFrame, layout: Layout) -> DataFrame:
+def _joint(frame: DataFrame, layout: TaskColumns) -> DataFrame:
     """Time and letters in one column where the layout says so: each column that travels costs."""
     if not layout.has_joint_time:
         return frame
@@ -306,7 +306,7 @@ def _counted(
     return frame.observe(counts.observation, rows, used, *faults, *lacks)
 
 
-def _others(events: Events, attributes: tuple[str, ...]) -> list[str]:
+def _others(events: EventFrame, attributes: tuple[str, ...]) -> list[str]:
     """The columns after the letters."""
     order = [] if events.order is None else [_ORDER]
     return [_TIME, *order, *(f"{_ATTRIBUTE}{i}" for i in range(len(attributes)))]

@@ -26,14 +26,14 @@ import pyarrow.compute as pc
 from hamlet.engine.panes.compose import compose
 from hamlet.engine.pipeline import SetPipeline
 from hamlet.engine.state.emitted import picked
-from hamlet.engine.state.rows import Rows
+from hamlet.engine.state.rows import RawRows
 from hamlet.engine.state.set_state import SetState
 from hamlet.engine.state.window_replay import with_single_windows
 from hamlet.engine.statistics import RunStatistics
 from hamlet.events.columns import Values, numpy_of
 from hamlet.events.table import EventTable, Statistics
 from hamlet.events.times import microseconds
-from hamlet.io.long_form import long_table
+from hamlet.io.long_form import long_table, long_table_of_set
 from hamlet.kernel.finish.partial import answers_of, merged
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.run import Counters
@@ -71,7 +71,7 @@ _BATCH_BYTES = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TaskColumns:
     """The columns that a task gets: integers of letters, perhaps the type, time, order, attributes.
 
     Where there are slices, their numbers are in the last column: see skew.py.
@@ -110,14 +110,14 @@ class Layout:
         ts = self._joint_time(longs[0]) if self.has_joint_time else microseconds(next(columns))[0]
         codes = self.lettering.codes(longs, text, len(ts))
         types = Values("text", codes, None, pa.array(self.lettering.types, pa.large_string()))
-        found: dict[str, Any] = {_ORDER: next(columns)} if self.has_order else {}
-        found |= {attribute: _plain(next(columns)) for attribute in self.attributes}
+        columns_by_name: dict[str, Any] = {_ORDER: next(columns)} if self.has_order else {}
+        columns_by_name |= {attribute: _plain(next(columns)) for attribute in self.attributes}
         for bit in range(self.lettering.condition_bits):
             number, place = self.lettering.place(bit)
-            found[bit_column(bit)] = ((longs[number] >> place) & 1).astype(np.bool_)
+            columns_by_name[bit_column(bit)] = ((longs[number] >> place) & 1).astype(np.bool_)
         order = _ORDER if self.has_order else None
         statistics = Statistics(len(ts))
-        return EventTable(name, pa.table(found), ts, types, order, times, statistics)
+        return EventTable(name, pa.table(columns_by_name), ts, types, order, times, statistics)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -146,7 +146,7 @@ class Job:
     plan: WorkloadPlan
     sets: tuple[SharableSet, ...]
     options: Options
-    layout: Layout
+    layout: TaskColumns
     times: Times
     rows_in_memory: int
     partial: pa.Schema | None = None
@@ -198,21 +198,21 @@ class Job:
         closed, is_changed = np.full(1, -FAR, np.int64), np.zeros(1, np.bool_)
         for stretch, until in runs.in_order(min(self.rows_in_memory, _STRETCH_ROWS)):
             table = self.layout.table(self.name, stretch, self.times)
-            rows = Rows(
+            rows = RawRows(
                 table.ts,
                 table.types.data.astype(np.int32, copy=False),
                 np.zeros(len(table), np.int32),
                 table.table,
             )
             states = states or [
-                SetState(self.plan, each, options, types, table.table.schema, apart)
-                for each in self.sets
+                SetState(self.plan, sharable, options, types, table.table.schema, apart)
+                for sharable in self.sets
             ]
             for state in states:
                 counters = Counters()
-                found = state.advance(rows, until, closed, is_changed, counters)
-                if found is not None:
-                    yield from self._closed(found, number, done, counters)
+                results = state.advance(rows, until, closed, is_changed, counters)
+                if results is not None:
+                    yield from self._closed(results, number, done, counters)
             closed[0] = until
 
     def _closed(
@@ -226,15 +226,15 @@ class Job:
         if self.partial is not None:
             yield from _batches(of_slice.partial(self.plan, self.partial))
             return
-        for answer in of_slice.answers(self.plan):
-            done.groups += len(pc.unique(answer.rows["group"]))
-            yield from self._rows(answer)
+        answers = of_slice.answers(self.plan)
+        done.groups += answers.different_groups()
+        yield from _batches(long_table_of_set(answers, self.times)[0])
 
     def _of_slice(self, emission: Emission, program: Program, number: int | None) -> Emission:
         """What was emitted for windows that begin in a slice."""
         if number is None:
             return emission
-        slides = [self.plan.queries[each].query.window.slide_us for each in program.queries]
+        slides = [self.plan.queries[number].query.window.slide_us for number in program.queries]
         of_template = np.array(slides, np.int64)[program.template_query]
         begin = emission.window * of_template[emission.unit]
         return picked(emission, begin // self.layout.slice_us == number)

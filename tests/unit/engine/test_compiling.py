@@ -118,6 +118,7 @@ print(compiled)
 """
 
 
+@pytest.mark.slow
 def test_after_a_warm_up_no_run_compiles_anything():
     here = Path(__file__).parents[2]
     warmed = subprocess.run(

@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
+from sampling import random_sample
 
 from hamlet.kernel import numbers
 from hamlet.kernel.limbs import bits_of
 from hamlet.kernel.numbers import raw_pointer
 
-MANY = settings(max_examples=400, deadline=None)
+MANY = random_sample(400)
 ADD, TIMES, GROWTH, WEIGHTED = range(4)
 
 

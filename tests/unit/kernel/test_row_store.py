@@ -10,6 +10,7 @@ import pytest
 from hamlet.kernel.numbers import integers
 from hamlet.kernel.row_pieces import Piece, Shape, by_need, reshaped, widened
 from hamlet.kernel.row_store import RowStore
+from hamlet.plan.number_mode import NumberMode
 
 
 def piece_of(numbers: Any) -> Piece:
@@ -29,8 +30,8 @@ def test_integers_stay_what_they_are_in_wider_and_narrower_kinds(words: int) -> 
         both = zip(values, further, strict=True)
         numbers = np.array([[v % 2**64, *more] for v, more in both], np.uint64)
 
-    wide = widened(piece_of(numbers), False, words)
-    ((kind, which, narrow),) = by_need(wide, False, 2 * words)
+    wide = widened(piece_of(numbers), NumberMode.EXACT, words)
+    ((kind, which, narrow),) = by_need(wide, NumberMode.EXACT, 2 * words)
 
     assert integers(wide.numbers) == values
     assert kind == words
@@ -42,8 +43,8 @@ def test_integers_stay_what_they_are_in_wider_and_narrower_kinds(words: int) -> 
 def test_doubles_stay_what_they_are_in_wider_and_narrower_kinds() -> None:
     values = np.array([0.0, 1.5, -2.0, 2.0**90, 7.0, -0.0])
 
-    wide = widened(piece_of(values), True, 1)
-    ((kind, _, narrow),) = by_need(wide, True, 2)
+    wide = widened(piece_of(values), NumberMode.FLOAT, 1)
+    ((kind, _, narrow),) = by_need(wide, NumberMode.FLOAT, 2)
 
     assert kind == 1
     np.testing.assert_array_equal(narrow.numbers, values)
@@ -52,7 +53,7 @@ def test_doubles_stay_what_they_are_in_wider_and_narrower_kinds() -> None:
 def test_large_and_tiny_doubles_are_brought_into_range() -> None:
     values = np.array([2.0**800, -(2.0**-800), 2.0**300, 2.0**-300, 2.0**256, 2.0**-1074])
 
-    wide = widened(piece_of(values), True, 1).numbers
+    wide = widened(piece_of(values), NumberMode.FLOAT, 1).numbers
 
     assert (np.abs(np.log2(np.abs(wide[:, 0]))) <= 256).all()
     assert wide[:, 1].tolist() == [2.0, -2.0, 1.0, -1.0, 1.0, -2.0]
@@ -62,7 +63,9 @@ def test_large_and_tiny_doubles_are_brought_into_range() -> None:
 def test_partitions_with_large_numbers_stay_wide_alone() -> None:
     numbers = np.array([[1, 0], [2, 0], [3, 0], [2**40, 0]], np.uint64)
 
-    found = {kind: which.tolist() for kind, which, _ in by_need(piece_of(numbers), False, 2)}
+    found = {
+        kind: which.tolist() for kind, which, _ in by_need(piece_of(numbers), NumberMode.EXACT, 2)
+    }
 
     assert found == {2: [1], 1: [0]}
 
@@ -90,7 +93,7 @@ def test_new_components_are_zero_and_old_ones_keep_their_places(words: int) -> N
 
 
 def test_gaps_are_closed_and_what_is_kept_stays() -> None:
-    store, shape = RowStore(False), shape_of(1)
+    store, shape = RowStore(NumberMode.EXACT), shape_of(1)
     store.grow(100)
     ints = np.array([1, 5, 0, 0, 4, 4, 99])
     for turn in range(300):
@@ -112,7 +115,7 @@ def test_gaps_are_closed_and_what_is_kept_stays() -> None:
 
 def test_what_is_over_is_not_kept() -> None:
     """The last event was at 15; windows 0 and 1 had it, window 2 begins at 20."""
-    store, shape = RowStore(False), shape_of(1)
+    store, shape = RowStore(NumberMode.EXACT), shape_of(1)
     store.grow(3)
     for slot, (lo, touched) in enumerate([(0, 3), (2, 3), (1, 0)]):
         ints = np.array([1, 5, 0, lo, 4, touched, 99])

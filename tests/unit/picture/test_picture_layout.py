@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hamlet.picture import Edge, Graph, Node
 from hamlet.picture.geometry import Box, Point
 from hamlet.picture.layers import assign_ranks, find_back_edges
-from hamlet.picture.layout import Layout, PlacedEdge, lay_out
+from hamlet.picture.layout import PlacedEdge, PlacedGraph, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def sample_graphs() -> list[Graph]:
     return [*samples.all_samples(), samples.wide_fan(35), *samples.small_templates(4)]
 
 
-def boxes_of(layout: Layout) -> list[Box]:
+def boxes_of(layout: PlacedGraph) -> list[Box]:
     labels = [edge.label.box for edge in layout.edges if edge.label is not None]
     return [node.box for node in layout.nodes] + labels
 
@@ -85,12 +85,12 @@ def is_inside(point: Point, box: Box, margin: float = 0.5) -> bool:
     )
 
 
-def assert_nothing_overlaps(layout: Layout) -> None:
+def assert_nothing_overlaps(layout: PlacedGraph) -> None:
     for one, other in combinations(boxes_of(layout), 2):
         assert not one.overlaps(other), (one, other)
 
 
-def assert_edges_keep_clear(layout: Layout) -> None:
+def assert_edges_keep_clear(layout: PlacedGraph) -> None:
     for edge in layout.edges:
         own = {edge.edge.source, edge.edge.target}
         foreign = [node.box for node in layout.nodes if node.node.key not in own]

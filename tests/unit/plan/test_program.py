@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet import QueryError, Workload
 from hamlet.lang.printer import print_pattern
@@ -243,7 +244,7 @@ def is_accepted(query: str) -> bool:
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@random_sample(150)
 @given(st.lists(matchable_patterns(), min_size=1, max_size=4))
 def test_random_programs_say_what_their_templates_say(patterns: list[tree.Pattern]):
     queries = [query for query in map(query_of, patterns) if is_accepted(query)]

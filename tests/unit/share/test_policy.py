@@ -51,6 +51,7 @@ def test_each_policy_has_the_patience_it_says():
     assert patience_of("dynamic", FIFTY, TABLE) == patience(ROUND, FIFTY) == 2
     assert patience_of("always", FIFTY, TABLE) is None
     assert patience_of("never", FIFTY, TABLE) is None
+    assert patience_of("apart", FIFTY, TABLE) == 2
     assert patience_of("static", FIFTY, TABLE, rare) == UNTIL_SPLIT
     assert patience_of("static", FIFTY, TABLE, often) == FOREVER
 
@@ -78,7 +79,7 @@ def test_copies_that_cost_nothing_and_touches_that_cost_all_stay_inside_what_a_k
 
 
 def test_an_unknown_policy_is_refused_with_those_there_are():
-    with pytest.raises(PlanError, match=r"dynamic, always, never, static\. Did you mean 'always'"):
+    with pytest.raises(PlanError, match=r"never, static, apart\. Did you mean 'always'"):
         patience_of("allways", FIFTY)
     with pytest.raises(PlanError, match="no sharing policy 'sometimes'"):
         choose_at_plan_time("sometimes", Grain.ORDERED)
@@ -139,6 +140,7 @@ def test_loops_say_at_plan_time_what_can_be_shared(loop, dynamic, always, never,
         "always": always,
         "never": never,
         "static": static,
+        "apart": never,
     }
     assert all(choice.why for choice in found.values())
 

@@ -7,6 +7,7 @@ touches.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hamlet.kernel.machine.bundles import IS_MERGED, IS_SPLIT, STAYS_MERGED, STAYS_SPLIT, TRACED
+from hamlet.kernel.rows import layout as rows
 from hamlet.share.coefficients import Coefficients, CoefficientTable
 from hamlet.share.cost import BundleSize, apart_ns, merged_ns
+from hamlet.share.summary import summarise
 from hamlet.share.trace import (
     DECIDED,
     RAW_COLUMNS,
     Traced,
-    summarise,
+    TracedLoop,
+    burst_table,
     trace_schema,
     trace_table,
 )
@@ -171,26 +175,89 @@ def test_a_run_without_touches_has_an_empty_trace():
 
 @unhurried
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 99)), min_size=1, max_size=30))
-def test_a_summary_never_loses_a_touch(rows):
+def test_a_summary_never_loses_a_touch(touches):
     """Patience 0 and windows that turn at once: each event for all finds or makes one of all."""
     raw, before = [], 0
-    for time, (is_whole, burst) in enumerate(rows):
+    for time, (is_whole, burst) in enumerate(touches):
         after = 1 if is_whole else 50
         merges = STAYS_MERGED if before == 1 else IS_MERGED
         splits = IS_SPLIT if before == 1 else STAYS_SPLIT
         raw.append([0, time, 0, burst, 50, before, after, merges if is_whole else splits])
         before = after
-    for_all = np.array([is_whole for is_whole, _ in rows])
+    for_all = np.array([is_whole for is_whole, _ in touches])
 
     found = trace_table(np.array(raw), for_all, GROUPS, [TRAVEL], 1, coefficients=TABLE)
     (summary,) = summarise(found)
 
-    assert sum(summary.decided.values()) == summary.touches == len(rows)
-    assert summary.for_all == summary.as_one == for_all.sum()
+    assert sum(summary.decided.values()) == summary.decisions == len(touches)
+    assert summary.pays == summary.as_one == for_all.sum()
     # Merges and splits take turns.
     assert abs(summary.decided["merge"] - summary.decided["split"]) <= 1
     is_cheaper = [r["cost_shared"] < r["cost_alone"] for r in found.to_pylist()]
     assert is_cheaper == for_all.tolist()
+
+
+# Bursts of loops with an edge predicate
+
+LOOP = TracedLoop("T", "T: previous.v < next.v", ("q1", "q2"))
+# Partition, time, b, n, s_c, s_p, columns, w, both costs, decided.
+BURSTS = np.array(
+    [
+        [1, 61_000_000, 30, 300, 1, 1, 2, 4, 5_000, 9_000, rows.KEEP_SHARED],
+        [1, 95_000_000, 1, 290, 0, 2, 2, 4, 8_000, 7_000, rows.SPLIT],
+        [0, 5_000_000, 2, 280, 0, 0, 2, 3, 8_000, 7_500, rows.KEEP_OWN],
+        [0, 9_000_000, 60, 310, 1, 1, 2, 3, 4_000, 7_500, rows.MERGE],
+    ],
+    np.int64,
+)
+
+
+def test_a_row_says_what_a_burst_was_decided_from():
+    found = burst_table(BURSTS, GROUPS, LOOP, PANE_US, sharable_set=3, times="seconds")
+
+    assert found.schema == trace_schema("seconds")
+    assert found.slice(1, 1).to_pylist() == [
+        {
+            "set": 3,
+            "group": GROUPS[1],
+            "pane_start": 60.0,
+            "time": 95.0,
+            "about": "burst",
+            "type": "T",
+            "loop": "T: previous.v < next.v",
+            "class": "q1, q2",
+            "burst": 1,
+            "live": 290,
+            "queries": 2,
+            "windows": 4,
+            "snapshots_created": 0,
+            "snapshots_propagated": 2,
+            "cost_shared": 8000.0,
+            "cost_alone": 7000.0,
+            "decided": "split",
+        }
+    ]
+    assert found["decided"].to_pylist() == ["share", "split", "alone", "merge"]
+
+
+def test_bursts_and_touches_of_one_type_are_summed_up_apart():
+    bursts = burst_table(BURSTS, GROUPS, replace(LOOP, type="Travel"), PANE_US)
+    touches = trace(slice(0, 6))
+
+    burst, touch = summarise(pa.concat_tables([touches, bursts]))
+
+    assert (burst.about, touch.about) == ("burst", "touch")
+    assert touch == summarise(touches)[0]
+    assert (burst.decisions, burst.pays, burst.as_one, burst.snapshots) == (4, 2, 2, 2)
+    assert (burst.mean_burst, burst.mean_live, burst.mean_windows) == (93 / 4, 295, 3.5)
+    assert burst.mean_snapshots == 1
+    assert (burst.cost_shared, burst.cost_alone) == (6250, 7750)
+    # The split and the one that stayed alone cost what own columns do.
+    assert burst.cost == (5000 + 7000 + 7500 + 4000) / 4
+    assert burst.why == (
+        "to share costs less in 2 of 4 bursts; until open windows close, 6.2 µs over snapshots "
+        "against 7.8 µs over own columns"
+    )
 
 
 # Summaries
@@ -200,21 +267,20 @@ def test_a_summary_counts_decisions_and_events_of_each_type():
     idle, travel = summarise(trace())
 
     assert (idle.type, travel.type) == ("Idle", "Travel")
-    assert (travel.touches, travel.for_all, travel.as_one) == (5, 4, 3)
+    assert (travel.decisions, travel.pays, travel.as_one) == (5, 4, 3)
     assert travel.decided == {"share": 2, "alone": 1, "merge": 1, "split": 1}
-    assert travel.share_for_all == 4 / 5
     assert travel.mean_burst == 138 / 5
     assert travel.mean_queries == 50
     assert idle.decided == {"share": 0, "alone": 1, "merge": 0, "split": 0}
-    assert idle.share_for_all == 0
+    assert idle.pays == 0
 
 
 def test_a_summary_says_why():
     _, travel = summarise(trace())
 
     # 138 events; merged 3 touches, split one of 50, and two at the split, which copies 50.
-    assert travel.cost == 138 * 1.5 + (3 + 50 + 2) * 44 + 50 * 68
-    assert travel.cost_alone == 138 * 1.5 + (4 * 50 + 2) * 44
+    assert 5 * travel.cost == 138 * 1.5 + (3 + 50 + 2) * 44 + 50 * 68
+    assert 5 * travel.cost_alone == 138 * 1.5 + (4 * 50 + 2) * 44
     assert travel.why == (
         "1 event is for some queries only, and 1 for all found them split; a touch costs "
         "1,205 ns, 1,819 ns with a snapshot for each query"

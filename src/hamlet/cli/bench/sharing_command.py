@@ -1,4 +1,4 @@
-"""`hamlet bench sharing`: where sharing wins and loses, as a table, figures and a picture."""
+"""`hamlet bench sharing`: where sharing wins and loses, as a table, figures and pictures."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ FIGURES = "sharing.json"
 )
 @quick_option
 @only_option
-@click.option("--out", metavar="DIR", help="Write sharing.json, .png and .svg to this folder too.")
+@click.option("--out", metavar="DIR", help="Write sharing.json and pictures to this folder too.")
 @overwrite_option
 @format_option()
 def sharing_command(
     quick: bool, only: tuple[str, ...], out: str | None, overwrite: bool, format_: str
 ) -> int:
-    """Measure sharing on one core: never, always, static and dynamic, on streams of all kinds.
+    """Measure sharing on one core: what it brings, what it costs, and where it loses.
 
-    Answers are compared before anything is timed.
+    Answers are compared before anything is timed; each figure is a ratio in one run, and is held
+    against a floor. --only grid measures the map by windows, bursts and queries.
     """
     from hamlet.bench import sharing
 

@@ -14,14 +14,15 @@ from hamlet.kernel.encode.sorting import dense_codes
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.packed import Packed
 from hamlet.kernel.finish.partial_columns import (
-    WIDE,
     array_of,
     components_of_query,
     extremes_of_query,
     key_columns,
+    mode_of,
     sums_of,
 )
 from hamlet.kernel.finish.wides import Wides
+from hamlet.plan.number_mode import NumberMode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,8 +46,8 @@ class PaneCells:
 
     def panes_of(self, part: int) -> Longs:
         """The panes in which a partition has an answer."""
-        found: Longs = self.pane[self.part == part]
-        return found
+        panes: Longs = self.pane[self.part == part]
+        return panes
 
     def at(self, panes: Longs, part: int) -> Cell:
         """The numbers of one partition at some panes, in order, and at the end those of none."""
@@ -74,16 +75,16 @@ class Answers:
     keys: pa.Table
     digits: dict[str, tuple[int, ...]]
     is_integer: dict[str, bool]
-    is_float: bool
+    mode: NumberMode
 
     def widths(self, query: Query) -> tuple[int, int]:
         """How many sums and extremes go with each count of a query."""
         return len(components_of_query(query)), len(extremes_of_query(query))
 
 
-def constant(value: int, is_float: bool) -> Column:
+def constant(value: int, mode: NumberMode) -> Column:
     """A column with one row."""
-    if is_float:
+    if mode is NumberMode.FLOAT:
         return Wides(np.zeros(0), np.zeros(0, np.int64)).constant(value)
     return Integers(np.zeros(0, np.int64)).constant(value)
 
@@ -97,19 +98,19 @@ def answers_of_set(plan: WorkloadPlan, pane_set: SharableSet, table: pa.Table) -
         return None
     query, table = query[chosen], table.take(pa.array(chosen)).combine_chunks()
     part, first = dense_codes(array_of(table, "group").dictionary_encode().indices.to_numpy())
-    is_float = table.schema.field("trends").type == WIDE
+    mode = mode_of(table.schema)
     rows: dict[int, pa.Table] = {}
     for number in np.unique(query).tolist():
         low, high = np.searchsorted(query, [number, number + 1]).tolist()
         rows[number] = table.slice(low, high - low)
-    digits, is_integer = _digits(plan, pane_set, rows, is_float)
-    found, low = {}, 0
+    digits, is_integer = _digits(plan, pane_set, rows, mode)
+    cells, low = {}, 0
     for number, some in rows.items():
         of_some = part[low : low + some.num_rows].astype(np.int64)
         low += some.num_rows
-        cell = _cell(plan.queries[number].query, some, digits, is_float)
-        found[number] = PaneCells(array_of(some, "window").to_numpy(), of_some, cell)
-    return Answers(found, _keys(plan, pane_set, table, first), digits, is_integer, is_float)
+        cell = _cell(plan.queries[number].query, some, digits, mode)
+        cells[number] = PaneCells(array_of(some, "window").to_numpy(), of_some, cell)
+    return Answers(cells, _keys(plan, pane_set, table, first), digits, is_integer, mode)
 
 
 def _keys(plan: WorkloadPlan, pane_set: SharableSet, table: pa.Table, first: Any) -> pa.Table:
@@ -123,14 +124,14 @@ def _keys(plan: WorkloadPlan, pane_set: SharableSet, table: pa.Table, first: Any
 
 
 def _digits(
-    plan: WorkloadPlan, pane_set: SharableSet, rows: dict[int, pa.Table], is_float: bool
+    plan: WorkloadPlan, pane_set: SharableSet, rows: dict[int, pa.Table], mode: NumberMode
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, bool]]:
     """For each summed attribute the least exponent of any sum, and whether all are whole."""
     least: dict[str, int] = {}
     is_integer: dict[str, bool] = {}
     queries = [plan.queries[number].query for number in pane_set.queries]
     attributes = dict.fromkeys(a for query in queries for a in sums_of(query).values())
-    if is_float:
+    if mode is NumberMode.FLOAT:
         return dict.fromkeys(attributes, (0,)), {}
     for number, some in rows.items():
         for name, attribute in sums_of(plan.queries[number].query).items():
@@ -142,12 +143,14 @@ def _digits(
     return {a: (least.get(a, 0),) for a in attributes}, is_integer
 
 
-def _cell(query: Query, rows: pa.Table, digits: dict[str, tuple[int, ...]], is_float: bool) -> Cell:
+def _cell(
+    query: Query, rows: pa.Table, digits: dict[str, tuple[int, ...]], mode: NumberMode
+) -> Cell:
     sums = sums_of(query)
     columns: list[Column] = []
     for name in ("trends", *components_of_query(query)):
         column = array_of(rows, name)
-        if is_float:
+        if mode is NumberMode.FLOAT:
             columns.append(Wides(*(column.field(each).to_numpy() for each in column.type.names)))
         elif name in sums:
             shifts = column.field("exponent").to_numpy().astype(np.int64)

@@ -57,7 +57,7 @@ def _closed(
     panes: Panes, sharable: SharableSet, forms: Sequence[Form], answers: Answers
 ) -> ClosedSet:
     program = compile_set(panes.plan, sharable)
-    records = Records(answers.is_float)
+    records = Records(answers.mode)
     for form in forms:
         query = panes.plan.queries[form.query].query
         is_it = program.template_query == sharable.queries.index(form.query)
@@ -86,7 +86,7 @@ def _windows(
     window, low, high = _ranges(query.window, pane_us, panes)
     is_new = np.ones(len(window), np.bool_)
     is_new[1:] = (np.diff(low) != 0) | (np.diff(high) != 0)
-    one = _counting(empty, constant(1, answers.is_float))
+    one = _counting(empty, constant(1, answers.mode))
     begin = {(0, row): one.take(np.zeros(int(is_new.sum()), np.int64)) for row in form.starts}
     state = applied(begin, maps, low[is_new], high[is_new], picks)
     ended = [state[0, row] for row in form.ends if (0, row) in state]
@@ -139,7 +139,7 @@ def _maps(
         for number in barred:
             if number in answers.of:
                 waits[np.searchsorted(panes, answers.of[number].panes_of(part))] = 0
-        ones = constant(1, answers.is_float).take_or_zero(waits - 1)
+        ones = constant(1, answers.mode).take_or_zero(waits - 1)
         stays, moves = _counting(nothing, ones), found.get((row, row))
         found[row, row] = stays if moves is None else stays.beside(moves, picks)
     return found
@@ -147,7 +147,7 @@ def _maps(
 
 def _empty(query: Query, answers: Answers) -> Cell:
     """The cell of no way at all."""
-    zero = constant(0, answers.is_float)
+    zero = constant(0, answers.mode)
     sums, extremes = answers.widths(query)
     return Cell(zero, (zero,) * sums, (np.full(1, np.nan),) * extremes)
 

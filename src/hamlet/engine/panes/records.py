@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine.panes.maps import Cell
     from hamlet.kernel.finish.wides import Wides
+    from hamlet.plan.number_mode import NumberMode
 
     Longs = NDArray[np.int64]
 
@@ -23,13 +24,13 @@ _BITS = 512
 class Records:
     """Records of windows, template by template."""
 
-    def __init__(self, is_float: bool) -> None:
+    def __init__(self, mode: NumberMode) -> None:
         """Begin without any.
 
         Args:
-            is_float: Whether numbers are `Wides`.
+            mode: Numbers are `Wides` in float mode, else `Integers`.
         """
-        self._is_float = is_float
+        self._mode = mode
         self._lots: list[tuple[int, int, Longs, Cell]] = []
 
     def add(self, part: int, unit: int, window: Longs, cell: Cell) -> None:
@@ -49,7 +50,7 @@ class Records:
         windows = [window for _, _, window, _ in self._lots]
         numbers = [(cell.count, *cell.sums) for _, _, _, cell in self._lots]
         exponents = None
-        if self._is_float:
+        if self._mode.has_exponents:
             pairs = [[_for_kernel(each) for each in some] for some in numbers]
             components = _matrix([[m for m, _ in some] for some in pairs], sizes, np.float64)
             exponents = _matrix([[e for _, e in some] for some in pairs], sizes, np.float64)

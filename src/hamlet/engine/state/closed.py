@@ -50,7 +50,7 @@ class Closed:
 
     def __len__(self) -> int:
         """How many windows of templates and partitions these are."""
-        return sum(len(each.emission.part) for each in self.sets)
+        return sum(len(closed.emission.part) for closed in self.sets)
 
     def apart(self, queries: Collection[int]) -> tuple[Closed, Closed]:
         """Those of sets without some queries, and those of sets of these alone.
@@ -58,8 +58,8 @@ class Closed:
         Args:
             queries: By their numbers; of a set all or none.
         """
-        some = [each for each in self.sets if each.program.queries[0] in queries]
-        others = [each for each in self.sets if each.program.queries[0] not in queries]
+        some = [closed for closed in self.sets if closed.program.queries[0] in queries]
+        others = [closed for closed in self.sets if closed.program.queries[0] not in queries]
         return replace(self, sets=tuple(others)), replace(self, sets=tuple(some))
 
     def answers(self) -> tuple[Answer, ...]:
@@ -67,37 +67,35 @@ class Closed:
 
         They are whole where all partitions of their groups are in one session, and closed at once.
         """
-        answers = [
-            answer for each in self.sets for answer in each.answers(self.plan, only_found=True)
-        ]
-        return tuple(answer for answer in answers if answer.rows.num_rows)
+        sets = (each.answers(self.plan) for each in self.sets)
+        return tuple(answer for each in sets for answer in each.answers(only_found=True))
 
     def partial(self) -> pa.Table:
         """The partial answer, for others to add to: see kernel/finish/partial.py."""
-        tables = [each.partial(self.plan, self.schema) for each in self.sets]
+        tables = [closed.partial(self.plan, self.schema) for closed in self.sets]
         return pa.concat_tables([self.schema.empty_table(), *tables]).combine_chunks()
 
 
 def groups_of(
-    found: Sequence[KeyedEmission], queries: Sequence[Query]
+    several: Sequence[KeyedEmission], queries: Sequence[Query]
 ) -> tuple[list[Emission], list[Groups]]:
     """Emissions with one numbering of all partitions, and the groups of each query."""
-    counts = [int(each.emission.part.max(initial=-1)) + 1 for each in found]
+    counts = [int(keyed.emission.part.max(initial=-1)) + 1 for keyed in several]
     begins = np.cumsum([0, *counts])
-    pairs = zip(found, counts, strict=True)
+    pairs = zip(several, counts, strict=True)
     everything = EventTable(
         "events",
-        pa.concat_tables([each.keys.slice(0, count) for each, count in pairs]),
+        pa.concat_tables([keyed.keys.slice(0, count) for keyed, count in pairs]),
         np.zeros(int(begins[-1]), np.int64),
         Values(None, np.zeros(0, np.int32)),
         None,
         NAIVE,
         Statistics(0),
     )
-    partitions = partitions_of(everything, found[0].keys.column_names, None)
+    partitions = partitions_of(everything, several[0].keys.column_names, None)
     emissions = [
-        replace(each.emission, part=partitions.of_row[begin + each.emission.part])
-        for each, begin in zip(found, begins.tolist(), strict=False)
+        replace(keyed.emission, part=partitions.of_row[begin + keyed.emission.part])
+        for keyed, begin in zip(several, begins.tolist(), strict=False)
     ]
     groupings = tuple(partitions.grouped(query.group_by) for query in queries)
     return emissions, groups_of_queries(partitions.keys, groupings)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import types as kinds
 
 from hamlet.engine.state.hashing import hashes_of
-from hamlet.engine.state.rows import Rows, Waiting
+from hamlet.engine.state.rows import RawRows, Waiting
 from hamlet.errors import SchemaError, did_you_mean, listed
 from hamlet.events.columns import Values, plain, plain_type
 from hamlet.events.required_columns import needs_of
@@ -70,11 +70,11 @@ class Keying:
         hashes = hashes_of([table.column(name) for name in self.keys], count)
         return (hashes % np.uint64(pages)).astype(np.int32)
 
-    def rows(self, events: EventTable, codes: Codes, wanted: Wanted, pages: int) -> Rows:
+    def rows(self, events: EventTable, codes: Codes, wanted: Wanted, pages: int) -> RawRows:
         """The events that are wanted, as rows."""
         table = events.table.select(self.schema.names).cast(self.schema)
         page = self.pages(table, len(events), pages)
-        return Rows(events.ts, codes, page, table).taken(wanted)
+        return RawRows(events.ts, codes, page, table).taken(wanted)
 
 
 class Intake:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.engine.state.rows import Rows, table_bytes, table_of
+from hamlet.engine.state.rows import RawRows, table_bytes, table_of
 from hamlet.kernel.row_pieces import Piece, reshaped
 
 if TYPE_CHECKING:
@@ -39,15 +39,15 @@ class Part:
 
 def parts_by_page(state: SetState, is_wanted: NDArray[np.bool_]) -> dict[int, Part]:
     """What a set keeps of each page that is wanted; pages with nothing are left out."""
-    found: dict[int, Part] = {}
+    parts: dict[int, Part] = {}
     for page, header, pieces in _kept_by_page(state, is_wanted):
-        found[page] = Part(header, pieces)
+        parts[page] = Part(header, pieces)
     stored = state.stored.all()
     for page, rows in stored.taken(is_wanted[stored.page]).by_page():
-        part = found.setdefault(page, Part(_header(state), []))
+        part = parts.setdefault(page, Part(_header(state), []))
         part.header["stored"] = True
         part.pieces.extend(rows.pieces())
-    return found
+    return parts
 
 
 def _header(state: SetState) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
     keys: list[pa.Table] = []
     last: list[Longs] = []
     by_kind: dict[tuple[int, str], list[tuple[Longs, Piece, Grids]]] = {}
-    stored: list[Rows] = []
+    stored: list[RawRows] = []
     slot = len(state.keys)
     for page, part in parts:
         pieces = iter(part.pieces)
@@ -104,19 +104,19 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
                 by_kind.setdefault(kind, []).append((slot + which, Piece(*arrays), grids))
             slot += len(last[-1])
         if part.header["stored"]:
-            rows = Rows.of_pieces([next(pieces) for _ in range(3)], page, state.schema)
+            rows = RawRows.of_pieces([next(pieces) for _ in range(3)], page, state.schema)
             stored.append(rows)
     if stored:
-        state.stored.parts.append(Rows.joined(stored, state.schema))
+        state.stored.parts.append(RawRows.joined(stored, state.schema))
     if not last:
         return
     state.keys.add(pa.concat_tables(keys), slot - len(state.keys))
     state.store.grow(slot)
     times = np.concatenate([state.store.last[: slot - sum(map(len, last))], *last])
-    for (words, _), found in by_kind.items():
-        slots = np.concatenate([each for each, _, _ in found])
-        piece = _joined([each for _, each, _ in found])
-        grids = found[0][2]
+    for (words, _), those in by_kind.items():
+        slots = np.concatenate([each for each, _, _ in those])
+        piece = _joined([each for _, each, _ in those])
+        grids = those[0][2]
         new = state.layout.shape(state.grids)
         if grids != state.grids:
             old = state.layout.shape(grids)
@@ -125,9 +125,9 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
         state.store.put(slots, piece, new, words, times[slots])
 
 
-def _different(found: list[dict[str, Any]]) -> list[Grids]:
+def _different(read: list[dict[str, Any]]) -> list[Grids]:
     """Grids as they are read, each once."""
-    return list({repr(sorted(each.items())): _grids(each) for each in found}.values())
+    return list({repr(sorted(grids.items())): _grids(grids) for grids in read}.values())
 
 
 def _grids(read: dict[str, Any]) -> Grids:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.engine.state.rows import Rows
+from hamlet.engine.state.rows import RawRows
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.plan.program import Role
 from hamlet.plan.windows import end_of_window, first_window, last_ended, last_window
@@ -71,7 +71,7 @@ class StoredRows:
         schema: pa.Schema,
     ) -> None:
         self.schema = schema
-        self.parts: list[Rows] = []
+        self.parts: list[RawRows] = []
         self._units = [_unit(program, queries, unit) for unit in sorted(units)]
         asked = {program.alphabet.atoms[a].type for unit in self._units for a in unit.atoms}
         self._is_asked = np.array([name in asked for name in types], np.bool_)
@@ -82,11 +82,11 @@ class StoredRows:
         windows = dict.fromkeys(unit.window for unit in self._units)
         return {w: frozenset(u.template for u in self._units if u.window == w) for w in windows}
 
-    def all(self) -> Rows:
+    def all(self) -> RawRows:
         """All rows."""
-        return Rows.joined(self.parts, self.schema)
+        return RawRows.joined(self.parts, self.schema)
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: RawRows) -> None:
         """Add those rows that some unit may ask for."""
         mine = rows.taken(self._is_asked[rows.types])
         if len(mine):
@@ -94,7 +94,7 @@ class StoredRows:
         if len(self.parts) > _MOST_PARTS:
             self.parts = [self.all()]
 
-    def take_due(self, until: int, closed: Longs) -> Rows | None:
+    def take_due(self, until: int, closed: Longs) -> RawRows | None:
         """Take out the rows of windows that close now; None where no such window has any."""
         if not self.parts:
             return None
@@ -108,7 +108,7 @@ class StoredRows:
         self.parts = [rows.taken(later)] if later.any() else []
         return rows.taken(~later)
 
-    def put_back(self, rows: Rows, encoded: EncodedSet, until: int) -> None:
+    def put_back(self, rows: RawRows, encoded: EncodedSet, until: int) -> None:
         """Go on keeping those of the rows that are in a window that is still open."""
         if until >= FAR:
             return

@@ -33,7 +33,7 @@ _MOST_CHUNKS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RawRows:
     """Some rows.
 
     ts: Their times, in microseconds.
@@ -50,7 +50,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.ts)
 
-    def taken(self, which: NDArray[Any]) -> Rows:
+    def taken(self, which: NDArray[Any]) -> RawRows:
         """Some of the rows, by number or by whether they are wanted."""
         if which.dtype == np.bool_:
             if which.all():
@@ -59,29 +59,29 @@ class Rows:
         table = self.table
         if table.num_columns:
             table = table.take(pa.array(which)).combine_chunks()
-        return Rows(self.ts[which], self.types[which], self.page[which], table)
+        return RawRows(self.ts[which], self.types[which], self.page[which], table)
 
-    def cut(self, start: int, stop: int) -> Rows:
+    def cut(self, start: int, stop: int) -> RawRows:
         """A stretch of the rows, without a copy."""
         table = self.table.slice(start, stop - start) if self.table.num_columns else self.table
-        return Rows(self.ts[start:stop], self.types[start:stop], self.page[start:stop], table)
+        return RawRows(self.ts[start:stop], self.types[start:stop], self.page[start:stop], table)
 
     @staticmethod
-    def joined(parts: Sequence[Rows], schema: pa.Schema) -> Rows:
+    def joined(parts: Sequence[RawRows], schema: pa.Schema) -> RawRows:
         """Rows one after another; their attributes have a schema."""
         if len(parts) == 1:
             return parts[0]
         empty = np.zeros(0, np.int32)
-        return Rows(
+        return RawRows(
             np.concatenate([np.zeros(0, np.int64), *(part.ts for part in parts)]),
             np.concatenate([empty, *(part.types for part in parts)]),
             np.concatenate([empty, *(part.page for part in parts)]),
             pa.concat_tables([schema.empty_table(), *(part.table for part in parts)]),
         )
 
-    def selected(self, names: Sequence[str]) -> Rows:
+    def selected(self, names: Sequence[str]) -> RawRows:
         """The rows with some of the attributes."""
-        return Rows(self.ts, self.types, self.page, self.table.select(list(names)))
+        return RawRows(self.ts, self.types, self.page, self.table.select(list(names)))
 
     def event_table(self, types: Sequence[str], order: str | None) -> EventTable:
         """The rows as events; `types` are the names of the types."""
@@ -98,7 +98,7 @@ class Rows:
 
     # Pages and bytes
 
-    def by_page(self) -> Iterator[tuple[int, Rows]]:
+    def by_page(self) -> Iterator[tuple[int, RawRows]]:
         """The rows of each page that has some."""
         if not len(self):
             return
@@ -115,10 +115,10 @@ class Rows:
         return [np.asarray(self.ts), np.asarray(self.types), table_bytes(self.table)]
 
     @staticmethod
-    def of_pieces(pieces: Sequence[Any], page: int, schema: pa.Schema) -> Rows:
+    def of_pieces(pieces: Sequence[Any], page: int, schema: pa.Schema) -> RawRows:
         """Rows of one page."""
         ts, codes, data = pieces
-        return Rows(ts, codes, np.full(len(ts), page, np.int32), table_of(data, schema))
+        return RawRows(ts, codes, np.full(len(ts), page, np.int32), table_of(data, schema))
 
 
 def table_bytes(table: pa.Table) -> bytes:
@@ -160,23 +160,23 @@ class Waiting:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        self._chunks: list[Rows] = []
+        self._chunks: list[RawRows] = []
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: RawRows) -> None:
         """Let rows wait."""
         if len(rows):
             self._chunks.append(rows)
         if len(self._chunks) > _MOST_CHUNKS:
             self._chunks = [self.all()]
 
-    def all(self) -> Rows:
+    def all(self) -> RawRows:
         """All rows that wait."""
-        return Rows.joined(self._chunks, self.schema)
+        return RawRows.joined(self._chunks, self.schema)
 
-    def release(self, ts: int) -> Rows:
+    def release(self, ts: int) -> RawRows:
         """Take out the rows before a time."""
-        now: list[Rows] = []
-        later: list[Rows] = []
+        now: list[RawRows] = []
+        later: list[RawRows] = []
         for rows in self._chunks:
             if int(rows.ts[-1]) < ts and int(rows.ts.max()) < ts:
                 now.append(rows)
@@ -194,7 +194,7 @@ class Waiting:
                 is_short = 4 * len(rest) < len(arranged)
                 later.append(rest.taken(np.arange(len(rest))) if is_short else rest)
         self._chunks = later
-        return Rows.joined(now, self.schema)
+        return RawRows.joined(now, self.schema)
 
     def forget(self) -> None:
         """Let no row wait any more."""

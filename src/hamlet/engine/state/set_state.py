@@ -32,6 +32,7 @@ from hamlet.kernel.row_pieces import Shape
 from hamlet.kernel.row_store import RowStore
 from hamlet.kernel.run import partition_ranges
 from hamlet.plan.execution import Execution
+from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.workload import WorkloadPlan
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
-    from hamlet.engine.state.rows import Rows
+    from hamlet.engine.state.rows import RawRows
     from hamlet.kernel.base import Emission
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
@@ -121,7 +122,7 @@ class SetState:
     def forget(self) -> None:
         """Keep nothing of any partition."""
         self.keys = KeyTable(self.key_schema)
-        self.store = RowStore(self.options.is_float)
+        self.store = RowStore(self.options.mode)
         self.stored.parts = []
 
     def fingerprint(self) -> list[Any]:
@@ -134,7 +135,7 @@ class SetState:
 
     def advance(
         self,
-        rows: Rows,
+        rows: RawRows,
         until: int,
         closed: Longs,
         is_changed: NDArray[np.bool_],
@@ -152,22 +153,22 @@ class SetState:
         Returns:
             What the windows hold, None where no window holds anything.
         """
-        again: Rows | None = None
+        again: RawRows | None = None
         if self._stored_units:
             self.stored.add(rows)
             again = self.stored.take_due(until, closed)
         encoded, encoded_again = self._encoded(rows, again)
-        found: list[KeyedEmission] = []
+        emissions: list[KeyedEmission] = []
         if encoded is not None or len(self.store.due(until)):
-            found += self._advance_rows(encoded, until, is_changed, counters)
+            emissions += self._advance_rows(encoded, until, is_changed, counters)
         if again is not None and encoded_again is not None:
             is_changed[again.page] = True
-            found += self._run_again(again, encoded_again, until, closed, counters)
-        found = [each for each in found if len(each.emission.part)]
-        return self._closed(found) if found else None
+            emissions += self._run_again(again, encoded_again, until, closed, counters)
+        emissions = [keyed for keyed in emissions if len(keyed.emission.part)]
+        return self._closed(emissions) if emissions else None
 
     def _encoded(
-        self, rows: Rows, again: Rows | None
+        self, rows: RawRows, again: RawRows | None
     ) -> tuple[EncodedSet | None, EncodedSet | None]:
         """New rows for units that keep rows, and those to be run again, on the same grids."""
         is_new = bool(self._row_units) and len(rows) > 0
@@ -180,10 +181,10 @@ class SetState:
             if encoded.digits == digits_of(self.grids):
                 return encoded, encoded_again
 
-    def _encode(self, rows: Rows, has_edges: bool) -> EncodedSet:
+    def _encode(self, rows: RawRows, has_edges: bool) -> EncodedSet:
         table = rows.event_table(self.types, self.options.order)
         encoded = self._pipeline.encode(table, grids=self.grids, has_edges=has_edges)
-        if not self.options.is_float:
+        if self.options.mode is NumberMode.EXACT:
             digits = encoded.digits
             self._grow({a: None if a in encoded.zeros else digits[a] for a in self.grids})
         return encoded
@@ -210,15 +211,15 @@ class SetState:
         if encoded is not None:
             self._go_on_after(encoded)
         is_changed[self.pages_of(touched, len(is_changed))] = True
-        found = []
+        keyed = []
         for emission in emissions:
             is_used = np.zeros(len(self.store), np.bool_)
             is_used[emission.part] = True
             numbers = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
             keys = self.keys.taken(np.flatnonzero(is_used))
-            found.append(KeyedEmission(replace(emission, part=numbers[emission.part]), keys))
+            keyed.append(KeyedEmission(replace(emission, part=numbers[emission.part]), keys))
         self._forget_empty()
-        return found
+        return keyed
 
     def pages_of(self, slots: Longs, pages: int) -> Longs:
         """The pages of some partitions."""
@@ -235,7 +236,7 @@ class SetState:
 
     def _run_again(
         self,
-        rows: Rows,
+        rows: RawRows,
         encoded: EncodedSet,
         until: int,
         closed: Longs,
@@ -248,8 +249,8 @@ class SetState:
         closed = closed[rows.page[encoded.rows]]
         by_window = self.stored.units_by_window
         layers = [(Layers.of(batch, w, closed, until), units) for w, units in by_window.items()]
-        apart = sum(len(units) * each.cost_apart for each, units in layers)
-        together = sum(len(units) * each.cost_together for each, units in layers)
+        apart = sum(len(units) * layer.cost_apart for layer, units in layers)
+        together = sum(len(units) * layer.cost_together for layer, units in layers)
         if apart < together:
             emissions = self._run_apart(encoded, layers, counters)
         else:
@@ -266,9 +267,9 @@ class SetState:
     ) -> list[Emission]:
         """Run each window that closes by itself."""
         emissions = []
-        for each, units in layers:
+        for layer, units in layers:
             compiled = self._compile(encoded, units, is_apart=True)
-            for batch, part, window in each.windows_apart():
+            for batch, part, window in layer.windows_apart():
                 emission, done = self._pipeline_apart.run(compiled, batch)
                 _add_counters(counters, done, len(emission.part))
                 number = emission.part
@@ -287,15 +288,15 @@ class SetState:
         _add_counters(counters, done, len(emission.part))
         return emission
 
-    def lower_deadlines(self, found: Longs, closed: Longs) -> None:
+    def lower_deadlines(self, deadlines: Longs, closed: Longs) -> None:
         """Lower what was found for each page to when a window with an event in it ends there."""
         slots = np.flatnonzero(self.store.words > 0)
-        np.minimum.at(found, self.pages_of(slots, len(found)), self.store.deadline[slots])
-        self.stored.lower_deadlines(found, closed)
+        np.minimum.at(deadlines, self.pages_of(slots, len(deadlines)), self.store.deadline[slots])
+        self.stored.lower_deadlines(deadlines, closed)
 
-    def _closed(self, found: list[KeyedEmission]) -> ClosedSet:
-        emissions, groups = groups_of(found, self.queries)
-        emission = joined(self._all, emissions, self.options.is_float)
+    def _closed(self, keyed: list[KeyedEmission]) -> ClosedSet:
+        emissions, groups = groups_of(keyed, self.queries)
+        emission = joined(self._all, emissions, self.options.mode)
         return ClosedSet(self.program, emission, digits_of(self.grids), self._is_whole, groups)
 
     # Code

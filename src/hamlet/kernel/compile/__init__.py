@@ -56,6 +56,7 @@ def compile_code(
     maker.make_units(share)
     maker.make_predicates()
     made = lay_out(maker)
+    made = replace(made, sharing=("dynamic",) * len(made.row_groups))
     if patience is None or not share:
         return made
     bundles = find_bundles(made.code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hamlet.kernel.compile.parts import Rows
+from hamlet.kernel.compile.parts import RaggedLists
 from hamlet.plan.letters import Atom
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def condition_arrays(maker: Maker) -> dict[str, Ints]:
     """All conditions, with their needs, alternatives and atoms."""
-    needs, forbids, holds, fails = Rows(), Rows(), Rows(), Rows()
-    need_alternatives = Rows()
-    guards, predicates = Rows(), Rows()
+    needs, forbids, holds, fails = RaggedLists(), RaggedLists(), RaggedLists(), RaggedLists()
+    need_alternatives = RaggedLists()
+    guards, predicates = RaggedLists(), RaggedLists()
     atoms = {atom: i for i, atom in enumerate(maker.program.alphabet.atoms)}
 
     def alternative(unit: int, way: Alternative) -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.compile.parts import Rows
+from hamlet.kernel.compile.parts import RaggedLists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,10 +78,10 @@ def find_counters(code: Code, lazy: list[list[int]]) -> Counters:
         "z_total": _totals(own + len(sets), [bool(each) for each in of_accumulator]),
         "z_order": np.array(list(parents), np.int64),
         "z_parent": np.array([parents.get(z, -1) for z in range(own)], np.int64),
-        "z_c_p": Rows(of_accumulator).pointers(),
-        "z_c": Rows(of_accumulator).flat(),
-        "z_more_p": Rows(more).pointers(),
-        "z_more": Rows(more).flat(),
+        "z_c_p": RaggedLists(of_accumulator).pointers(),
+        "z_c": RaggedLists(of_accumulator).flat(),
+        "z_more_p": RaggedLists(more).pointers(),
+        "z_more": RaggedLists(more).flat(),
         "sum_total": _totals(sums.count, is_shared),
         "sum_parent": sums.of_parents(parents),
         "c_sum_p": sums.of_counters.pointers(),
@@ -150,7 +150,7 @@ class _Places:
     def __init__(self, pointers: Ints, kinds: Ints, members: list[tuple[int, ...]]) -> None:
         self._pointers, self._kinds = pointers, kinds.tolist()
         self._place: dict[tuple[int, int], int] = {}
-        self.of_counters = Rows()
+        self.of_counters = RaggedLists()
         for counter, some in enumerate(members):
             wanted = dict.fromkeys(self._kinds[k] for z in some for k in _range(pointers, z))
             for kind in wanted:
@@ -162,9 +162,9 @@ class _Places:
         """How many there are."""
         return len(self._place)
 
-    def parts(self, counters: list[list[int]]) -> Rows:
+    def parts(self, counters: list[list[int]]) -> RaggedLists:
         """By sum or stack of each accumulator those of some counters."""
-        return Rows(
+        return RaggedLists(
             [
                 [self._place[counter, self._kinds[k]] for counter in some]
                 for z, some in enumerate(counters)

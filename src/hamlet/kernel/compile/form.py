@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.base import components_of
+from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class EventForm:
         conditions: For each edge predicate its condition with constants as floats.
         column_names: What the rows of a batch's columns are.
         comparable: For each edge predicate whether its two sides can be compared directly.
-        is_float: Whether weights, and numbers, are floating-point.
+        mode: How weights, and numbers, are computed with.
         summable: For each weight whether sums over a run may be had as differences of running sums,
             which in floating-point asks for values of about one size.
         ones: For each weight whether it is 1 for every event.
@@ -45,7 +46,7 @@ class EventForm:
     conditions: tuple[Expression | None, ...]
     column_names: tuple[str, ...]
     comparable: tuple[bool, ...]
-    is_float: bool
+    mode: NumberMode
     summable: tuple[bool, ...]
     ones: tuple[bool, ...]
 
@@ -61,7 +62,7 @@ class EventForm:
             encoded.conditions,
             batch.column_names,
             encoded.ordered_usable,
-            batch.weights.dtype == np.float64,
+            NumberMode.of(batch.weights),
             tuple(_is_summable(row) for _, row in rows),
             tuple(spec.kind != "value" and bool((row == 1).all()) for spec, row in rows),
         )
@@ -71,7 +72,7 @@ class EventForm:
         queries: Sequence[Query],
         program: Program,
         digits: Mapping[str, tuple[int, ...]],
-        is_float: bool,
+        mode: NumberMode,
     ) -> EventForm:
         """The form that events are taken to have before there are any."""
         components = [c for query in queries for c in components_of(query.aggregates, digits)]
@@ -85,7 +86,7 @@ class EventForm:
             (Constant.of(1.0),) * count,
             (),
             (True,) * count,
-            is_float,
+            mode,
             (True,) * len(weights),
             (False,) * len(weights),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hamlet.kernel.compile.parts import Rows, ints
+from hamlet.kernel.compile.parts import RaggedLists, ints
 from hamlet.plan.execution import guard_grain_of
 from hamlet.plan.template import END, START
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
     """How matches of guards are followed, and which rows they change."""
-    resets, mains, copies = Rows(), Rows(), Rows()
-    inputs = Rows()
+    resets, mains, copies = RaggedLists(), RaggedLists(), RaggedLists()
+    inputs = RaggedLists()
     ends: list[int] = []
     logs: list[int] = []
     starts: list[int] = []

@@ -11,7 +11,7 @@ from hamlet.kernel.compile.conditions import condition_arrays
 from hamlet.kernel.compile.fast_paths import placed_loops, quick_ops, quick_units
 from hamlet.kernel.compile.guards import guard_arrays
 from hamlet.kernel.compile.loops import accumulators, lazy_ops
-from hamlet.kernel.compile.parts import Rows, counts, ints
+from hamlet.kernel.compile.parts import RaggedLists, counts, ints
 from hamlet.kernel.compile.trees import tree_arrays
 from hamlet.plan.template import START
 
@@ -31,7 +31,7 @@ def lay_out(maker: Maker) -> Compiled:
     sizes = [len(unit.rows) * window.overlap for unit, window in zip(units, windows, strict=True)]
     values = np.cumsum([0, *(s * n for s, n in zip(sizes, ncs, strict=True))], dtype=np.int64)
     extreme_base = np.cumsum([0, *(s * n for s, n in zip(sizes, nxs, strict=True))], dtype=np.int64)
-    destinations = Rows(
+    destinations = RaggedLists(
         [
             [row for (owner, _, _), row in units[u].rows.items() if owner == state]
             for u, state in zip(maker.op_unit, maker.op_state, strict=True)
@@ -92,18 +92,18 @@ def lay_out(maker: Maker) -> Compiled:
         o_first_p=maker.firsts.pointers(),
         o_first_cond=maker.firsts.flat(),
         o_log=ints(maker.logs.get(state, -1) for state in maker.op_state),
-        o_w_p=Rows(op_weights).pointers(),
-        o_w=Rows(op_weights).flat(),
-        o_x_p=Rows(op_extremes).pointers(),
-        o_x=Rows(op_extremes).flat(),
-        o_zw=Rows(lazy["op_sums"]).flat(),
-        o_zx=Rows(lazy["op_stacks"]).flat(),
+        o_w_p=RaggedLists(op_weights).pointers(),
+        o_w=RaggedLists(op_weights).flat(),
+        o_x_p=RaggedLists(op_extremes).pointers(),
+        o_x=RaggedLists(op_extremes).flat(),
+        o_zw=RaggedLists(lazy["op_sums"]).flat(),
+        o_zx=RaggedLists(lazy["op_stacks"]).flat(),
         **lazy_ops(maker, lazy["atoms"], ncs, destinations.lists),
         z_atom=ints(lazy["atoms"]),
-        zs_p=Rows(lazy["sums"]).pointers(),
-        zs_weight=Rows(lazy["sums"]).flat(),
-        zx_p=Rows(lazy["stacks"]).pointers(),
-        zx_attribute=Rows(lazy["stacks"]).flat(),
+        zs_p=RaggedLists(lazy["sums"]).pointers(),
+        zs_weight=RaggedLists(lazy["sums"]).flat(),
+        zx_p=RaggedLists(lazy["stacks"]).pointers(),
+        zx_attribute=RaggedLists(lazy["stacks"]).flat(),
         g_unit=ints(unit for unit, _ in maker.guards),
         g_n=ints(len(maker.states_of[t]) for _, t in maker.guards),
         g_sbase=ints(np.cumsum([0, *(len(maker.states_of[t]) for _, t in maker.guards)])[:-1]),

@@ -12,7 +12,7 @@ import numpy as np
 
 from hamlet.kernel.base import Component, components_of
 from hamlet.kernel.code import NO_WEIGHT, ONE
-from hamlet.kernel.compile.parts import Rows, Unit
+from hamlet.kernel.compile.parts import RaggedLists, Unit
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
 from hamlet.plan.execution import Execution, Grain
 from hamlet.plan.template import END, START, Condition
@@ -71,7 +71,7 @@ class Maker:
         self.classes: dict[tuple[int, int, int], int] = {}
         self.row_groups: tuple[PlacedGroup, ...] = ()
         self.repeats: Ints | None = None
-        self.weight_type: type = np.float64 if form.is_float else np.int64
+        self.weight_type: type = form.mode.dtype
 
     def _aggregates_at(self) -> dict[int, set[int]]:
         """For each state the aggregates (numbers in its query) that count its events."""
@@ -150,9 +150,9 @@ class Maker:
         self.op_of_state: dict[int, int] = {}
         self.op_state: list[int] = []
         self.op_unit: list[int] = []
-        self.sources, self.scans, self.firsts = Rows(), Rows(), Rows()
-        self.ends, self.end_scans = Rows(), Rows()
-        self.tree_reads = Rows()
+        self.sources, self.scans, self.firsts = RaggedLists(), RaggedLists(), RaggedLists()
+        self.ends, self.end_scans = RaggedLists(), RaggedLists()
+        self.tree_reads = RaggedLists()
         for unit in self.units:
             incoming: dict[int, list[_Incoming]] = {}
             for s, t, c in self.edges_of.get(unit.template, []):
@@ -200,7 +200,7 @@ class Maker:
         """Comparisons of two sides, or code for the stack machine."""
         column = {name: i for i, name in enumerate(self.form.column_names)}
         self.p_kind: list[int] = []
-        self.p_code = Rows()
+        self.p_code = RaggedLists()
         for number, predicate in enumerate(self.program.predicates):
             condition = self.form.conditions[number]
             if self.execution.is_comparable(number):

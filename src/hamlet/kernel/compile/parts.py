@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Rows:
+class RaggedLists:
     """Lists of lists that become a pointer array and a flat array."""
 
     lists: list[list[Any]] = field(default_factory=list)

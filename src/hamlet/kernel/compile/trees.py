@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hamlet.kernel.compile.parts import Rows, counts, ints
+from hamlet.kernel.compile.parts import RaggedLists, counts, ints
 from hamlet.kernel.stack_code import COMPARE_CODES
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ def tree_arrays(maker: Maker, windows: list[Window]) -> dict[str, Ints]:
         rows.append((unit, maker.classes.setdefault(kind, len(maker.classes)), operator))
         for template in guards:
             by_guard.setdefault((unit, template), []).append(len(rows) - 1)
-    reads = Rows([[number[t] for t in each] for each in maker.tree_reads.lists])
-    leaves = Rows([[number[t] for t in maker.trees_of.get(s, ())] for s in maker.op_state])
-    guarded = Rows([by_guard.get(pair, []) for pair in maker.guards])
+    reads = RaggedLists([[number[t] for t in each] for each in maker.tree_reads.lists])
+    leaves = RaggedLists([[number[t] for t in maker.trees_of.get(s, ())] for s in maker.op_state])
+    guarded = RaggedLists([by_guard.get(pair, []) for pair in maker.guards])
     return {
         "t_unit": ints(unit for unit, _, _ in rows),
         "t_class": ints(kind for _, kind, _ in rows),

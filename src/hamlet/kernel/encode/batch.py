@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.events.columns import Values, ranks_of
-from hamlet.kernel.base import EventBatch, Numbers, Weight, components_of, finite_codes
+from hamlet.kernel.base import EventBatch, Weight, components_of, finite_codes
 from hamlet.kernel.encode.digits import digits_of, digits_within, doubles_or, present
 from hamlet.kernel.encode.lettering import letters_of
 from hamlet.kernel.encode.partitions import Grouping, Partitions, partitions_of, present_rows
@@ -28,6 +28,7 @@ from hamlet.kernel.encode.sorting import (
     take,
     tied_flags,
 )
+from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.events.table import EventTable
+    from hamlet.plan.number_mode import Numbers
     from hamlet.plan.predicates import Column, Expression
     from hamlet.plan.program import Program
     from hamlet.plan.query import Aggregate, Query
@@ -100,7 +102,7 @@ def encode(
     table.mark_used(rows)
     gathered = _Gathered(table, placed.rows)
     queries = [plan.queries[number].query for number in sharable.queries]
-    digits, zeros, specs, weights = _weights(queries, gathered, numbers, grids)
+    digits, zeros, specs, weights = _weights(queries, gathered, NumberMode(numbers), grids)
     extremes, length = _attributes(queries, lambda a: a.sign != 0), len(placed.part)
     edges = _edges(program, gathered, table.name) if has_edges else _no_edges(program, gathered)
     batch = EventBatch(
@@ -256,7 +258,7 @@ def _attributes(queries: list[Query], is_one: Callable[[Aggregate], bool]) -> tu
 def _weights(
     queries: list[Query],
     gathered: _Gathered,
-    numbers: Numbers,
+    mode: NumberMode,
     grids: Mapping[str, tuple[int, ...] | None] | None,
 ) -> tuple[dict[str, tuple[int, ...]], frozenset[str], tuple[Weight, ...], NDArray[Any]]:
     """Digits of each summed attribute, those that are all 0, the weights, and their values."""
@@ -265,11 +267,11 @@ def _weights(
     values: dict[tuple[str, int], NDArray[Any]] = {}
     for attribute in _attributes(queries, lambda a: a.is_summed):
         column = gathered[attribute]
-        if numbers == "exact" and grids is not None:
+        if mode is NumberMode.EXACT and grids is not None:
             digits[attribute], rows = digits_within(column, grids[attribute])
             if grids[attribute] is None and not any(row.any() for row in rows):
                 zeros.add(attribute)
-        elif numbers == "exact":
+        elif mode is NumberMode.EXACT:
             digits[attribute], rows = digits_of(column)
         else:
             digits[attribute], rows = (0,), [doubles_or(column, 0.0)]  # type: ignore[list-item]
@@ -279,7 +281,7 @@ def _weights(
         components = components_of(query.aggregates, digits)
         specs.update((component.weight, None) for component in components)
     length = len(gathered.rows)
-    matrix = np.empty((len(specs), length), np.int64 if numbers == "exact" else np.float64)
+    matrix = np.empty((len(specs), length), mode.dtype)
     for number, weight in enumerate(specs):
         if weight.kind == "one":
             matrix[number] = 1

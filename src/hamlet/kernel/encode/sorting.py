@@ -279,3 +279,16 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
 def _take(values, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         out[place] = values[rows[place]]
+
+
+def gather_columns(table: NDArray[Any], rows: Rows, out: NDArray[Any]) -> None:
+    """The first columns of some rows of a table, each as a row of `out`, in one pass."""
+    _gather_columns(_read_only(table), _read_only(rows), out)
+
+
+@njit(cache=True, nogil=True)
+def _gather_columns(table, rows, out):  # type: ignore[no-untyped-def]
+    for place in range(len(rows)):
+        row = rows[place]
+        for column in range(len(out)):
+            out[column, place] = table[row, column]

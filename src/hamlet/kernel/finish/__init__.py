@@ -1,15 +1,16 @@
 """What kernels emit to result rows, at once or by way of partial answers.
 
 Read in this order: integers.py and wides.py (columns of numbers of any size), rounding.py and
-quotients.py (numbers to doubles), totals.py (groups added up, AND), group_text.py (groups as text),
-answers.py (rows). Partial answers: partial_columns.py (what they look like), packed.py (integers in
-bytes), merging.py (adding them up), partial.py (there and back).
+quotients.py (numbers to doubles), groups.py and group_text.py (groups, and their text), totals.py
+(groups added up, AND), cells.py (aggregates), answers.py (rows). Partial answers:
+partial_columns.py (what they look like), packed.py (integers in bytes), merging.py (adding them
+up), partial.py (there and back).
 """
 
 from __future__ import annotations
 
-from hamlet.kernel.finish.answers import Answer, finish
+from hamlet.kernel.finish.answers import Answer, SetAnswers, finish
+from hamlet.kernel.finish.groups import Groups
 from hamlet.kernel.finish.integers import TEXT
-from hamlet.kernel.finish.totals import Groups
 
-__all__ = ["TEXT", "Answer", "Groups", "finish"]
+__all__ = ["TEXT", "Answer", "Groups", "SetAnswers", "finish"]

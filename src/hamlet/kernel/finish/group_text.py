@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import types
 
+from hamlet.events.columns import is_text
 from hamlet.kernel.finish.integers import TEXT
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 
-def group_texts(values: Mapping[str, pa.Array], count: int) -> list[str]:
+def group_texts(values: Mapping[str, pa.Array], count: int) -> pa.Array:
     """The text of each of some groups.
 
-    >>> group_texts({"district": pa.array([7, 8]), "vip": pa.array([True, False])}, 2)
+    >>> group_texts({"district": pa.array([7, 8]), "vip": pa.array([True, False])}, 2).to_pylist()
     ['{"district": 7, "vip": true}', '{"district": 8, "vip": false}']
 
     Args:
@@ -36,13 +37,12 @@ def group_texts(values: Mapping[str, pa.Array], count: int) -> list[str]:
         count: How many groups there are.
     """
     if not values:
-        return ["{}"] * count
+        return pa.repeat(pa.scalar("{}", TEXT), count)
     pieces: list[Any] = []
     for number, (name, column) in enumerate(values.items()):
         lead = ("{" if number == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": "
         pieces += [pa.scalar(lead, TEXT), value_texts(column)]
-    joined = pc.binary_join_element_wise(*pieces, *(pa.scalar(each, TEXT) for each in ("}", "")))
-    return joined.to_pylist()  # type: ignore[no-any-return]
+    return pc.binary_join_element_wise(*pieces, *(pa.scalar(each, TEXT) for each in ("}", "")))
 
 
 def value_texts(column: pa.Array) -> pa.Array:
@@ -61,12 +61,28 @@ def value_texts(column: pa.Array) -> pa.Array:
         return _quoted(_iso_times(column))
     if types.is_date(kind):
         return _quoted(column.cast(TEXT))
+    if is_text(kind):
+        return _words(column.cast(TEXT))
     one: Callable[[Any], str] = _any
     if types.is_decimal(kind):
         one = _plain_digits
     elif types.is_floating(kind):
         one = _double
     return pa.array(map(one, column.to_pylist()), TEXT)
+
+
+def _words(column: pa.Array) -> pa.Array:
+    """Texts in quotes; Python looks at those alone in which something has to be escaped."""
+    quoted = _quoted(column)
+    is_special = pc.match_substring_regex(column, _ESCAPED)
+    if not pc.any(is_special).as_py():
+        return quoted
+    special = pa.array(map(_any, column.filter(is_special).to_pylist()), TEXT)
+    return pc.replace_with_mask(quoted, is_special, special)
+
+
+# What JSON does not have in a text as it is.
+_ESCAPED = r'["\\\x00-\x1f]'
 
 
 def _any(value: Any) -> str:

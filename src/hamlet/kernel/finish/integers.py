@@ -14,7 +14,7 @@ import pyarrow as pa
 from hamlet.kernel.finish.rounding import doubles, log10_of, log10_of_ratios, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,11 +36,18 @@ class Integers:
         """Whether all are int64."""
         return self.values.dtype != np.object_
 
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def concatenated(self, columns: Sequence[Integers]) -> Integers:
+        """Columns one below the other."""
+        return Integers(np.concatenate([column.values for column in columns]))
+
     def constant(self, value: int) -> Integers:
         """One number, which goes with columns of any length."""
         return Integers(np.array([value], np.int64 if abs(value) <= _MOST else np.object_))
 
-    def take(self, chosen: Bools | NDArray[np.intp]) -> Integers:
+    def take(self, chosen: Bools | NDArray[Any] | slice) -> Integers:
         """Some of the rows."""
         return Integers(self.values[chosen])
 
@@ -96,11 +103,12 @@ class Integers:
             return self.values.astype(np.float64)
         return doubles(nearest(value) for value in self.values)
 
-    def log10(self) -> Doubles:
-        """Logarithms of positive numbers, NaN for others."""
+    def log10(self, value: Doubles | None = None) -> Doubles:
+        """Logarithms of positive numbers, NaN for others; `value` where it is known already."""
+        value = self.value() if value is None else value
         if self.is_small:
-            return log10_of(self.value())
-        return log10_of_ratios([(value, 1) for value in self.values], self.value())
+            return log10_of(value)
+        return log10_of_ratios([(each, 1) for each in self.values], value)
 
     def text(self) -> Any:
         """Decimal digits, as an Arrow array."""

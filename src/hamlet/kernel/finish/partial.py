@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from hamlet.kernel.encode.sorting import dense_codes, sort_by_code
-from hamlet.kernel.finish.answers import Answer, answer_of
-from hamlet.kernel.finish.integers import TEXT
+from hamlet.kernel.finish.answers import Answer, answers_from
+from hamlet.kernel.finish.groups import Groups, plain
 from hamlet.kernel.finish.merging import merged
 from hamlet.kernel.finish.packed import Packed, cut_alike
 from hamlet.kernel.finish.partial_columns import (
@@ -28,11 +28,13 @@ from hamlet.kernel.finish.partial_columns import (
     components_of_query,
     extremes_of_query,
     key_columns,
+    mode_of,
     partial_schema,
     sums_of,
 )
-from hamlet.kernel.finish.totals import Groups, Records, Totals, joined, sides_of
+from hamlet.kernel.finish.totals import SetTotals, Totals, joined
 from hamlet.kernel.finish.wides import Wides
+from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.program import Role
 
 if TYPE_CHECKING:
@@ -77,13 +79,12 @@ def partial_of(
         groups: The groups of each query of the set, in the order of `program.queries`.
         schema: The columns, from `partial_schema`.
     """
-    records = Records(emission)
+    queries = [plan.queries[number].query for number in program.queries]
+    every = SetTotals.of(queries, emission, program, groups, digits)
     keys = key_columns(plan)
     pieces = [schema.empty_table()]
-    for local, number in enumerate(program.queries):
-        query = plan.queries[number].query
-        sides = sides_of(query, records, program, local, groups[local], digits)
-        for role, totals in sides.items():
+    for local, (number, query) in enumerate(zip(program.queries, queries, strict=True)):
+        for role, totals in every.sides(local).items():
             size = len(totals.window)
             columns = {
                 "query": pa.array(np.full(size, number, np.int32)),
@@ -112,7 +113,7 @@ def _group_columns(
     query: Query, totals: Totals, groups: Groups, keys: Mapping[str, str]
 ) -> dict[str, Any]:
     group = pa.array(totals.group)
-    columns = {"group": pa.array(groups.json, TEXT).take(group)}
+    columns = {"group": groups.texts.take(group)}
     for attribute in query.group_by:
         columns[keys[attribute]] = groups.values[attribute].take(group)
     return columns
@@ -206,7 +207,7 @@ def _answer(
     groups = Groups(
         np.zeros(0, np.int32),
         array_of(rows, "group").take(firsts),
-        {name: rows.column(keys[name]).take(firsts) for name in query.group_by},
+        {name: plain(rows.column(keys[name]).take(firsts)) for name in query.group_by},
     )
     components, digits, is_integer = _components(query, rows)
     extremes = [
@@ -218,7 +219,10 @@ def _answer(
         role: every.where(slice(int(starts[role]) - low, int(starts[role + 1]) - low))
         for role in (Role.PATTERN, Role.SECOND, Role.BOTH)
     }
-    return answer_of(number, query, joined(query, sides), groups, digits, is_integer)
+    totals = joined(query, sides)
+    bounds = np.array([0, len(totals.window)])
+    made = answers_from([number], [query], bounds, totals, [groups], digits, is_integer)
+    return made.answers()[0]
 
 
 def _components(
@@ -227,7 +231,7 @@ def _components(
     """Components as a kernel would have emitted them, exponents of digits, and what is whole."""
     sums = sums_of(query)
     names = ["trends", *components_of_query(query)]
-    if rows.schema.field("trends").type == WIDE:
+    if mode_of(rows.schema) is NumberMode.FLOAT:
         wides = [_wides_of(array_of(rows, name)) for name in names]
         return wides, dict.fromkeys(sums.values(), (0,)), {}
     digits: dict[str, tuple[int, ...]] = {}

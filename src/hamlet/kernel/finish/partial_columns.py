@@ -35,10 +35,11 @@ import pyarrow as pa
 from hamlet.kernel.finish.integers import TEXT
 from hamlet.kernel.finish.packed import PACKED
 from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.number_mode import NumberMode
 
 if TYPE_CHECKING:
-    from hamlet.kernel.base import Numbers
     from hamlet.plan.aggregates import WeightKind
+    from hamlet.plan.number_mode import Numbers
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
@@ -49,6 +50,12 @@ _OF_WEIGHT: dict[WeightKind, str] = {"one": "count", "present": "count", "value"
 _NAMES = {"query": pa.int32(), "role": pa.int8(), "window": pa.int64(), "group": TEXT}
 
 
+def mode_of(partial: pa.Schema) -> NumberMode:
+    """The mode that a partial answer was made in."""
+    has_exponents = partial.field("trends").type == WIDE
+    return NumberMode.FLOAT if has_exponents else NumberMode.EXACT
+
+
 def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> pa.Schema:
     """The columns of every partial answer of a workload.
 
@@ -57,7 +64,7 @@ def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> p
         events: The types of grouping attributes, as in the events; null where it has not got one.
         numbers: The mode.
     """
-    number, total = (PACKED, SUM) if numbers == "exact" else (WIDE, WIDE)
+    number, total = (WIDE, WIDE) if NumberMode(numbers).has_exponents else (PACKED, SUM)
     fields = list(_NAMES.items())
     fields += [(name, _key_type(events, key)) for key, name in key_columns(plan).items()]
     fields.append(("trends", number))

@@ -1,7 +1,8 @@
 """Records to totals: the partitions of a group added up, and the pairs of AND.
 
-A kernel emits a record for each partition, unit and window. Here all of them become one row for
-each window and group, on whole columns: `Integers` in exact mode, `Wides` in float mode.
+A kernel emits a record for each partition, unit and window. Here all of them, of all queries of a
+set, become one row for each unit, window and group: one sort, and sums of whole columns. Those are
+`Integers` in exact mode, `Wides` in float mode. Rows come in the order of unit, window and group.
 
 AND, with P, Q and B the numbers of trends matched by P, by Q, and by both:
 
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.base import components_of
+from hamlet.kernel.encode.sorting import gather_columns, is_sorted, sort_by_value
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.wides import Wides
 from hamlet.plan.program import Role
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Emission
+    from hamlet.kernel.finish.groups import Groups
     from hamlet.plan.program import Program
     from hamlet.plan.query import Query
 
@@ -40,49 +43,6 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Bools = NDArray[np.bool_]
     Column = Any  # Integers or, in float mode, Wides; all of one emission are of one kind
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """The groups of one query.
-
-    of_partition: group number of each partition number.
-    json: JSON text of each group.
-    values: for each grouping attribute, an Arrow array with the value of each group.
-    """
-
-    of_partition: NDArray[np.int32]
-    json: Sequence[str]
-    values: Mapping[str, Any]
-
-
-class Records:
-    """The records of an emission, by unit."""
-
-    def __init__(self, emission: Emission) -> None:
-        self.emission = emission
-        self._order = np.argsort(emission.unit, kind="stable")
-        self._units = emission.unit[self._order]
-
-    def of(self, unit: int) -> NDArray[np.intp]:
-        """The numbers of the records of a unit."""
-        low, high = np.searchsorted(self._units, [unit, unit + 1])
-        return self._order[low:high]
-
-    def columns(self, chosen: NDArray[np.intp], width: int) -> list[Column]:
-        """The first components of some records."""
-        parts = _columns(self.emission.components, chosen, width)
-        if self.emission.exponents is None:
-            return [Integers(part) for part in parts]
-        exponents = _columns(self.emission.exponents, chosen, width)
-        return [Wides.of(m, e) for m, e in zip(parts, exponents, strict=True)]
-
-
-def _columns(array: NDArray[Any], chosen: NDArray[np.intp], width: int) -> list[NDArray[Any]]:
-    """The first columns of some rows; of no rows any number, since an array may lack them then."""
-    if not len(chosen):
-        return [array[:0].reshape(-1)] * width
-    return [array[chosen, column] for column in range(width)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +63,124 @@ class Totals:
             [extreme[chosen] for extreme in self.extremes],
         )
 
+    def cut_to(self, width: int, extremes: int) -> Totals:
+        """The first components and extremes only."""
+        return Totals(self.window, self.group, self.components[:width], self.extremes[:extremes])
 
-def sides_of(
-    query: Query,
-    records: Records,
-    program: Program,
-    local: int,
-    groups: Groups,
-    digits: Mapping[str, tuple[int, ...]],
-) -> dict[Role, Totals]:
-    """The totals of each template of a query, given by its number in the set; guards have none."""
-    width = 1 + len(components_of(query.aggregates, digits))
-    return {
-        Role(int(program.template_role[unit])): _unit_totals(query, records, unit, groups, width)
-        for unit in np.flatnonzero(program.template_query == local).tolist()
-        if program.template_role[unit] != Role.GUARD
-    }
+
+@dataclass(frozen=True, slots=True)
+class SetTotals:
+    """The totals of all units of a set, one unit after the other.
+
+    every: All rows; units have as many components as the one with most of them.
+    starts: By number of the unit where its rows begin, and where the last ends.
+    widths: For each query of the set the number of its components.
+    """
+
+    every: Totals
+    starts: Longs
+    widths: list[int]
+    queries: list[Query]
+    program: Program
+
+    @staticmethod
+    def of(
+        queries: list[Query],
+        emission: Emission,
+        program: Program,
+        groups: Sequence[Groups],
+        digits: Mapping[str, tuple[int, ...]],
+    ) -> SetTotals:
+        """What was emitted added up, window by window and group by group.
+
+        Args:
+            queries: Those of the set.
+            emission: What its kernel gave back.
+            program: The program of the set.
+            groups: The groups of each query.
+            digits: For each attribute of SUM and AVG the exponents of its digits.
+        """
+        widths = [1 + len(components_of(query.aggregates, digits)) for query in queries]
+        group = _group_of_record(emission, program, groups)
+        keys, order = _sorted_keys(emission.unit, emission.window, group)
+        is_first = np.ones(len(keys), dtype=np.bool_)
+        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+        starts = np.flatnonzero(is_first)
+        firsts = order[starts]
+        every = Totals(
+            emission.window[firsts],
+            group[firsts],
+            _added_up(emission, order, starts, max(widths, default=1)),
+            _extremes(queries, emission, program, order, starts),
+        )
+        bounds = np.searchsorted(
+            emission.unit[firsts], np.arange(len(program.template_query) + 1)
+        ).astype(np.int64)
+        return SetTotals(every, bounds, widths, queries, program)
+
+    def sides(self, local: int) -> dict[Role, Totals]:
+        """The totals of each template of a query, given by its number in the set, but guards."""
+        program, query = self.program, self.queries[local]
+        return {
+            Role(int(program.template_role[unit])): self._unit(unit).cut_to(
+                self.widths[local], len(query.extremes)
+            )
+            for unit in np.flatnonzero(program.template_query == local).tolist()
+            if program.template_role[unit] != Role.GUARD
+        }
+
+    def _unit(self, unit: int) -> Totals:
+        return self.every.where(slice(int(self.starts[unit]), int(self.starts[unit + 1])))
+
+    def joined(self) -> tuple[Totals, Longs]:
+        """The totals of all queries, one after the other, and where those of each begin."""
+        program = self.program
+        is_pattern = program.template_role == Role.PATTERN
+        unit_of = np.zeros(len(self.queries), np.int64)
+        unit_of[program.template_query[is_pattern]] = np.flatnonzero(is_pattern)
+        if not any(query.is_conjunction for query in self.queries):
+            # Units other than the patterns are guards, of which nothing is emitted.
+            starts = np.append(self.starts[unit_of], self.starts[-1])
+            return _with_trends(self.every, starts)
+        found = [joined(query, self.sides(local)) for local, query in enumerate(self.queries)]
+        sizes = [len(totals.window) for totals in found]
+        return _one_after_the_other(found), np.cumsum([0, *sizes])
+
+
+def _with_trends(every: Totals, starts: Longs) -> tuple[Totals, Longs]:
+    """The rows with a trend, and where those of each query begin then."""
+    is_some = every.components[0].is_some()
+    if is_some.all():
+        return every, starts
+    before = np.append(0, np.cumsum(is_some))
+    return every.where(is_some), before[starts]
+
+
+def _one_after_the_other(found: list[Totals]) -> Totals:
+    """Totals in one; those with fewer components or extremes have others that mean nothing."""
+    some = [totals for totals in found if len(totals.window)] or found[:1]
+    width = max(len(totals.components) for totals in some)
+    most = max(len(totals.extremes) for totals in some)
+    empty = [np.full(len(totals.window), np.nan) for totals in some]
+    return Totals(
+        np.concatenate([totals.window for totals in some]),
+        np.concatenate([totals.group for totals in some]),
+        [
+            some[0]
+            .components[0]
+            .concatenated([each.components[i if i < len(each.components) else 0] for each in some])
+            for i in range(width)
+        ],
+        [
+            np.concatenate(
+                [
+                    each.extremes[i] if i < len(each.extremes) else nothing
+                    for each, nothing in zip(some, empty, strict=True)
+                ]
+            )
+            for i in range(most)
+        ],
+    )
 
 
 def joined(query: Query, sides: Mapping[Role, Totals]) -> Totals:
@@ -130,32 +192,113 @@ def joined(query: Query, sides: Mapping[Role, Totals]) -> Totals:
     return totals.where(totals.components[0].is_some())
 
 
-def _unit_totals(query: Query, records: Records, unit: int, groups: Groups, width: int) -> Totals:
-    """The records of one unit, those of one window and group added up."""
-    emission = records.emission
-    chosen = records.of(unit)
-    window = emission.window[chosen]
-    group = groups.of_partition[emission.part[chosen]].astype(np.int64)
-    order = np.lexsort((group, window))
-    chosen, window, group = chosen[order], window[order], group[order]
-    is_first = np.ones(len(chosen), dtype=np.bool_)
-    is_first[1:] = (window[1:] != window[:-1]) | (group[1:] != group[:-1])
-    starts = np.flatnonzero(is_first)
-    picks = picks_of(query)
-    extremes = _columns(emission.extremes, chosen, len(picks))
-    return Totals(
-        window[starts],
-        group[starts],
-        [column.added_up(starts) for column in records.columns(chosen, width)],
-        [_extreme(*one, starts) for one in zip(picks, extremes, strict=True)],
-    )
+# Records
 
 
-def _extreme(pick: np.ufunc, values: Doubles, starts: NDArray[np.intp]) -> Doubles:
-    values = values + 0.0  # makes -0.0 and 0.0 one, else the order of records would choose
-    if len(starts) == len(values):
-        return values
-    extremes: Doubles = pick.reduceat(values, starts)
+def _group_of_record(emission: Emission, program: Program, groups: Sequence[Groups]) -> Longs:
+    """The group of each record, numbered among those of its query."""
+    different = {id(each): each for each in groups}
+    tables = [each.of_partition for each in different.values()]
+    if len(tables) <= 1:
+        table = tables[0] if tables else np.zeros(0, np.int32)
+        return table[emission.part].astype(np.int64)
+    number = {key: place for place, key in enumerate(different)}
+    of_query = np.array([number[id(each)] for each in groups])
+    of_unit = of_query[program.template_query]
+    found: Longs = np.stack(tables)[of_unit[emission.unit], emission.part].astype(np.int64)
+    return found
+
+
+def _sorted_keys(
+    unit: NDArray[np.int32], window: Longs, group: Longs
+) -> tuple[Longs, NDArray[np.int32]]:
+    """Numbers that are equal for records of one unit, window and group, and the order of all.
+
+    The order is that of unit, window and group, and of records where those are equal.
+    """
+    if not len(unit):
+        return np.zeros(0, np.int64), np.zeros(0, np.int32)
+    lowest, groups = int(window.min()), int(group.max()) + 1
+    windows = int(window.max()) - lowest + 1
+    if (int(unit.max()) + 1) * windows * groups >= 2**63:
+        window = np.unique(window, return_inverse=True)[1]
+        lowest, windows = 0, int(window.max()) + 1
+    # Units, windows and groups that occur have at most 31 bits each, and seldom more than 63.
+    keys = (unit.astype(np.int64) * windows + (window - lowest)) * groups + group
+    if (int(unit.max()) + 1) * windows * groups >= 2**63:
+        order = np.lexsort((group, window, unit)).astype(np.int32)
+        keys = np.cumsum(_changes(unit[order], window[order], group[order]))
+        return keys, order
+    if is_sorted(keys):
+        return keys, np.arange(len(keys), dtype=np.int32)
+    order = sort_by_value(keys)
+    return keys[order], order
+
+
+def _changes(*columns: NDArray[Any]) -> Bools:
+    """Where any of some sorted columns differs from the row before."""
+    changes = np.zeros(len(columns[0]), np.bool_)
+    for column in columns:
+        changes[1:] |= column[1:] != column[:-1]
+    return changes
+
+
+def _added_up(
+    emission: Emission, order: NDArray[np.int32], starts: NDArray[np.intp], width: int
+) -> list[Column]:
+    """The first components of all records, added up."""
+    parts = _columns(emission.components, order, width)
+    if emission.exponents is None:
+        columns: list[Column] = [Integers(part) for part in parts]
+    else:
+        exponents = _columns(emission.exponents, order, width)
+        columns = [Wides.of(m, e) for m, e in zip(parts, exponents, strict=True)]
+    return [column.added_up(starts) for column in columns]
+
+
+def _columns(array: NDArray[Any], order: NDArray[np.int32], width: int) -> list[NDArray[Any]]:
+    """The first columns of some rows; an array may lack those that no record has."""
+    there = min(width, array.shape[1])
+    nothing = np.zeros(len(order), array.dtype)
+    if array.dtype == np.object_:
+        found = [array[order, column] for column in range(there)]
+    else:
+        gathered = np.empty((there, len(order)), array.dtype)
+        gather_columns(array, order, gathered)
+        found = list(gathered)
+    return [*found, *(nothing for _ in range(there, width))]
+
+
+def _extremes(
+    queries: list[Query],
+    emission: Emission,
+    program: Program,
+    order: NDArray[np.int32],
+    starts: NDArray[np.intp],
+) -> list[Doubles]:
+    """The extremes of all records, of one window and group the least or the greatest."""
+    most = max((len(query.extremes) for query in queries), default=0)
+    found = _columns(emission.extremes, order, most)
+    if len(starts) == len(order):
+        return [values + 0.0 for values in found]
+    units = emission.unit[order]
+    return [
+        _extreme(values, _signs(queries, number)[program.template_query][units], starts)
+        for number, values in enumerate(found)
+    ]
+
+
+def _signs(queries: list[Query], number: int) -> Doubles:
+    """For each query -1 where one of its extremes is the greatest, else 1."""
+    signs = [q.extremes[number].sign if number < len(q.extremes) else 1 for q in queries]
+    return np.array(signs, np.float64)
+
+
+def _extreme(values: Doubles, signs: Doubles, starts: NDArray[np.intp]) -> Doubles:
+    """The least of values times their signs; NaN, which stands for none, only of none."""
+    # Adding 0 makes -0.0 and 0.0 one, else the order of records would choose.
+    least = np.fmin.reduceat((values + 0.0) * signs, starts)
+    extremes: Doubles = least * signs[starts] + 0.0
     return extremes
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from hamlet.kernel.finish.rounding import log10_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Doubles = NDArray[np.float64]
@@ -37,11 +39,21 @@ class Wides:
         """From numbers mantissa * 2**(512 * exponent), as kernels have them."""
         return _normal(mantissa, np.where(mantissa == 0, 0, exponents).astype(np.int64) * 512)
 
+    def __len__(self) -> int:
+        return len(self.mantissa)
+
+    def concatenated(self, columns: Sequence[Wides]) -> Wides:
+        """Columns one below the other."""
+        return Wides(
+            np.concatenate([column.mantissa for column in columns]),
+            np.concatenate([column.exponent for column in columns]),
+        )
+
     def constant(self, value: int) -> Wides:
         """One number, which goes with columns of any length."""
         return _normal(np.array([value], np.float64), np.zeros(1, np.int64))
 
-    def take(self, chosen: Bools | NDArray[np.intp]) -> Wides:
+    def take(self, chosen: Bools | NDArray[np.intp] | slice) -> Wides:
         """Some of the rows."""
         return Wides(self.mantissa[chosen], self.exponent[chosen])
 
@@ -102,10 +114,16 @@ class Wides:
         found[near] = np.copysign(_GREATEST, self.mantissa[near])
         return found
 
-    def log10(self) -> Doubles:
-        """Logarithms of positive numbers at any magnitude, NaN for others."""
-        far = log10_of(self.mantissa) + self.exponent * _LOG10_2
-        return np.where(np.abs(self.exponent) <= 1000, log10_of(self.value()), far)
+    def log10(self, value: Doubles | None = None) -> Doubles:
+        """Logarithms of positive numbers at any magnitude, NaN for others.
+
+        Args:
+            value: The nearest doubles, where they are known already.
+        """
+        logs = log10_of(self.value() if value is None else value)
+        far = np.flatnonzero(np.abs(self.exponent) > 1000)
+        logs[far] = log10_of(self.mantissa[far]) + self.exponent[far] * _LOG10_2
+        return logs
 
     def text(self) -> None:
         """No digits: these numbers are not exact."""

@@ -139,13 +139,6 @@ def _is_safe(v: Any, d: int) -> Any:
 # For Python
 
 
-def array_of(n: int, is_float: bool, words: int) -> np.ndarray[Any, Any]:
-    """An array for n numbers, of integers or floats, with so many words for each."""
-    if words == 1:
-        return np.empty(n, np.float64 if is_float else np.int64)
-    return np.empty((n, words), np.float64 if is_float else np.uint64)
-
-
 def next_words(words: int) -> int:
     """How many words numbers get when they have outgrown theirs."""
     return 2 * words

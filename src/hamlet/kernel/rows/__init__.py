@@ -15,8 +15,12 @@ layout.py       where things stand in the flat arrays of the kernel
 cells.py        operations on ranges of numbers, for each kind of numbers
 ranking.py      places of events in the order of a side of the predicate
 scan.py, tree.py   the table: every stored event looked at, or sums over ranges in logarithmic time
-basis.py        rows over snapshots that all units have in common, instead of own columns
-decision.py     which of the two a partition has
+snapshots.py    a basis that all units have in common: what has come into E+, and when
+basis.py        rows over snapshots instead of own columns
+evaluation.py   from snapshots to numbers of units and windows: settling, and splitting
+survey.py       what a partition is like, and what both ways would cost
+decision.py     which of the two, burst by burst
+classes.py      which units share
 blocks.py       where trees are turned
 windows.py      windows that open and close
 walk.py         the walk through the events of a partition

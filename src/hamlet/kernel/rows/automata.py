@@ -49,6 +49,7 @@ class Automata:
 
     nodes: tuple[Node, ...]
     ends: tuple[tuple[Inflow, ...], ...]
+    loop_of: tuple[int, ...]  # by unit: the node of its (first) E+
 
     @property
     def loops(self) -> int:
@@ -65,13 +66,14 @@ def merged(group: RowGroup) -> Automata:
     )
     number = {colour: node for node, colour in enumerate(order)}
     nodes: dict[int, Node] = {}
-    ends = []
+    ends, loop_of = [], []
     for unit, colour in zip(group.units, colours, strict=True):
         of_state = [number[c] for c in colour]
         for index, state in enumerate(unit.states):
             nodes.setdefault(of_state[index], Node(state, _inflows(unit, index, of_state)))
         ends.append(_inflows(unit, END, of_state))
-    return Automata(tuple(nodes[n] for n in range(len(nodes))), tuple(ends))
+        loop_of.append(min(of_state))  # those of the loop come first
+    return Automata(tuple(nodes[n] for n in range(len(nodes))), tuple(ends), tuple(loop_of))
 
 
 def _state_of(units: tuple[RowUnit, ...], colours: list[list[int]], wanted: int) -> RowState:

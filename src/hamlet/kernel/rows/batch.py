@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hamlet.kernel.rows.classes import class_group, classes_of
 from hamlet.kernel.rows.kernel import run
-from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, CHOSEN, OWN
+from hamlet.kernel.rows.layout import (
+    ALWAYS,
+    BY_BENEFIT,
+    BY_COIN,
+    BY_SURVEY,
+    CHOSEN,
+    DECIDED,
+    OWN,
+    T_CLASS,
+)
 from hamlet.kernel.rows.letters import COMPARED, lay_out
 from hamlet.kernel.stopping import stoppable
 
@@ -20,15 +30,27 @@ if TYPE_CHECKING:
     from hamlet.kernel.rows.letters import PlacedGroup
 
 _SCALE = 2.0**-800
+# Of numbers in rows over snapshots
+_MOST_WORDS = 2
 # Of table; tests have one or the other.
 KIND = CHOSEN
+# Of the coin that decides where no policy does
+SEED = 0
 # Policies by name
-SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_BENEFIT}
+SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_SURVEY}
 
 
 @dataclass(frozen=True, slots=True)
 class RowRecords:
-    """Closed windows of one group: partition, unit, window, and what they add up to."""
+    """Closed windows of one group: partition, unit, window, and what they add up to.
+
+    Attributes:
+        redo: Partitions whose numbers have outgrown their kind.
+        bursts: How many there were, shared: of them over snapshots, snapshots: that were taken,
+            split: how often own columns took over.
+        decisions: Where they are asked for a row for each burst, with the columns T_PART to
+            T_CLASS of layout.py.
+    """
 
     part: NDArray[np.int32]
     unit: NDArray[np.int32]
@@ -39,6 +61,8 @@ class RowRecords:
     bursts: int
     shared: int
     snapshots: int
+    split: int
+    decisions: NDArray[np.int64]
 
 
 def run_rows(
@@ -47,13 +71,39 @@ def run_rows(
     ranges: NDArray[np.int64],
     zero: NDArray[Any],
     sharing: str = "dynamic",
+    is_traced: bool = False,
 ) -> RowRecords:
     """All windows of some partitions; `zero` is an empty array of the kind of numbers to use.
 
-    Coefficients of snapshots are single words in every kind, so numbers that have outgrown theirs
-    have own columns.
+    Coefficients of snapshots are single words in every kind: they are small where numbers are long.
+    Where numbers need many words so do coefficients, and these have own columns.
     """
-    group = made.group
+    turned = _turned(made.group, events, ranges)
+    policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
+    classes = [tuple(range(len(made.group.units)))]
+    if policy == BY_BENEFIT:
+        classes = classes_of(made, events, turned.ts, turned.letter, turned.ranges)
+    done = [
+        _run_class(class_group(made, units), events, turned, zero, policy, is_traced)
+        for units in classes
+    ]
+    return done[0] if len(done) == 1 else _joined(done, classes)
+
+
+class _Turned(NamedTuple):
+    """The events of a batch in the order that a group takes them in."""
+
+    ts: NDArray[np.int64]
+    tied: NDArray[np.uint8]
+    letter: NDArray[np.int32]
+    f: NDArray[np.float64]
+    g: NDArray[np.float64]
+    weights: NDArray[Any]
+    extremes: NDArray[np.float64]
+    ranges: NDArray[np.int64]
+
+
+def _turned(group: RowGroup, events: EventBatch, ranges: NDArray[np.int64]) -> _Turned:
     f, g = events.previous[group.predicate], events.next[group.predicate]
     ts, tied, letter = events.ts, events.tied, events.letter
     weights, extremes = events.weights, events.extremes
@@ -65,13 +115,7 @@ def run_rows(
         ranges = _from_the_end(ranges, len(events))
     if COMPARED[group.operator][1]:
         f, g = -f, -g
-    same = np.array_equal(f, g, equal_nan=True)
-    policy = SHARING.get(sharing, BY_COIN) if zero.ndim == 1 else OWN
-    code = lay_out(made, events.letters, len(events), same, KIND, policy)
-    scale = _scale(zero, events, group)
-    part, unit, window, v, x, redo, counts = stoppable(
-        run,
-        code,
+    return _Turned(
         np.ascontiguousarray(ts),
         np.ascontiguousarray(tied),
         np.ascontiguousarray(letter),
@@ -80,9 +124,25 @@ def run_rows(
         np.ascontiguousarray(weights).reshape(-1),
         np.ascontiguousarray(extremes).reshape(-1),
         ranges,
-        zero,
-        np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64),
-        scale,
+    )
+
+
+def _run_class(
+    made: PlacedGroup,
+    events: EventBatch,
+    turned: _Turned,
+    zero: NDArray[Any],
+    policy: int,
+    is_traced: bool,
+) -> RowRecords:
+    """The windows of units that have their rows together."""
+    group = made.group
+    same = np.array_equal(turned.f, turned.g, equal_nan=True)
+    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED)
+    scale = _scale(zero, events, group)
+    single = np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64)
+    (part, unit, window, v, x), redo, counts, decisions = stoppable(
+        run, code, *turned, zero, single, scale, is_traced
     )
     n, most, most_x = len(part), group.components, group.extremes
     components = v.reshape((n, most, *v.shape[1:]))
@@ -90,7 +150,51 @@ def run_rows(
         components = _unscaled(components, scale)
     if group.is_backward:
         window = -window
-    return RowRecords(part, unit, window, components, x.reshape(n, most_x), redo, *map(int, counts))
+    bursts, shared, snapshots, split = map(int, counts)
+    return RowRecords(
+        part,
+        unit,
+        window,
+        components,
+        x.reshape(n, most_x),
+        redo,
+        bursts,
+        shared,
+        snapshots,
+        split,
+        decisions.reshape(-1, DECIDED),
+    )
+
+
+def _joined(done: list[RowRecords], classes: list[tuple[int, ...]]) -> RowRecords:
+    """The records of all classes; of partitions that are run again in any, of none."""
+    redo = np.unique(np.concatenate([each.redo for each in done]))
+    kept = [~np.isin(each.part, redo) for each in done]
+    for number, each in enumerate(done):
+        each.decisions[:, T_CLASS] = number
+
+    def all_of(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(e, name)[k] for e, k in zip(done, kept, strict=True)])
+
+    units = [np.array(u, np.int32)[e.unit] for u, e in zip(classes, done, strict=True)]
+    return RowRecords(
+        all_of("part"),
+        np.concatenate([u[k] for u, k in zip(units, kept, strict=True)]),
+        all_of("window"),
+        all_of("components"),
+        all_of("extremes"),
+        redo,
+        sum(each.bursts for each in done),
+        sum(each.shared for each in done),
+        sum(each.snapshots for each in done),
+        sum(each.split for each in done),
+        np.concatenate([each.decisions for each in done]),
+    )
+
+
+def _has_coefficients(zero: NDArray[Any]) -> bool:
+    """Whether rows with numbers of a kind may be over snapshots."""
+    return zero.ndim == 1 or (zero.dtype == np.uint64 and zero.shape[1] <= _MOST_WORDS)
 
 
 def _from_the_end(ranges: NDArray[np.int64], events: int) -> NDArray[np.int64]:

@@ -17,13 +17,18 @@ from numba.extending import intrinsic, overload
 
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import OPTIONS, inlined
-from hamlet.kernel.numbers import SAFE
+from hamlet.kernel.numbers import SAFE, fits_product
 from hamlet.kernel.numbers.kinds import is_one, kind_of
 from hamlet.kernel.rows.layout import BELOW, EQUAL, UP_TO
 
 _INLINED = {**OPTIONS, "forceinline": True}
 # Doubles may be added up in any order, and so in several parts at once.
 _in_any_order = njit(**_INLINED, fastmath={"reassoc", "nsz"})
+
+# Keys after the last one of a scanned table: so many are NaN, which no bound lets in.
+PAD = 8
+# A coefficient so large leaves room for a thousand of its size
+LARGE = 1 << 52
 
 
 def _is_int(v: Any) -> bool:
@@ -84,6 +89,15 @@ def add_product(v: Any, d: int, w: Any, s: int, n: int, factor: Any, err: Any) -
 
 def add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
     """v[d:] += |w[s:]| for n integers of one word; nothing for other kinds."""
+
+
+def grow_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> bool:
+    """The same, and whether any has come near to what a word can hold."""
+    raise NotImplementedError
+
+
+def add_size_times(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> None:
+    """v[d] += size * |w[s]| for integers of one word; nothing for other kinds."""
 
 
 def sum_open(
@@ -184,6 +198,43 @@ def _add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     return nothing
 
 
+@overload(grow_sizes, jit_options=_INLINED)
+def _grow_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
+    if _is_int(v):
+
+        def ints(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> bool:
+            add_sizes(v, d, w, s, n, err)
+            largest = 0
+            for i in range(n):
+                largest |= v[d + i]
+            return bool(largest >= LARGE)
+
+        return ints
+
+    def no(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> bool:
+        return False
+
+    return no
+
+
+@overload(add_size_times, jit_options=_INLINED)
+def _add_size_times(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> Any:
+    if _is_int(v):
+
+        def ints(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> None:
+            if fits_product(w[s], size):
+                numbers.store_int(v, d, v[d] + abs(w[s] * size), err)
+            else:
+                err[0] = 1
+
+        return ints
+
+    def nothing(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> None:
+        pass
+
+    return nothing
+
+
 @overload(set_one, jit_options=_INLINED)
 def _set_one(v: Any, d: int, times: int, scale: float) -> Any:
     if is_one(v):
@@ -206,9 +257,19 @@ def _set_one(v: Any, d: int, times: int, scale: float) -> Any:
     return several
 
 
+@inlined
+def _in_eights(first, end):
+    """Where a range ends that is as long as a multiple of eight.
+
+    What is left over after vectors of eight would go one by one, each with a guess at a branch.
+    """
+    return first + (end - first + PAD - 1 & -PAD)
+
+
 @_in_any_order
 def _sum_single(w, s, keys, first, end, bound, op, total):
     nothing = total
+    end = _in_eights(first, end)
     if op == BELOW:
         for e in range(first, end):
             total += w[s + e] if keys[e] < bound else nothing
@@ -220,7 +281,7 @@ def _sum_single(w, s, keys, first, end, bound, op, total):
             total += w[s + e] if keys[e] == bound else nothing
     else:
         for e in range(first, end):
-            total += w[s + e] if keys[e] != bound else nothing
+            total += w[s + e] if keys[e] < bound or keys[e] > bound else nothing
     return total
 
 
@@ -283,6 +344,7 @@ def _sum_open(
 def least_open(y, s, keys, first, end, bound, op):
     """The least of y[s + e] over stored events e whose key stands so to the bound."""
     least = np.inf
+    end = _in_eights(first, end)
     if op == BELOW:
         for e in range(first, end):
             least = lesser(y[s + e] if keys[e] < bound else np.inf, least)
@@ -294,5 +356,6 @@ def least_open(y, s, keys, first, end, bound, op):
             least = lesser(y[s + e] if keys[e] == bound else np.inf, least)
     else:
         for e in range(first, end):
-            least = lesser(y[s + e] if keys[e] != bound else np.inf, least)
+            is_other = keys[e] < bound or keys[e] > bound
+            least = lesser(y[s + e] if is_other else np.inf, least)
     return least

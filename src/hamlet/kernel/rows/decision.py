@@ -1,173 +1,278 @@
-"""The choice of a basis for the rows of a partition, and of a table: pure arithmetic.
+"""The decision of each burst: whether its rows are over snapshots or over own columns.
 
-A partition is looked through once before it is run: how many events of the loop a window has, how
-often they find that something has come into E+ (these are its bursts), how often something reads
-what E+ has given. From these both ways are costed, in nanoseconds for each event of the loop, and
-the cheaper one is taken. Answers do not depend on it.
+A burst begins where an event of the loop finds that something has come into E+ since the one
+before. What both ways will cost until the windows that are open have closed is worked out from
+what the partition has been like so far (share/row_cost.py has the arithmetic in words):
+
+- over snapshots, where own columns are cheaper by more than it takes to evaluate every stored
+  event, these take over: the burst *splits*;
+- over own columns, what snapshots would have saved is added up pane by pane; once that is most of
+  what a window costs, windows that open are over snapshots: they *merge*. It cannot be earlier, as
+  no one snapshot stands for the events that are stored.
+
+A partition begins with what a survey of it says, and with fresh counters. With a buffer for them,
+decisions are written down, one row for each burst: its columns are T_PART to T_CLASS of
+layout.py, costs in nanoseconds. Without one everything is decided alike.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from hamlet.kernel.jit import compiled
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.rows.basis import has_node_room
+from hamlet.kernel.rows.evaluation import split
 from hamlet.kernel.rows.layout import (
     ALWAYS,
     BY_BENEFIT,
     BY_COIN,
-    COLUMNS,
-    COMPONENTS,
-    EXTREMES,
-    IS_FEED,
-    IS_LOOP,
-    KNOWN,
-    NO_BLOCK,
-    OVERLAP,
-    READS_LOOP,
+    C_BURSTS,
+    C_SHARED,
+    DECIDED,
+    KEEP_OWN,
+    KEEP_SHARED,
+    MERGE,
+    S_BIRTHS,
+    S_COIN,
+    S_DATED,
+    S_DECIDED,
+    S_DECIDED_ROOM,
+    S_DIRTY,
+    S_ENTRIES,
+    S_FIRST_ENTRY,
+    S_FORCED,
+    S_HI,
+    S_IS_TREE,
+    S_LEAVES_BEFORE,
+    S_MODE,
+    S_NEXT,
+    S_OLDEST,
+    S_OPEN,
+    S_OWN_HI,
     SHARING,
-    SLIDE,
-    STARTS_LOOP,
-    WITHIN,
+    SPLIT,
+    T_CLASS,
+    T_COLUMNS,
+    T_CREATED,
+    T_DECISION,
+    T_EVENTS,
+    T_LIVE,
+    T_OWN_NS,
+    T_PART,
+    T_SHARED_NS,
+    T_SNAPSHOTS,
+    T_TIME,
+    T_WINDOWS,
 )
+from hamlet.kernel.rows.snapshots import has_column_room, take_snapshot
+from hamlet.kernel.rows.survey import own_event_ns, shared_event_ns
+from hamlet.share.row_cost import RANK, SPLIT_CELL
 
-# Of a look at all stored events: for each column, and for each column and event
-SCAN_COLUMN, SCAN_EVENT = 4.0, 0.15
-# Of ranking; for each row of a tree, and for each of its columns
-RANK, ROW, ROW_COLUMN = 60.0, 4.0, 0.15
-# Of a snapshot; to settle: for each snapshot, for each entry and window, for each own column
-SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
-# A table of coefficients has no more cells than this.
-MOST_CELLS = 1 << 25
-
-
-class Survey(NamedTuple):
-    """What a partition is like.
-
-    Attributes:
-        loops: Events of the loop.
-        live: The most of them in any window's length.
-        of_block: And in any block.
-        births: How often one finds that something has come in: bursts, and snapshots.
-        of_three: The most of these in any three blocks.
-        entries: Events that come in.
-        settles: How often something reads what E+ has given since the last time.
-    """
-
-    loops: Any
-    live: Any
-    of_block: Any
-    births: Any
-    of_three: Any
-    entries: Any
-    settles: Any
-
-
-@compiled
-def survey(P, ts, tied, letter, first, end):
-    """Look through a partition."""
-    within, slide = P[WITHIN], P[SLIDE]
-    loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
-    births, births_one, births_two, births_three, of_three = 0, 0, 0, 0, 0
-    entries, settles = 0, 0
-    oldest, block_end, opens = first, NO_BLOCK, NO_BLOCK
-    is_dirty, is_unsettled = False, False
-    i = first
-    while i < end:
-        fed, found, read, known, j = 0, 0, 0, 0, i
-        while j == i or (j < end and tied[j] == 1):
-            fed += P[P[IS_FEED] + letter[j]]
-            found += P[P[IS_LOOP] + letter[j]]
-            read += P[P[READS_LOOP] + letter[j]]
-            known |= P[P[KNOWN] + letter[j]]
-            j += 1
-        if known == 0:
-            i = j
-            continue
-        if P[STARTS_LOOP] == 1 and ts[i] >= opens:
-            is_dirty, opens = True, (ts[i] // slide + 1) * slide
-        if read > 0 and is_unsettled:
-            settles += 1
-            is_unsettled = False
-        if found > 0:
-            if ts[i] >= block_end:
-                block = ts[i] // within
-                ahead = 3 if block_end == NO_BLOCK else block - (block_end // within - 1)
-                births_three = births_two if ahead == 1 else births_one if ahead == 2 else 0
-                births_two = births_one if ahead == 1 else 0
-                births_one, of_block = 0, 0
-                block_end = (block + 1) * within
-            if is_dirty:
-                births += 1
-                births_one += 1
-                is_dirty = False
-            is_unsettled = True
-            loops += found
-            of_block += found
-            live += found
-            while ts[oldest] <= ts[i] - within:
-                live -= P[P[IS_LOOP] + letter[oldest]]
-                oldest += 1
-            most, most_of_block = max(most, live), max(most_of_block, of_block)
-            of_three = max(of_three, births_one + births_two + births_three)
-        is_dirty = is_dirty or fed > 0
-        entries += fed
-        i = j
-    return Survey(loops, most, most_of_block, births, of_three, entries, settles)
+# Counters in doubles. Of the pane at hand, and averages of all before: events of the loop, bursts,
+# reads of what E+ has given, entries.
+(
+    D_EVENTS,
+    D_BURSTS,
+    D_READS,
+    D_ENTRIES,
+    A_EVENTS,
+    A_BURSTS,
+    A_READS,
+    A_ENTRIES,
+    D_REGRET,
+    D_TOTAL,  # events of the loop since the partition began, and bursts
+    D_NUMBER,
+    D_LENGTH,  # of the last bursts, on average
+    D_LAST,  # events of the loop before the burst at hand
+    D_WAS_OWN,  # whether the burst before it was over own columns
+    D_RING,  # the same before the eight bursts before it
+) = range(15)
+_RECENT = 8
+D_PANES = D_RING + _RECENT  # bursts of the last panes
+# The first bursts decide nothing.
+_LEARNING = 4
+# A split has to save so many times what it costs.
+_SURE = 1.2
+# Windows merge where this part of what a window costs would have been saved, and snapshots would
+# of late have cost less than this part of own columns.
+_REGRETTED, _BETTER = 0.3, 0.6
 
 
 @compiled
-def scan_cost(columns, live):
-    """Of an event of the loop, where all stored events are looked at."""
-    return columns * (SCAN_COLUMN + SCAN_EVENT * 0.5 * live)
+def begin_counting(m, found):
+    """Fresh counters for a partition, with averages from its survey."""
+    D, w = m.D, m.z.overlap
+    for k in range(D_PANES + w):
+        D[k] = 0.0
+    of_pane = float(found.live) / max(found.loops, 1) / w
+    D[A_EVENTS] = found.live / w
+    D[A_BURSTS], D[A_READS] = found.births * of_pane, found.settles * of_pane
+    D[A_ENTRIES] = found.entries * of_pane
+    D[D_LENGTH] = float(found.loops) / max(found.births, 1)
+    for k in range(w):
+        D[D_PANES + k] = D[A_BURSTS]
 
 
 @compiled
-def tree_cost(columns, live):
-    """The same where sums over ranges are looked up."""
-    return RANK + (2.0 + 1.5 * np.log2(live + 1.0)) * (ROW + ROW_COLUMN * columns)
+def begin_burst(m, b, table, part, ts):
+    """Decide about the burst that begins with the next event."""
+    S = m.S
+    S[S_DIRTY] = 0
+    S[C_BURSTS] += 1
+    _count_burst(m)
+    decision, created, shared_ns, own_ns = KEEP_OWN, 0, 0.0, 0.0
+    decides = m.P[SHARING] == BY_BENEFIT
+    if decides or S[S_DECIDED_ROOM] > 0:
+        shared_ns, own_ns = costs(m, ts)
+    if S[S_HI] > S[S_OWN_HI]:
+        splits = decides and _splits(m, shared_ns, own_ns)
+        splits = splits or (m.P[SHARING] == BY_COIN and toss(S) == 0)
+        if splits or S[S_FORCED] == 1 or not _has_room(m, b):
+            decision = SPLIT
+            split(m, b, table)
+            if m.P[SHARING] != ALWAYS:
+                S[S_MODE] = 0
+        else:
+            decision = MERGE if m.D[D_WAS_OWN] == 1.0 else KEEP_SHARED
+            if S[S_DATED] < S[S_ENTRIES]:
+                take_snapshot(m, b)
+                created = 1
+            S[C_SHARED] += 1
+    m.D[D_WAS_OWN] = 1.0 if decision in (KEEP_OWN, SPLIT) else 0.0
+    if S[S_DECIDED_ROOM] > 0:
+        _write_down(m, part, ts, created, shared_ns, own_ns, decision)
+
+
+@inlined
+def _has_room(m, b):
+    """Whether there is room for one more snapshot."""
+    return has_column_room(m, b) and (m.S[S_IS_TREE] == 0 or has_node_room(m, b))
+
+
+@inlined
+def toss(S):
+    """One of four numbers, by a coin."""
+    S[S_COIN] = S[S_COIN] * 6364136223846793005 + 1442695040888963407
+    return (S[S_COIN] >> 33) & 3
+
+
+@inlined
+def _count_burst(m):
+    """Take a burst into the counters."""
+    D = m.D
+    D[D_BURSTS] += 1
+    number = int(D[D_NUMBER])
+    at = D_RING + number % _RECENT
+    before, D[at] = D[at], D[D_TOTAL]
+    D[D_NUMBER] = number + 1
+    if number >= _RECENT:
+        D[D_LENGTH] = (D[D_TOTAL] - before) / _RECENT
+
+
+@inlined
+def _rate(m):
+    """Bursts for each event of the loop: of late and on average."""
+    D = m.D
+    return 0.5 * (1.0 / max(1.0, D[D_LENGTH]) + min(1.0, D[A_BURSTS] / max(D[A_EVENTS], 1.0)))
+
+
+@inlined
+def _of_burst(m, what):
+    """How many reads or entries a burst has, on average."""
+    return m.D[what] / max(m.D[A_BURSTS], 1e-3)
 
 
 @compiled
-def own_columns(P):
-    """The width of a row over own columns."""
-    return float(P[COLUMNS] * P[OVERLAP] * (P[COMPONENTS] + P[EXTREMES]))
+def costs(m, ts):
+    """What the events cost that open windows will still see: over snapshots, over own columns."""
+    S, D, w = m.S, m.D, float(m.z.overlap)
+    passed = (ts - S[S_HI] * m.z.slide) / m.z.slide
+    left = max(w - passed, 0.1) * D[A_EVENTS]
+    n, rate = w * D[A_EVENTS], _rate(m)
+    # Of those at hand, those of the first window die soon; half of those to come on average
+    remain, born = 0.5 + 0.5 / w, 0.5 * rate * left
+    wide = (S[S_BIRTHS] - S[S_OLDEST]) * remain + born
+    entries = (S[S_ENTRIES] - S[S_FIRST_ENTRY]) * remain + born * _of_burst(m, A_ENTRIES)
+    reads, closes = rate * _of_burst(m, A_READS), 1.0 / max(D[A_EVENTS], 1.0)
+    is_tree = S[S_IS_TREE] == 1
+    shared = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
+    return left * shared, left * own_event_ns(m.P, is_tree, n)
 
 
 @compiled
-def shared_columns(P, s):
-    """The width of a row over snapshots, on average."""
-    of_window = float(s.births) * s.live / max(s.loops, 1)
-    return P[COMPONENTS] * of_window * (1.0 - 0.5 / P[OVERLAP])
+def _splits(m, shared_ns, own_ns):
+    """Whether own columns are cheaper by more than it takes to evaluate what is stored."""
+    S, D, w = m.S, m.D, float(m.z.overlap)
+    if D[D_NUMBER] < _LEARNING:
+        return False
+    entries = float(S[S_ENTRIES] - S[S_FIRST_ENTRY])
+    stored = min(D[D_TOTAL], w * D[A_EVENTS])
+    if S[S_IS_TREE] == 1:
+        stored = float(S[S_NEXT] + S[S_LEAVES_BEFORE])
+    cells = S[S_BIRTHS] - S[S_OLDEST] + entries * w
+    return own_ns + _SURE * SPLIT_CELL * stored * cells * m.z.components < shared_ns
 
 
 @compiled
-def own_cost(P, s):
-    """Of an event of the loop, over own columns."""
-    columns = own_columns(P)
-    return min(scan_cost(columns, s.live), tree_cost(columns, s.live))
+def end_pane(m):
+    """Take a pane into the averages, and decide about the windows that open."""
+    S, D, w = m.S, m.D, m.z.overlap
+    sharing = m.P[SHARING]
+    if sharing == BY_COIN and S[S_MODE] == 0 and toss(S) < 2:
+        S[S_MODE] = 1
+    if sharing != BY_BENEFIT or D[D_EVENTS] == 0:
+        return
+    for k in range(w - 1):
+        D[D_PANES + k] = D[D_PANES + k + 1]
+    D[D_PANES + w - 1] = D[D_BURSTS]
+    for k in range(4):
+        D[A_EVENTS + k] += (D[D_EVENTS + k] - D[A_EVENTS + k]) / (1.0 + w)
+    if S[S_MODE] == 0:
+        _regret(m)
+    for k in range(4):
+        D[D_EVENTS + k] = 0.0
 
 
 @compiled
-def shared_cost(P, s):
-    """Of an event of the loop, over snapshots."""
-    loops, columns = float(max(s.loops, 1)), shared_columns(P, s)
-    closes = P[OVERLAP] / max(s.live, 1.0)
-    entries = s.entries * s.live / loops * P[OVERLAP] * P[COMPONENTS]
-    settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * entries + SETTLE_OWN * own_columns(P)
-    row = min(scan_cost(columns, 0.5 * s.live), tree_cost(columns, s.live))
-    return row + SNAPSHOT * s.births / loops + settle * (s.settles / loops + closes)
+def _regret(m):
+    """Add up what snapshots would have saved, and merge where it has become too much."""
+    S, D, w = m.S, m.D, float(m.z.overlap)
+    is_tree, n = S[S_IS_TREE] == 1, w * D[A_EVENTS]
+    births = 0.0
+    for k in range(m.z.overlap):
+        births += D[D_PANES + k]
+    rate, wide = births / max(n, 1.0), births * (1.0 - 0.5 / w)
+    own = own_event_ns(m.P, is_tree, n)
+    reads, entries = rate * _of_burst(m, A_READS), births * _of_burst(m, A_ENTRIES)
+    closes = 1.0 / max(D[A_EVENTS], 1.0)
+    late = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
+    D[D_REGRET] = max(0.0, D[D_REGRET] + D[D_EVENTS] * (own - late))
+    # What both ways need alike is no reason to stay.
+    alike = RANK if is_tree else 0.0
+    if D[D_REGRET] > _REGRETTED * n * own and late - alike < _BETTER * (own - alike):
+        D[D_REGRET] = 0.0
+        S[S_MODE] = 1
 
 
 @compiled
-def is_shared(P, s, part):
-    """Whether the rows of a partition are over snapshots."""
-    if P[SHARING] == ALWAYS:
-        wanted = True
-    elif P[SHARING] == BY_BENEFIT:
-        wanted = shared_cost(P, s) < own_cost(P, s)
-    else:
-        wanted = P[SHARING] == BY_COIN and (part * 2654435761 >> 7) % 2 == 0
-    nodes = 4 * (s.of_block + 1)
-    return wanted and nodes * (s.of_three + 3) * P[COMPONENTS] < MOST_CELLS
+def _write_down(m, part, ts, created, shared_ns, own_ns, decision):
+    """Write a decision down; how long its burst is will be known when the next one begins."""
+    S, D = m.S, m.D
+    end_decisions(m)
+    at = S[S_DECIDED] * DECIDED
+    m.decided[at + T_PART], m.decided[at + T_TIME] = part, ts
+    m.decided[at + T_EVENTS] = 0
+    m.decided[at + T_LIVE] = int(m.z.overlap * D[A_EVENTS])
+    m.decided[at + T_CREATED] = created
+    m.decided[at + T_SNAPSHOTS] = S[S_BIRTHS] - S[S_OLDEST]
+    m.decided[at + T_COLUMNS], m.decided[at + T_WINDOWS] = m.z.columns, S[S_OPEN]
+    m.decided[at + T_SHARED_NS], m.decided[at + T_OWN_NS] = int(shared_ns), int(own_ns)
+    m.decided[at + T_DECISION], m.decided[at + T_CLASS] = decision, 0
+    S[S_DECIDED] += 1
+
+
+@compiled
+def end_decisions(m):
+    """Note how long the burst was that was decided about last."""
+    S, D = m.S, m.D
+    if S[S_DECIDED] > 0 and D[D_NUMBER] > 1:
+        m.decided[(S[S_DECIDED] - 1) * DECIDED + T_EVENTS] = int(D[D_TOTAL] - D[D_LAST])
+    D[D_LAST] = D[D_TOTAL]

@@ -14,27 +14,23 @@ from hamlet.kernel.cache_key import digest
 from hamlet.kernel.growth import longer, longer_numbers
 from hamlet.kernel.jit import compiled, inlined, kept_on_disk
 from hamlet.kernel.numbers import pointer, raw_pointer
-from hamlet.kernel.rows.basis import ENTRY, Basis
-from hamlet.kernel.rows.decision import (
-    is_shared,
-    own_columns,
-    scan_cost,
-    shared_columns,
-    survey,
-    tree_cost,
-)
+from hamlet.kernel.rows.cells import PAD
+from hamlet.kernel.rows.decision import D_PANES, begin_counting
 from hamlet.kernel.rows.layout import (
     C_BURSTS,
     C_SHARED,
     C_SNAPSHOTS,
+    C_SPLIT,
     CHOSEN,
     COLUMNS,
     COMPONENTS,
+    DECIDED,
     EXTREMES,
     FEEDS,
     LAYERS,
     NO_BLOCK,
     OVERLAP,
+    OWN,
     ROWS,
     S_AMOUNTS,
     S_AMOUNTS_ROOM,
@@ -42,42 +38,67 @@ from hamlet.kernel.rows.layout import (
     S_BASE_BEFORE,
     S_BIRTHS,
     S_BLOCK,
+    S_BLOCK_BIRTHS,
     S_BLOCK_END,
+    S_COIN,
     S_COLUMN_ROOM,
     S_DATED,
+    S_DECIDED,
+    S_DECIDED_ROOM,
+    S_DIRTY,
     S_DUE,
     S_END,
     S_ENTRIES,
     S_FIRST_COLUMN,
     S_FIRST_ENTRY,
+    S_FORCED,
     S_HALF,
     S_HI,
-    S_IS_SHARED,
     S_IS_TREE,
     S_LEAVES,
     S_LEAVES_BEFORE,
     S_LO,
     S_LOG_ROOM,
+    S_MODE,
     S_MOST,
     S_NEXT,
     S_OLDEST,
     S_OPEN,
     S_OUT,
     S_OUT_ROOM,
+    S_OWN_HI,
+    S_OWN_OPEN,
     S_PLACE,
+    S_READABLE,
     S_ROOM,
     S_SCRATCH,
     S_STORED,
+    S_STRIDE,
+    S_STRIDE_BEFORE,
     S_UNSETTLED,
     S_WANTED,
+    SEED,
+    SHARING,
     STATES,
     TREE,
     UNITS,
 )
 from hamlet.kernel.rows.layout import KIND as KIND_OF_TABLE
-from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table
-from hamlet.kernel.rows.tree import sides
-from hamlet.kernel.rows.walk import ROOM_LOG, ROOM_OUT, ROOM_SCRATCH, walk
+from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table, shape_of
+from hamlet.kernel.rows.scan import end_keys
+from hamlet.kernel.rows.snapshots import ENTRY, Basis
+from hamlet.kernel.rows.survey import (
+    begins_shared,
+    column_room,
+    first_window,
+    own_columns,
+    scan_cost,
+    shared_columns,
+    survey,
+    tree_cost,
+)
+from hamlet.kernel.rows.tree import sides_of
+from hamlet.kernel.rows.walk import ROOM_DECIDED, ROOM_LOG, ROOM_OUT, ROOM_SCRATCH, walk
 from hamlet.kernel.rows.windows import empty_all
 from hamlet.kernel.stopping import STOPPED
 
@@ -96,20 +117,37 @@ def _begin(S, is_tree, room, most, end):
 
 
 @inlined
-def _begin_basis(S, shared, columns):
+def _begin_basis(S, mode, columns, coin):
     """No snapshot, and nothing that came in."""
-    S[S_IS_SHARED], S[S_COLUMN_ROOM] = shared, columns
+    S[S_MODE], S[S_COLUMN_ROOM], S[S_COIN] = mode, columns, coin
+    S[S_OWN_HI], S[S_OWN_OPEN] = NO_BLOCK, 0
+    S[S_DIRTY], S[S_READABLE], S[S_FORCED] = 0, 0, 0
     S[S_OLDEST], S[S_BIRTHS], S[S_FIRST_COLUMN], S[S_UNSETTLED] = 0, 0, 0, 0
-    S[S_BASE], S[S_BASE_BEFORE] = 0, 0
+    S[S_BASE], S[S_BASE_BEFORE], S[S_BLOCK_BIRTHS] = 0, 0, 0
+    S[S_STRIDE], S[S_STRIDE_BEFORE] = 0, 0
     S[S_FIRST_ENTRY], S[S_DATED], S[S_ENTRIES], S[S_AMOUNTS] = 0, 0, 0, 0
 
 
 @compiled
 def _run(
-    P_array, ts, tied, letter, f, g, weights, extremes, ranges, zero, single, scale, err_array
+    P_array,
+    ts,
+    tied,
+    letter,
+    f,
+    g,
+    weights,
+    extremes,
+    ranges,
+    zero,
+    single,
+    scale,
+    is_traced,
+    err_array,
 ):
     """Every window of every partition of `ranges`."""
     P, err = raw_pointer(P_array), raw_pointer(err_array)
+    z = shape_of(P)
     nc, nx = P[COMPONENTS], P[EXTREMES]
     size = P[OVERLAP] * P[COLUMNS] * nc
     size_x = P[OVERLAP] * P[COLUMNS] * nx
@@ -133,7 +171,11 @@ def _run(
     redone = 0
     basis_v, basis_room = numbers.room(single, 1), 1
     basis_rows, columns = numbers.room(single, (P[LAYERS] + 3) * nc), 1
-    basis_ints = np.empty(2, np.int64)
+    basis_ints, born = np.empty(2, np.int64), np.empty(1, np.int64)
+    can_share = P[SHARING] != OWN
+    counters = np.zeros(D_PANES + P[OVERLAP])
+    S[S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced else 0
+    decided = np.empty(DECIDED * max(S[S_DECIDED_ROOM], 1), np.int64)
     S[S_LOG_ROOM] = 64 + 4 * P[OVERLAP] * max(P[FEEDS], 1)
     S[S_AMOUNTS_ROOM] = 64 + 8 * size * max(P[OVERLAP], max(P[FEEDS], 1))
     log, amounts = np.empty(ENTRY * S[S_LOG_ROOM], np.int64), numbers.room(zero, S[S_AMOUNTS_ROOM])
@@ -141,44 +183,48 @@ def _run(
         part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
         found = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, end)
         live, of_block = found.live, found.of_block
-        shared = is_shared(P, found, part)
+        # What it begins with is what the first window is like.
+        until = first_window(P, raw_pointer(ts), i, end)
+        early = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, until)
+        shared = can_share and begins_shared(P, early, part)
         width = shared_columns(P, found) if shared else own_columns(P)
         is_tree = tree_cost(width, live) < scan_cost(width, live)
         if P[KIND_OF_TABLE] != CHOSEN:
             is_tree = P[KIND_OF_TABLE] == TREE
-        S[C_BURSTS] += found.births
-        S[C_SHARED] += found.births if shared else 0
         # Where all of a partition fits there is no need to ever make room.
-        room = min(end - i, 2 * live) + 1
+        room = min(end - i, 2 * live) + 1 + PAD
         cells = room
         if is_tree:
-            cells = 2 * sides(P) * (of_block + 1)
+            cells = 2 * sides_of(z) * (of_block + 1)
             if cells > newest.shape[0]:
-                newest = np.empty(2 * cells, np.int64)
+                newest, born = np.empty(2 * cells, np.int64), np.empty(2 * cells, np.int64)
             if of_block > ranked:
                 ranked = 2 * of_block
                 doubles = np.empty(8 * ranked)
                 ints = np.empty(12 * ranked, np.int64)
         elif room > keys.shape[0]:
             keys = np.empty(2 * room)
-        if shared:
-            if found.of_three + 3 > columns:
-                columns = 2 * (found.of_three + 3)
+        wide = 1
+        if can_share:
+            wide = column_room(P, found, cells)
+            if wide > columns:
+                columns = 2 * wide
                 basis_rows = numbers.room(single, (S[S_SCRATCH] + 3) * columns * nc)
                 basis_ints = np.empty(2 * columns, np.int64)
             # No more than it takes: nodes of a tree stand that far apart.
-            wide = found.of_three + 3
             if cells * wide * nc > basis_room:
                 basis_room = cells * wide * nc + cells * wide * nc // 4
                 basis_v = numbers.room(single, basis_room)
-        if cells * size > table_room and not shared:
+        if cells * size > table_room:
             table_room = cells * size + cells * size // 4
             table_v = numbers.room(zero, table_room)
-        if cells * size_x > table_room_x and not shared:
+        if cells * size_x > table_room_x:
             table_room_x = cells * size_x + cells * size_x // 4
             table_x = np.empty(table_room_x)
         _begin(S, int(is_tree), room, of_block, end)
-        _begin_basis(S, int(shared), found.of_three + 3)
+        _begin_basis(S, int(shared), wide, part + P[SEED])
+        if not is_tree:
+            end_keys(S, keys)
         begun = S[S_OUT]
         err[0] = 0
         if err[STOPPED] != 0:
@@ -187,6 +233,7 @@ def _run(
         while short != 0:
             m = Rows(
                 P,
+                z,
                 S,
                 pointer(rows_v),
                 raw_pointer(rows_x),
@@ -195,6 +242,8 @@ def _run(
                 raw_pointer(begins),
                 err,
                 scale,
+                raw_pointer(counters),
+                raw_pointer(decided),
             )
             events = Events(
                 raw_pointer(ts),
@@ -205,13 +254,14 @@ def _run(
                 raw_pointer(weights),
                 raw_pointer(extremes),
             )
-            wide = columns * nc
+            stride = columns * nc
             basis = Basis(
                 raw_pointer(basis_v),
-                raw_pointer(basis_rows[3 * wide :]),
+                raw_pointer(born),
+                raw_pointer(basis_rows[3 * stride :]),
                 raw_pointer(basis_rows[0:]),
-                raw_pointer(basis_rows[wide:]),
-                raw_pointer(basis_rows[2 * wide :]),
+                raw_pointer(basis_rows[stride:]),
+                raw_pointer(basis_rows[2 * stride :]),
                 raw_pointer(basis_ints[0:]),
                 raw_pointer(basis_ints[columns:]),
                 raw_pointer(log),
@@ -246,6 +296,7 @@ def _run(
             )
             if short < 0:
                 empty_all(m)
+                begin_counting(m, early)
             i, short = walk(m, basis, events, table, ranks, out, part, i, end)
             if short == ROOM_OUT:
                 n, capacity = S[S_OUT], 2 * S[S_OUT_ROOM]
@@ -258,7 +309,10 @@ def _run(
                 S[S_SCRATCH] = 2 * S[S_WANTED]
                 scratch = numbers.room(zero, (S[S_SCRATCH] + 1) * size)
                 scratch_x = np.empty(S[S_SCRATCH] * size_x)
-                basis_rows = longer(basis_rows, 3 * wide, (S[S_SCRATCH] + 3) * wide)
+                basis_rows = longer(basis_rows, 3 * stride, (S[S_SCRATCH] + 3) * stride)
+            elif short == ROOM_DECIDED:
+                S[S_DECIDED_ROOM] = 2 * S[S_DECIDED]
+                decided = longer(decided, S[S_DECIDED] * DECIDED, S[S_DECIDED_ROOM] * DECIDED)
             elif short == ROOM_LOG:
                 n, n_amounts = S[S_ENTRIES], S[S_AMOUNTS]
                 S[S_LOG_ROOM] = 2 * S[S_LOG_ROOM] + S[S_WANTED] * max(P[FEEDS], 1)
@@ -275,10 +329,14 @@ def _run(
     kept += table_x.size + keys.size + newest.size + doubles.size + ints.size + state.size
     kept += P_array.size + err_array.size + weights.size + extremes.size + f.size + g.size
     kept += ts.size + tied.size + letter.size
+    kept += counters.size + decided.size + born.size
     kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
     again = redo[: redone if kept > 0 else 0]
-    counts = S[C_BURSTS], S[C_SHARED], S[C_SNAPSHOTS]
-    return parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx], again, counts
+    counts = S[C_BURSTS], S[C_SHARED], S[C_SNAPSHOTS], S[C_SPLIT]
+    records = parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx]
+    return records, again, counts, decided[: S[S_DECIDED] * DECIDED]
 
 
-run = kept_on_disk(_run, digest("code.py", *Path(__file__).parent.glob("*.py")))
+run = kept_on_disk(
+    _run, digest("code.py", "../share/row_cost.py", *Path(__file__).parent.glob("*.py"))
+)

@@ -26,11 +26,12 @@ SCALARS = (
     "N_EVENTS",
     "SAME_SIDES",  # whether f and g are the same of every event
     "KIND",  # of table: CHOSEN, SCANNED or TREE
-    "SHARING",  # whether rows may be over snapshots: OWN, ALWAYS, BY_BENEFIT or BY_COIN
+    "SHARING",  # a policy, see below
     "LOOP_LETTER",  # a letter of the loop, -1 for none
     "FEEDS",  # of one event into E+ at most, and the columns of all of them
     "FED_COLUMNS",
     "STARTS_LOOP",  # whether trends begin with E
+    "SEED",  # of the coin
 )
 ARRAYS = (
     "START_AT",  # ranges that a new window has one empty trend in, and how often they do
@@ -39,7 +40,7 @@ ARRAYS = (
     "END_AT",
     "END_AT_X",
     "SIGN",  # by unit, then extreme
-    "KNOWN",  # by letter: ADDS and EMPTIES, of what it does
+    "KNOWN",  # by letter: what it does
     "IS_LOOP",  # whether its events are of the loop
     "IS_CLEAR",  # whether its events bar all stored ones
     "IS_FEED",  # whether its events come into E+
@@ -83,6 +84,7 @@ HEADER = len(SCALARS) + len(ARRAYS)
     FEEDS,
     FED_COLUMNS,
     STARTS_LOOP,
+    SEED,
     START_AT,
     START_TIMES,
     END_P,
@@ -117,14 +119,14 @@ HEADER = len(SCALARS) + len(ARRAYS)
 # become these where both sides change their sign.
 BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 
-# What events of a letter do, as bits
-ADDS, EMPTIES = 1, 2
+# What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop
+ADDS, EMPTIES, READS, LOOPS = 1, 2, 4, 8
 
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)
 
-# Policies of sharing
-OWN, ALWAYS, BY_BENEFIT, BY_COIN = range(4)
+# Policies of sharing: BY_SURVEY decides once for a partition, BY_BENEFIT burst by burst
+OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
 
 # State in integers
 (
@@ -148,14 +150,23 @@ OWN, ALWAYS, BY_BENEFIT, BY_COIN = range(4)
     S_SCRATCH,  # rows that there is room for, and that are wanted
     S_WANTED,
     S_END,  # of the partition
-    # Of a shared basis: snapshots are numbered from the first of the partition on
-    S_IS_SHARED,
+    # Windows up to S_OWN_HI have own columns, later ones are over snapshots
+    S_OWN_HI,
+    S_OWN_OPEN,  # how many of the former are open
+    S_MODE,  # whether windows that open are over snapshots
+    S_DIRTY,  # whether something has come into E+ since its last event
+    S_READABLE,  # whether there was one that nothing has read
+    S_FORCED,  # whether coefficients have grown so large that own columns must take over
+    # Snapshots are numbered from the first of the partition on
     S_OLDEST,  # the first that matters, how many there have been, the first that there is room for
     S_BIRTHS,
     S_FIRST_COLUMN,
     S_COLUMN_ROOM,
     S_BASE,  # the first that nodes of a tree have numbers of, and of the block before
     S_BASE_BEFORE,
+    S_STRIDE,  # how many there is room for in a node, and of the block before
+    S_STRIDE_BEFORE,
+    S_BLOCK_BIRTHS,  # how many there had been when the block began
     S_UNSETTLED,  # whether something ended at E+ that has not been added to rows
     S_FIRST_ENTRY,  # the first entry that matters, those with a snapshot, and all; their numbers
     S_DATED,
@@ -163,9 +174,32 @@ OWN, ALWAYS, BY_BENEFIT, BY_COIN = range(4)
     S_AMOUNTS,
     S_LOG_ROOM,
     S_AMOUNTS_ROOM,
+    S_COIN,
+    S_DECIDED,  # decisions that were written down, and what there is room for
+    S_DECIDED_ROOM,
     C_SNAPSHOTS,  # counts of the whole run
     C_BURSTS,
     C_SHARED,
+    C_SPLIT,
     STATES,
-) = range(38)
+) = range(50)
 NO_BLOCK = -(1 << 62)
+
+# Of a decision that is written down, one row for each burst: see decision.py
+(
+    T_PART,
+    T_TIME,
+    T_EVENTS,  # b: events of the loop in the burst
+    T_LIVE,  # n: and in a window
+    T_CREATED,  # s_c: snapshots that it takes
+    T_SNAPSHOTS,  # s_p: that are alive
+    T_COLUMNS,  # k: different E+ of the group
+    T_WINDOWS,  # w: that are open
+    T_SHARED_NS,  # costs until the open windows have closed
+    T_OWN_NS,
+    T_DECISION,
+    T_CLASS,  # the number of the class of units that it is about
+    DECIDED,
+) = range(13)
+# What was decided of a burst; MERGE: it is the first in windows over snapshots
+KEEP_OWN, KEEP_SHARED, SPLIT, MERGE = range(4)

@@ -7,7 +7,7 @@ operation on neighbouring columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +20,15 @@ from hamlet.kernel.rows.layout import (
     EMPTIES,
     EQUAL,
     HEADER,
+    KIND,
+    LOOPS,
+    N_EVENTS,
     OWN,
+    READS,
+    SAME_SIDES,
     SCALARS,
+    SEED,
+    SHARING,
     UNEQUAL,
     UP_TO,
 )
@@ -47,6 +54,10 @@ COMPARED = (
 )
 # A column has so many rows more than the average at most
 _SPARE_ROWS = 6
+# Instead of a column
+SEVERAL = -2
+# How many codes of a group are kept
+_MOST_CODES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +190,10 @@ class PlacedGroup:
     of_atom: dict[int, list[int]]
     placed: Placed
     columns: int
+    reads_loop: tuple[bool, ...]  # by node: whether it reads what E+ has given
+    column_of_unit: tuple[int, ...]
+    codes: dict[bytes, Ints] = field(default_factory=dict, compare=False)  # by letters: laid out
+    classes: dict[tuple[int, ...], PlacedGroup] = field(default_factory=dict, compare=False)
 
     @property
     def is_sharable(self) -> bool:
@@ -207,12 +222,23 @@ class PlacedGroup:
         of_atom: dict[int, list[int]] = {}
         for number, node in enumerate(automata.nodes):
             of_atom.setdefault(node.state.atom, []).append(number)
+        loops = automata.loops
+        reads = tuple(
+            number >= loops and any(s < loops for inflow in node.inflows for s in inflow.sources)
+            for number, node in enumerate(automata.nodes)
+        )
         placed = _Placing(automata).placed()
-        return PlacedGroup(group, automata.nodes, of_atom, placed, automata.loops)
+        return PlacedGroup(group, automata.nodes, of_atom, placed, loops, reads, automata.loop_of)
 
 
 def lay_out(
-    made: PlacedGroup, letters: NDArray[np.uint8], events: int, same: bool, kind: int, sharing: int
+    made: PlacedGroup,
+    letters: NDArray[np.uint8],
+    events: int,
+    same: bool,
+    kind: int,
+    sharing: int,
+    seed: int = 0,
 ) -> Ints:
     """The code of a group for the letters of a batch.
 
@@ -223,10 +249,25 @@ def lay_out(
         same: Whether f and g are the same of every event.
         kind: Of the table.
         sharing: The policy, see layout.py.
+        seed: Of the coin, where that decides.
     """
+    known = letters.tobytes()
+    if known not in made.codes:
+        if len(made.codes) >= _MOST_CODES:
+            made.codes.clear()
+        made.codes[known] = _code(made, letters)
+    code = made.codes[known].copy()
+    code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
+    code[SHARING], code[SEED] = sharing if made.is_sharable else OWN, seed
+    return code
+
+
+def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
+    """The code of a group for some letters, but for what depends on a batch."""
     group, placed = made.group, made.placed
-    by_letter = [_ops(made, letter) for letter in letters]
-    resets = [_resets(placed, letter) for letter in letters]
+    atoms = _atoms(letters)
+    by_letter = [_ops(made, each) for each in atoms]
+    resets = [_resets(placed, each) for each in atoms]
     ops = [op for each in by_letter for op in each]
     size = group.overlap * group.components * made.columns
     size_x = group.overlap * group.extremes * made.columns
@@ -240,12 +281,16 @@ def lay_out(
     sources = [[(r, op.first + c) for r, c in op.sources] for op in ops]
     targets = [[(r, op.first + c) for r, c in op.targets] for op in ops]
     is_loop = letters[:, group.atom] if len(letters) else np.zeros(0, np.uint8)
-    is_clear = [int(any(letter[a] for a in group.guards)) for letter in letters]
+    is_clear = [int(not each.isdisjoint(group.guards)) for each in atoms]
     feeds = [_feeds(each) for each in by_letter]
     starts_loop = any(row == 0 for row, _ in placed.starts)
+    reads = [
+        bool(r) or bool(c) or any(made.reads_loop[n] for a in each for n in made.of_atom.get(a, ()))
+        for r, c, each in zip(resets, is_clear, atoms, strict=True)
+    ]
     known = [
-        (ADDS if o else 0) | (EMPTIES if r or c else 0)
-        for o, r, c in zip(by_letter, resets, is_clear, strict=True)
+        (ADDS if o else 0) | (EMPTIES if r or c else 0) | (READS if d else 0) | (LOOPS if i else 0)
+        for o, r, c, d, i in zip(by_letter, resets, is_clear, reads, is_loop, strict=True)
     ]
     flat_resets = [reset for each in resets for reset in each]
     arrays = {
@@ -259,10 +304,7 @@ def lay_out(
         "IS_LOOP": is_loop,
         "IS_CLEAR": is_clear,
         "IS_FEED": [int(bool(each)) for each in feeds],
-        "READS_LOOP": [
-            int(bool(r) or bool(c) or _reads_loop(made, letter))
-            for r, c, letter in zip(resets, is_clear, letters, strict=True)
-        ],
+        "READS_LOOP": [int(each) for each in reads],
         "OPS_P": _pointers(by_letter),
         "RESETS_P": _pointers(resets),
         "RESET_AT": at(place for place, _ in flat_resets),
@@ -295,14 +337,15 @@ def lay_out(
         "UNITS": len(group.units),
         "LAYERS": 1 + max((op.layer for op in ops), default=0),
         "STARTS": len(placed.starts),
-        "N_EVENTS": events,
-        "SAME_SIDES": int(same),
-        "KIND": kind,
-        "SHARING": sharing if made.is_sharable else OWN,
+        "N_EVENTS": 0,
+        "SAME_SIDES": 0,
+        "KIND": 0,
+        "SHARING": 0,
         "LOOP_LETTER": next((i for i, loop in enumerate(is_loop) if loop), -1),
         "FEEDS": max(map(len, feeds), default=0),
         "FED_COLUMNS": max(map(sum, feeds), default=0),
         "STARTS_LOOP": int(starts_loop),
+        "SEED": 0,
     }
     chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
@@ -310,18 +353,43 @@ def lay_out(
     return np.concatenate([*header, *chosen])
 
 
-def _ops(made: PlacedGroup, letter: NDArray[np.uint8]) -> list[Op]:
-    """What an event of a letter does, alike ops in neighbouring columns made one."""
+def loop_letters(made: PlacedGroup, letters: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """By letter whether its events are of the loop."""
+    return letters[:, made.group.atom].astype(np.bool_)
+
+
+def columns_fed(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
+    """By letter the column of E+ that its events come into: -1 for none, SEVERAL for more."""
+    found = np.full(len(letters), -1, np.int64)
+    for letter, atom in np.argwhere(letters).tolist():
+        for number in made.of_atom.get(atom, ()):
+            fed = [c for row, c in made.placed.fed[number] if row == 0]
+            if number >= made.columns and fed:
+                is_one = len(fed) == 1 and found[letter] in (-1, fed[0])
+                found[letter] = fed[0] if is_one else SEVERAL
+    return found
+
+
+def _atoms(letters: NDArray[np.uint8]) -> list[frozenset[int]]:
+    """By letter the atoms that its events satisfy."""
+    found: list[list[int]] = [[] for _ in letters]
+    for letter, atom in np.argwhere(letters).tolist():
+        found[letter].append(atom)
+    return [frozenset(each) for each in found]
+
+
+def _ops(made: PlacedGroup, atoms: frozenset[int]) -> list[Op]:
+    """What an event that satisfies some atoms does, alike ops in neighbouring columns made one."""
     found: list[Op] = []
-    placed, has_loop = made.placed, bool(letter[made.group.atom])
+    placed, has_loop = made.placed, made.group.atom in atoms
     layers: dict[int, int] = {}
-    for number in (n for atom in np.flatnonzero(letter) for n in made.of_atom.get(int(atom), ())):
+    for number in (n for atom in sorted(atoms) for n in made.of_atom.get(atom, ())):
         node = made.nodes[number]
         column, is_loop = placed.of_node[number], node.state.is_loop
         sources = [
             place
             for inflow, place in placed.read[number]
-            if all(letter[atom] == wanted for atom, wanted in inflow.asks)
+            if all((atom in atoms) == wanted for atom, wanted in inflow.asks)
         ]
         if not sources and not is_loop:
             continue
@@ -355,21 +423,9 @@ def _feeds(ops: list[Op]) -> list[int]:
     return [op.n for op in ops if not op.is_loop for row, _ in op.targets if row == 0]
 
 
-def _reads_loop(made: PlacedGroup, letter: NDArray[np.uint8]) -> bool:
-    """Whether events of a letter read what E+ has given."""
-    nodes = [n for atom in np.flatnonzero(letter) for n in made.of_atom.get(int(atom), ())]
-    return any(
-        source < made.columns
-        for number in nodes
-        if number >= made.columns
-        for inflow in made.nodes[number].inflows
-        for source in inflow.sources
-    )
-
-
-def _resets(placed: Placed, letter: NDArray[np.uint8]) -> list[tuple[Place, int]]:
-    """What an event of a letter empties: ranges of columns of rows."""
-    places = {p for atom, each in placed.guarded.items() if letter[atom] for p in each}
+def _resets(placed: Placed, atoms: frozenset[int]) -> list[tuple[Place, int]]:
+    """What an event that satisfies some atoms empties: ranges of columns of rows."""
+    places = {p for atom, each in placed.guarded.items() if atom in atoms for p in each}
     found: list[tuple[Place, int]] = []
     for row, column in sorted(places):
         if found and found[-1][0] == (row, column - found[-1][1]):

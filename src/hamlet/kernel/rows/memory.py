@@ -8,13 +8,48 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from hamlet.kernel.jit import inlined
-from hamlet.kernel.rows.layout import COLUMNS, COMPONENTS, EXTREMES, OVERLAP
+from hamlet.kernel.rows.layout import (
+    COLUMNS,
+    COMPONENTS,
+    EXTREMES,
+    LAYERS,
+    N_EVENTS,
+    OPERATOR,
+    OVERLAP,
+    ROWS,
+    SLIDE,
+    UNITS,
+    WITHIN,
+)
+
+
+class Shape(NamedTuple):
+    """The scalars of the code that every event needs: by value, so they are read once."""
+
+    columns: Any
+    components: Any
+    extremes: Any
+    overlap: Any
+    size: Any  # numbers, and extremes, of one window of a row
+    size_x: Any
+    whole: Any  # and of a row
+    whole_x: Any
+    blocks: Any  # of columns side by side in a row: one for each window and component, or extreme
+    blocks_x: Any
+    operator: Any
+    layers: Any
+    rows: Any
+    units: Any
+    n_events: Any
+    within: Any
+    slide: Any
 
 
 class Rows(NamedTuple):
     """Code, state and running totals."""
 
     P: Any  # code: see layout.py
+    z: Any  # Shape
     S: Any  # state in integers: see layout.py
     v: Any  # numbers of rows; after the last row, sizes of all stored numbers
     x: Any  # extremes of rows; those of MAX with the sign changed
@@ -23,6 +58,8 @@ class Rows(NamedTuple):
     begins: Any  # by place of a window: where its events begin in the scanned table
     err: Any  # err[0] is set where a number may not fit
     scale: Any  # what doubles are scaled by
+    D: Any  # counters of decisions: see decision.py
+    decided: Any  # decisions that are written down
 
 
 class Events(NamedTuple):
@@ -81,16 +118,40 @@ class Records(NamedTuple):
 
 
 @inlined
-def window_size(P):
-    """Numbers, and extremes, of one window of a row."""
-    return P[COLUMNS] * P[COMPONENTS], P[COLUMNS] * P[EXTREMES]
+def shape_of(P):
+    """The scalars of the code."""
+    size, size_x = P[COLUMNS] * P[COMPONENTS], P[COLUMNS] * P[EXTREMES]
+    return Shape(
+        P[COLUMNS],
+        P[COMPONENTS],
+        P[EXTREMES],
+        P[OVERLAP],
+        size,
+        size_x,
+        P[OVERLAP] * size,
+        P[OVERLAP] * size_x,
+        P[OVERLAP] * P[COMPONENTS],
+        P[OVERLAP] * P[EXTREMES],
+        P[OPERATOR],
+        P[LAYERS],
+        P[ROWS],
+        P[UNITS],
+        P[N_EVENTS],
+        P[WITHIN],
+        P[SLIDE],
+    )
 
 
 @inlined
-def row_size(P):
+def window_size(m):
+    """Numbers, and extremes, of one window of a row."""
+    return m.z.size, m.z.size_x
+
+
+@inlined
+def row_size(m):
     """Numbers, and extremes, of a row."""
-    size, size_x = window_size(P)
-    return P[OVERLAP] * size, P[OVERLAP] * size_x
+    return m.z.whole, m.z.whole_x
 
 
 @inlined

@@ -14,11 +14,11 @@ import numpy as np
 
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.rows.cells import fill_cells, least_open, sum_open, zero_cells
+from hamlet.kernel.rows.basis import forget_coefficients, move_down, store_scanned
+from hamlet.kernel.rows.cells import PAD, fill_cells, least_open, sum_open, zero_cells
 from hamlet.kernel.rows.layout import (
-    OPERATOR,
-    OVERLAP,
     S_OPEN,
+    S_OWN_OPEN,
     S_PLACE,
     S_ROOM,
     S_STORED,
@@ -29,16 +29,16 @@ from hamlet.kernel.rows.memory import row_size, window_size
 @inlined
 def scan(m, table, bound, at, at_x):
     """What stored events add to an event with a bound, as a row of scratch."""
-    P, S = m.P, m.S
-    size, size_x = window_size(P)
-    if bound != bound or S[S_OPEN] < P[OVERLAP]:
-        whole, whole_x = row_size(P)
+    S = m.S
+    size, size_x = window_size(m)
+    if bound != bound or S[S_OWN_OPEN] < m.z.overlap:
+        whole, whole_x = row_size(m)
         zero_cells(m.scratch, at, whole)
         fill_cells(m.scratch_x, at_x, whole_x, np.inf)
         if bound != bound:
             return
     room, end, place = S[S_ROOM], S[S_STORED], S[S_PLACE]
-    for _ in range(S[S_OPEN]):
+    for _ in range(S[S_OWN_OPEN]):
         first = m.begins[place]
         for c in range(place * size, (place + 1) * size):
             sum_open(
@@ -50,60 +50,74 @@ def scan(m, table, bound, at, at_x):
                 first,
                 end,
                 bound,
-                P[OPERATOR],
+                m.z.operator,
                 m.err,
             )
         for c in range(place * size_x, (place + 1) * size_x):
             m.scratch_x[at_x + c] = least_open(
-                table.x, c * room, table.keys, first, end, bound, P[OPERATOR]
+                table.x, c * room, table.keys, first, end, bound, m.z.operator
             )
         place += 1
-        if place == P[OVERLAP]:
+        if place == m.z.overlap:
             place = 0
 
 
 @inlined
-def store(m, table, key, at, at_x):
-    """Store an event with its key and its row of scratch."""
-    P, S = m.P, m.S
+def store(m, b, table, key, row, has_coefficients):
+    """Store an event with its key and its rows of scratch."""
+    S = m.S
     if key != key:
         return
-    if S[S_STORED] == S[S_ROOM]:
-        _make_room(m, table)
-    whole, whole_x = row_size(P)
-    room, n = S[S_ROOM], S[S_STORED]
-    table.keys[n] = key
-    for c in range(whole):
-        numbers.copy(table.v, c * room + n, m.scratch, at + c)
-    for c in range(whole_x):
-        table.x[c * room + n] = m.scratch_x[at_x + c]
+    if S[S_STORED] == S[S_ROOM] - PAD:
+        _make_room(m, b, table)
+    room, n, at, at_x = S[S_ROOM], S[S_STORED], row * m.z.whole, row * m.z.whole_x
+    table.keys[n], table.keys[n + PAD] = key, np.nan
+    if S[S_OWN_OPEN] > 0:
+        for c in range(m.z.whole):
+            numbers.copy(table.v, c * room + n, m.scratch, at + c)
+        for c in range(m.z.whole_x):
+            table.x[c * room + n] = m.scratch_x[at_x + c]
+    if has_coefficients:
+        store_scanned(m, b, row)
     S[S_STORED] = n + 1
 
 
 @compiled
-def _make_room(m, table):
+def _make_room(m, b, table):
     """Forget the events before the first open window: there is room for twice as many as matter."""
-    P, S = m.P, m.S
-    size, size_x = window_size(P)
+    S = m.S
+    size, size_x = window_size(m)
     room, n = S[S_ROOM], S[S_STORED]
     gone = m.begins[S[S_PLACE]]
     for k in range(S[S_OPEN]):
-        place = (S[S_PLACE] + k) % P[OVERLAP]
+        place = (S[S_PLACE] + k) % m.z.overlap
         first = m.begins[place]
+        m.begins[place] = first - gone
+        if k >= S[S_OWN_OPEN]:
+            continue
         for c in range(place * size, (place + 1) * size):
             for e in range(first, n):
                 numbers.copy(table.v, c * room + e - gone, table.v, c * room + e)
         for c in range(place * size_x, (place + 1) * size_x):
             for e in range(first, n):
                 table.x[c * room + e - gone] = table.x[c * room + e]
-        m.begins[place] = first - gone
+    move_down(m, b, gone)
     for e in range(gone, n):
         table.keys[e - gone] = table.keys[e]
     S[S_STORED] = n - gone
+    end_keys(S, table.keys)
+
+
+@inlined
+def end_keys(S, keys):
+    """Have keys after the last one that no bound lets in."""
+    for e in range(S[S_STORED], S[S_STORED] + PAD):
+        keys[e] = np.nan
 
 
 @compiled
-def forget_scanned(m):
+def forget_scanned(m, b):
     """Forget all stored events."""
-    for place in range(m.P[OVERLAP]):
+    for place in range(m.z.overlap):
         m.begins[place] = m.S[S_STORED]
+    forget_coefficients(m, b)

@@ -25,8 +25,6 @@ from hamlet.kernel.rows.cells import (
 from hamlet.kernel.rows.layout import (
     EQUAL,
     NO_BLOCK,
-    OPERATOR,
-    OVERLAP,
     S_BLOCK,
     S_HALF,
     S_HI,
@@ -34,7 +32,8 @@ from hamlet.kernel.rows.layout import (
     S_LEAVES_BEFORE,
     S_LO,
     S_MOST,
-    S_OPEN,
+    S_OWN_HI,
+    S_OWN_OPEN,
     S_PLACE,
     UNEQUAL,
 )
@@ -45,34 +44,41 @@ NOTHING = -(1 << 62)
 
 
 @inlined
-def sides(P):
+def sides_of(z):
     """How many trees each half has."""
-    return 2 if P[OPERATOR] == UNEQUAL else 1
+    return 2 if z.operator == UNEQUAL else 1
+
+
+@inlined
+def sides(m):
+    """The same."""
+    return sides_of(m.z)
 
 
 @inlined
 def node_of(m, half, side, i):
     """The number of node i of one side of a half."""
-    return (sides(m.P) * half + side) * (m.S[S_MOST] + 1) + i
+    return (sides(m) * half + side) * (m.S[S_MOST] + 1) + i
 
 
 @compiled
-def forget_half(m, table, half, leaves):
+def forget_half(m, b, table, half, leaves):
     """Have nothing in the nodes of a half."""
-    for side in range(sides(m.P)):
+    for side in range(sides(m)):
         first = node_of(m, half, side, 0)
         for node in range(first, first + leaves + 1):
             table.newest[node] = NOTHING
+            b.born[node] = NOTHING
 
 
 @compiled
-def forget_trees(m, table):
+def forget_trees(m, b, table):
     """Forget all stored events."""
     S = m.S
     if S[S_BLOCK] == NO_BLOCK:
         return
-    forget_half(m, table, S[S_HALF], S[S_LEAVES])
-    forget_half(m, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE])
+    forget_half(m, b, table, S[S_HALF], S[S_LEAVES])
+    forget_half(m, b, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE])
 
 
 @compiled
@@ -86,19 +92,19 @@ def add_up(m, table, half, side, leaves):
 @compiled
 def _addnode_of(m, table, to, source):
     """Add one node to another; windows that only the second has are copied."""
-    P, S = m.P, m.S
+    S = m.S
     lo = S[S_LO]
-    size, size_x = window_size(P)
-    whole, whole_x = row_size(P)
+    size, size_x = window_size(m)
+    whole, whole_x = row_size(m)
     newest, more = table.newest[to], table.newest[source]
     if more < lo:
         return
-    if newest == more and S[S_HI] == more:
+    if newest == more and S[S_OWN_HI] == more:
         sum_cells(table.v, to * whole, table.v, source * whole, whole, m.err)
         least_cells(table.x, to * whole_x, table.x, source * whole_x, whole_x)
         return
     for window in range(lo, more + 1):
-        d, dx = window % P[OVERLAP] * size, window % P[OVERLAP] * size_x
+        d, dx = window % m.z.overlap * size, window % m.z.overlap * size_x
         if window <= newest:
             sum_cells(table.v, to * whole + d, table.v, source * whole + d, size, m.err)
             least_cells(table.x, to * whole_x + dx, table.x, source * whole_x + dx, size_x)
@@ -112,10 +118,10 @@ def _addnode_of(m, table, to, source):
 @inlined
 def _read(m, table, node, at, at_x):
     """Add a node to a row of scratch."""
-    P, S = m.P, m.S
-    whole, whole_x = row_size(P)
+    S = m.S
+    whole, whole_x = row_size(m)
     newest = table.newest[node]
-    if newest == S[S_HI]:
+    if newest == S[S_OWN_HI]:
         sum_cells(m.scratch, at, table.v, node * whole, whole, m.err)
         least_cells(m.scratch_x, at_x, table.x, node * whole_x, whole_x)
     elif newest >= S[S_LO]:
@@ -125,12 +131,12 @@ def _read(m, table, node, at, at_x):
 @compiled
 def _read_part(m, table, node, newest, at, at_x):
     """Add the windows of a node up to its newest one to a row of scratch."""
-    P, S = m.P, m.S
-    size, size_x = window_size(P)
-    whole, whole_x = row_size(P)
+    S = m.S
+    size, size_x = window_size(m)
+    whole, whole_x = row_size(m)
     # Places from the first window's on, which may go round
     first, windows = S[S_PLACE], newest - S[S_LO] + 1
-    n = min(windows, P[OVERLAP] - first)
+    n = min(windows, m.z.overlap - first)
     sum_cells(m.scratch, at + first * size, table.v, node * whole + first * size, n * size, m.err)
     sum_cells(m.scratch, at, table.v, node * whole, (windows - n) * size, m.err)
     least_cells(
@@ -142,69 +148,76 @@ def _read_part(m, table, node, newest, at, at_x):
 @inlined
 def _write(m, table, node, at, at_x):
     """Add a row of scratch to a node."""
-    P, S = m.P, m.S
-    whole, whole_x = row_size(P)
+    S = m.S
+    whole, whole_x = row_size(m)
     newest = table.newest[node]
     if newest < S[S_LO]:
         copy_cells(table.v, node * whole, m.scratch, at, whole)
         for c in range(whole_x):
             table.x[node * whole_x + c] = m.scratch_x[at_x + c]
     else:
-        if newest < S[S_HI]:
-            _clear_newer(m, table, node, newest)
+        if newest < S[S_OWN_HI]:
+            _clear_newer(m, table, node, newest, S[S_OWN_HI])
         sum_cells(table.v, node * whole, m.scratch, at, whole, m.err)
         least_cells(table.x, node * whole_x, m.scratch_x, at_x, whole_x)
+    table.newest[node] = S[S_OWN_HI]
+
+
+@compiled
+def open_up_node(m, table, node):
+    """Have a node with numbers of all open windows, none where it had none."""
+    S, z = m.S, m.z
+    newest = table.newest[node]
+    if newest < S[S_LO]:
+        zero_cells(table.v, node * z.whole, z.whole)
+        fill_cells(table.x, node * z.whole_x, z.whole_x, float("inf"))
+    else:
+        _clear_newer(m, table, node, newest, S[S_HI])
     table.newest[node] = S[S_HI]
 
 
 @compiled
-def _clear_newer(m, table, node, newest):
+def _clear_newer(m, table, node, newest, last):
     """Have nothing at the places of windows that are newer than those of a node."""
-    P, S = m.P, m.S
-    size, size_x = window_size(P)
-    whole, whole_x = row_size(P)
-    for window in range(newest + 1, S[S_HI] + 1):
-        place = window % P[OVERLAP]
+    size, size_x = window_size(m)
+    whole, whole_x = row_size(m)
+    for window in range(newest + 1, last + 1):
+        place = window % m.z.overlap
         zero_cells(table.v, node * whole + place * size, size)
         fill_cells(table.x, node * whole_x + place * size_x, size_x, float("inf"))
+
+
+@inlined
+def _read_nodes(m, table, first, i, is_tree, at, at_x):
+    """Add node i, and where it is of a tree the nodes that complete it."""
+    while i > 0:
+        _read(m, table, first + i, at, at_x)
+        i = i & (i - 1) if is_tree else 0
 
 
 @compiled
 def look_up(m, table, ranks, q, at, at_x):
     """What stored events add to event q of the block, as a row of scratch."""
-    P, S = m.P, m.S
-    half = S[S_HALF]
-    whole, whole_x = row_size(P)
-    zero_cells(m.scratch, at, whole)
-    fill_cells(m.scratch_x, at_x, whole_x, float("inf"))
-    if ranks.low_before[q] > 0:
-        _read(m, table, node_of(m, 1 - half, 0, ranks.low_before[q]), at, at_x)
-    if P[OPERATOR] == EQUAL:
-        if ranks.low[q] > 0:
-            _read(m, table, node_of(m, half, 0, ranks.low[q]), at, at_x)
-    else:
-        i = ranks.low[q]
-        while i > 0:
-            _read(m, table, node_of(m, half, 0, i), at, at_x)
-            i &= i - 1
-    if P[OPERATOR] == UNEQUAL:
-        if ranks.high_before[q] > 0:
-            _read(m, table, node_of(m, 1 - half, 1, ranks.high_before[q]), at, at_x)
-        i = ranks.high[q]
-        while i > 0:
-            _read(m, table, node_of(m, half, 1, i), at, at_x)
-            i &= i - 1
-    if S[S_OPEN] < P[OVERLAP]:
-        _clear_closed(m, at, at_x)
+    S = m.S
+    half, is_tree = S[S_HALF], m.z.operator != EQUAL
+    zero_cells(m.scratch, at, m.z.whole)
+    fill_cells(m.scratch_x, at_x, m.z.whole_x, float("inf"))
+    _read_nodes(m, table, node_of(m, 1 - half, 0, 0), ranks.low_before[q], False, at, at_x)
+    _read_nodes(m, table, node_of(m, half, 0, 0), ranks.low[q], is_tree, at, at_x)
+    if m.z.operator == UNEQUAL:
+        _read_nodes(m, table, node_of(m, 1 - half, 1, 0), ranks.high_before[q], False, at, at_x)
+        _read_nodes(m, table, node_of(m, half, 1, 0), ranks.high[q], True, at, at_x)
+    if S[S_OWN_OPEN] < m.z.overlap:
+        clear_others(m, at, at_x)
 
 
 @compiled
-def _clear_closed(m, at, at_x):
-    """Have nothing in a row of scratch at places of no open window."""
-    P, S = m.P, m.S
-    size, size_x = window_size(P)
-    for k in range(S[S_OPEN], P[OVERLAP]):
-        place = (S[S_PLACE] + k) % P[OVERLAP]
+def clear_others(m, at, at_x):
+    """Have nothing in a row of scratch at places of no window with own columns."""
+    S = m.S
+    size, size_x = window_size(m)
+    for k in range(S[S_OWN_OPEN], m.z.overlap):
+        place = (S[S_PLACE] + k) % m.z.overlap
         zero_cells(m.scratch, at + place * size, size)
         fill_cells(m.scratch_x, at_x + place * size_x, size_x, float("inf"))
 
@@ -212,19 +225,21 @@ def _clear_closed(m, at, at_x):
 @compiled
 def put_in(m, table, ranks, q, at, at_x):
     """Store event q of the block with its row of scratch."""
-    P, S = m.P, m.S
+    S = m.S
     half, place, leaves = S[S_HALF], ranks.place[q], S[S_LEAVES]
     if place < 0:
         return
-    if P[OPERATOR] == EQUAL:
+    if m.z.operator == EQUAL:
         _write(m, table, node_of(m, half, 0, place + 1), at, at_x)
         return
-    i = place + 1
+    _write_nodes(m, table, node_of(m, half, 0, 0), place + 1, leaves, at, at_x)
+    if m.z.operator == UNEQUAL:
+        _write_nodes(m, table, node_of(m, half, 1, 0), leaves - place, leaves, at, at_x)
+
+
+@inlined
+def _write_nodes(m, table, first, i, leaves, at, at_x):
+    """Add a row of scratch to node i, and to those of its tree that have it too."""
     while i <= leaves:
-        _write(m, table, node_of(m, half, 0, i), at, at_x)
+        _write(m, table, first + i, at, at_x)
         i += i & -i
-    if P[OPERATOR] == UNEQUAL:
-        i = leaves - place
-        while i <= leaves:
-            _write(m, table, node_of(m, half, 1, i), at, at_x)
-            i += i & -i

@@ -9,16 +9,7 @@ from __future__ import annotations
 from hamlet.kernel import numbers
 from hamlet.kernel.code import ONE
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.rows.basis import (
-    enter,
-    extend_row,
-    forget_stored,
-    has_log_room,
-    look_up_shared,
-    settle,
-    store_shared,
-    take_snapshot,
-)
+from hamlet.kernel.rows.basis import end_at, extend_row, look_up_shared, put_in_shared
 from hamlet.kernel.rows.blocks import turn_block
 from hamlet.kernel.rows.cells import (
     add_cells,
@@ -29,18 +20,23 @@ from hamlet.kernel.rows.cells import (
     least_cells,
     zero_cells,
 )
+from hamlet.kernel.rows.decision import (
+    D_ENTRIES,
+    D_EVENTS,
+    D_READS,
+    D_TOTAL,
+    begin_burst,
+    end_decisions,
+)
+from hamlet.kernel.rows.evaluation import settle, split
 from hamlet.kernel.rows.layout import (
-    COLUMNS,
-    COMPONENTS,
     EMPTIES,
-    EXTREMES,
     FED_COLUMNS,
     FEEDS,
     IS_CLEAR,
     IS_LOOP,
     KNOWN,
-    LAYERS,
-    N_EVENTS,
+    LOOPS,
     OP_EXTREME,
     OP_FIRST,
     OP_IS_LOOP,
@@ -50,42 +46,46 @@ from hamlet.kernel.rows.layout import (
     OP_TARGETS_P,
     OP_WEIGHT,
     OPS_P,
-    OVERLAP,
-    READS_LOOP,
+    OWN,
+    READS,
     RESET_AT,
     RESET_AT_X,
     RESET_N,
     RESETS_P,
-    ROWS,
     S_AMOUNTS_ROOM,
     S_BLOCK_END,
-    S_DATED,
+    S_DECIDED,
+    S_DECIDED_ROOM,
+    S_DIRTY,
     S_DUE,
-    S_ENTRIES,
+    S_FORCED,
     S_HI,
-    S_IS_SHARED,
     S_IS_TREE,
     S_LO,
     S_LOG_ROOM,
     S_NEXT,
     S_OUT,
     S_OUT_ROOM,
+    S_OWN_HI,
+    S_OWN_OPEN,
+    S_READABLE,
     S_SCRATCH,
     S_UNSETTLED,
     S_WANTED,
+    SHARING,
     SOURCE_AT,
     SOURCE_AT_X,
     TARGET_AT,
     TARGET_AT_X,
-    UNITS,
 )
 from hamlet.kernel.rows.memory import entries, row_size, window_size
 from hamlet.kernel.rows.scan import forget_scanned, scan, store
-from hamlet.kernel.rows.tree import forget_trees, look_up, put_in
+from hamlet.kernel.rows.snapshots import enter, has_log_room
+from hamlet.kernel.rows.tree import clear_others, forget_trees, look_up, put_in
 from hamlet.kernel.rows.windows import close_all, roll
 
 # What there may be too little room for
-ROOM_OUT, ROOM_SCRATCH, ROOM_LOG = 1, 2, 3
+ROOM_OUT, ROOM_SCRATCH, ROOM_LOG, ROOM_DECIDED = 1, 2, 3, 4
 
 
 @compiled
@@ -95,7 +95,8 @@ def walk(m, b, events, table, ranks, out, part, i, end):
     Returns where it stands and what it needs more of (0: nothing, it is done); that is found out
     before anything of a step is changed.
     """
-    P, S = m.P, m.S
+    P, S, z = m.P, m.S, m.z
+    can_share = P[SHARING] != OWN
     while i < end:
         j = i + 1
         known = P[P[KNOWN] + events.letter[i]]
@@ -107,53 +108,82 @@ def walk(m, b, events, table, ranks, out, part, i, end):
             continue
         ts = events.ts[i]
         if ts >= S[S_DUE]:
-            if S[S_OUT] + P[OVERLAP] * P[UNITS] > S[S_OUT_ROOM]:
+            if S[S_OUT] + z.overlap * z.units > S[S_OUT_ROOM]:
                 return i, ROOM_OUT
-            if S[S_IS_SHARED] == 1 and not _has_log_room(m, b, P[OVERLAP]):
-                S[S_WANTED] = P[OVERLAP]
+            if can_share and not _has_log_room(m, b, z.overlap):
+                S[S_WANTED] = z.overlap
                 return i, ROOM_LOG
             roll(m, b, out, part, ts)
-        if (j - i) * P[LAYERS] > S[S_SCRATCH]:
-            S[S_WANTED] = (j - i) * P[LAYERS]
+        if (j - i) * z.layers > S[S_SCRATCH]:
+            S[S_WANTED] = (j - i) * z.layers
             return i, ROOM_SCRATCH
-        if S[S_IS_SHARED] == 1 and not _has_log_room(m, b, j - i):
-            S[S_WANTED] = j - i
-            return i, ROOM_LOG
-        _step(m, b, events, table, ranks, i, j, ts, known)
+        if can_share:
+            if not _has_log_room(m, b, j - i):
+                S[S_WANTED] = j - i
+                return i, ROOM_LOG
+            if S[S_DECIDED_ROOM] > 0 and S[S_DECIDED] == S[S_DECIDED_ROOM]:
+                return i, ROOM_DECIDED
+            _decide(m, b, events, table, ranks, part, i, ts, known)
+        elif known & LOOPS and S[S_IS_TREE] == 1 and ts >= S[S_BLOCK_END]:
+            turn_block(m, b, events, table, ranks, i, ts)
+        _step(m, b, events, table, ranks, i, j, known)
         if m.err[0] != 0:
             return i, 0
         i = j
-    if S[S_OUT] + P[OVERLAP] * P[UNITS] > S[S_OUT_ROOM]:
+    if S[S_OUT] + z.overlap * z.units > S[S_OUT_ROOM]:
         return i, ROOM_OUT
     close_all(m, b, out, part)
+    if S[S_DECIDED_ROOM] > 0:
+        end_decisions(m)
     return i, 0
 
 
-@compiled
+@inlined
 def _has_log_room(m, b, events):
     """Whether there is room for what some events, or windows that open, bring into E+."""
     P, S = m.P, m.S
     n = events * max(P[FEEDS], 1)
-    cells = events * max(P[FED_COLUMNS], P[COLUMNS]) * P[OVERLAP] * P[COMPONENTS]
+    cells = events * max(P[FED_COLUMNS], m.z.columns) * m.z.overlap * m.z.components
     return has_log_room(m, b, n, cells, S[S_LOG_ROOM], S[S_AMOUNTS_ROOM])
 
 
 @inlined
-def _step(m, b, events, table, ranks, i, j, ts, known):
+def _decide(m, b, events, table, ranks, part, i, ts, known):
+    """Before a step: settle what it reads, and decide about the burst that it begins."""
+    S = m.S
+    if known & READS:
+        if S[S_UNSETTLED] == 1:
+            settle(m, b)
+        if S[S_READABLE] == 1:
+            m.D[D_READS] += 1
+            S[S_READABLE] = 0
+    if known & LOOPS:
+        if S[S_IS_TREE] == 1 and ts >= S[S_BLOCK_END]:
+            turn_block(m, b, events, table, ranks, i, ts)
+        if S[S_DIRTY] == 1:
+            begin_burst(m, b, table, part, ts)
+        elif S[S_FORCED] == 1:
+            split(m, b, table)
+        S[S_READABLE] = 1
+
+
+@inlined
+def _step(m, b, events, table, ranks, i, j, known):
     """Take in the events from i to j, all of one time."""
     P, S = m.P, m.S
-    layers = P[LAYERS]
-    loops, is_shared = 0, S[S_IS_SHARED] == 1
-    if is_shared and S[S_UNSETTLED] == 1:
-        _settle_for(m, b, events, i, j)
+    layers, loops = m.z.layers, 0
+    has_own, has_shared = S[S_OWN_OPEN] > 0, S[S_HI] > S[S_OWN_HI]
     for e in range(i, j):
-        letter = events.letter[e]
-        if P[P[IS_LOOP] + letter] == 1:
-            _look_up(m, b, events, table, ranks, e, (e - i) * layers, loops, ts)
+        letter, row = events.letter[e], (e - i) * layers
+        is_loop = P[P[IS_LOOP] + letter] == 1
+        if is_loop:
+            _look_up(m, b, events, table, ranks, e, row, loops, has_own, has_shared)
             loops += 1
         for op in entries(P, OPS_P, letter):
-            if not is_shared or P[P[OP_IS_LOOP] + op] == 0:
-                _find(m, events, op, e, (e - i) * layers)
+            if has_own or P[P[OP_IS_LOOP] + op] == 0:
+                _find(m, events, op, e, row)
+        if is_loop and has_own and has_shared:
+            clear_others(m, row * m.z.whole, row * m.z.whole_x)
     if known & EMPTIES:
         for e in range(i, j):
             _reset(m, b, table, events.letter[e])
@@ -161,71 +191,54 @@ def _step(m, b, events, table, ranks, i, j, ts, known):
     for e in range(i, j):
         letter = events.letter[e]
         for op in entries(P, OPS_P, letter):
-            if not is_shared or P[P[OP_IS_LOOP] + op] == 0:
-                _add(m, b, op, (e - i) * layers)
+            if has_own or P[P[OP_IS_LOOP] + op] == 0:
+                _add(m, b, op, (e - i) * layers, has_shared)
         if P[P[IS_LOOP] + letter] == 1:
-            _store(m, b, events, table, ranks, e, (e - i) * layers, loops)
+            _store(m, b, events, table, ranks, e, (e - i) * layers, loops, has_own, has_shared)
             loops += 1
     S[S_NEXT] += loops
-
-
-@compiled
-def _settle_for(m, b, events, i, j):
-    """Settle where an event of a step reads what E+ has given."""
-    for e in range(i, j):
-        if m.P[m.P[READS_LOOP] + events.letter[e]] == 1:
-            settle(m, b)
-            return
+    m.D[D_EVENTS] += loops
+    m.D[D_TOTAL] += loops
 
 
 @inlined
-def _look_up(m, b, events, table, ranks, e, row, loops, ts):
+def _look_up(m, b, events, table, ranks, e, row, loops, has_own, has_shared):
     """What stored events add to an event of the loop."""
-    P, S = m.P, m.S
-    whole, whole_x = row_size(P)
-    if S[S_IS_TREE] == 1 and ts >= S[S_BLOCK_END]:
-        turn_block(m, b, events, table, ranks, e, ts)
-    if S[S_IS_SHARED] == 1:
-        _look_up_shared(m, b, events, table, ranks, e, row, loops)
-    elif S[S_IS_TREE] == 1:
-        look_up(m, table, ranks, S[S_NEXT] + loops, row * whole, row * whole_x)
-    else:
-        scan(m, table, events.g[e], row * whole, row * whole_x)
-
-
-@compiled
-def _look_up_shared(m, b, events, table, ranks, e, row, loops):
-    P, S = m.P, m.S
-    if S[S_DATED] < S[S_ENTRIES]:
-        take_snapshot(m, b)
-    op = P[P[OPS_P] + events.letter[e]]  # those of the loop come first
-    is_tree = S[S_IS_TREE] == 1
-    look_up_shared(m, b, table, ranks, S[S_NEXT] + loops, events.g[e], is_tree, row)
-    extend_row(m, b, events, op, e, row)
+    S, whole, whole_x = m.S, m.z.whole, m.z.whole_x
+    if has_own:
+        if S[S_IS_TREE] == 1:
+            look_up(m, table, ranks, S[S_NEXT] + loops, row * whole, row * whole_x)
+        else:
+            scan(m, table, events.g[e], row * whole, row * whole_x)
+    if has_shared:
+        op = m.P[m.P[OPS_P] + events.letter[e]]  # those of the loop come first
+        is_tree = S[S_IS_TREE] == 1
+        look_up_shared(m, b, table, ranks, S[S_NEXT] + loops, events.g[e], is_tree, row)
+        extend_row(m, b, events, op, e, row)
 
 
 @inlined
-def _store(m, b, events, table, ranks, e, row, loops):
+def _store(m, b, events, table, ranks, e, row, loops, has_own, has_shared):
     """Store an event of the loop."""
-    P, S = m.P, m.S
-    whole, whole_x = row_size(P)
-    if S[S_IS_SHARED] == 1:
-        is_tree = S[S_IS_TREE] == 1
-        store_shared(m, b, table, ranks, S[S_NEXT] + loops, events.f[e], is_tree, row)
+    S, whole, whole_x = m.S, m.z.whole, m.z.whole_x
+    if has_own:
+        add_sizes(m.v, m.z.rows * whole, m.scratch, row * whole, whole, m.err)
+    has_coefficients = has_shared and end_at(m, b, row)
+    if S[S_IS_TREE] == 0:
+        store(m, b, table, events.f[e], row, has_coefficients)
         return
-    add_sizes(m.v, P[ROWS] * whole, m.scratch, row * whole, whole, m.err)
-    if S[S_IS_TREE] == 1:
+    if has_own:
         put_in(m, table, ranks, S[S_NEXT] + loops, row * whole, row * whole_x)
-    else:
-        store(m, table, events.f[e], row * whole, row * whole_x)
+    if has_coefficients:
+        put_in_shared(m, b, ranks, S[S_NEXT] + loops, row)
 
 
 @inlined
 def _find(m, events, op, e, row):
     """What an event adds at the nodes of an op, in the row of scratch of its layer."""
     P = m.P
-    nc, nx = P[COMPONENTS], P[EXTREMES]
-    whole, whole_x = row_size(P)
+    nc, nx = m.z.components, m.z.extremes
+    whole, whole_x = row_size(m)
     first, n = P[P[OP_FIRST] + op], P[P[OP_N] + op]
     row += P[P[OP_LAYER] + op]
     at, at_x = row * whole + first, row * whole_x + first
@@ -238,48 +251,60 @@ def _find(m, events, op, e, row):
 
 
 @inlined
-def _take(m, source, source_x, at, at_x, n, is_fresh):
-    """Add n columns of a row to scratch, or have them there."""
-    P = m.P
-    columns = P[COLUMNS]
-    whole, whole_x = row_size(P)
-    if n == columns:
-        n, columns = whole, whole
-    if is_fresh:
-        for c in range(0, whole, columns):
-            copy_cells(m.scratch, at + c, m.v, source + c, n)
-    elif n == 1:
-        for c in range(0, whole, columns):
-            numbers.add(m.scratch, at + c, m.v, source + c, m.err)
-    else:
-        for c in range(0, whole, columns):
-            add_cells(m.scratch, at + c, m.v, source + c, n, m.err)
-    if whole_x > 0:
-        _take_extremes(m, source_x, at_x, n, is_fresh)
+def _stretches(m, n):
+    """N columns of a row are so many stretches of so many numbers each, so far apart.
+
+    All columns stand side by side. (A range with a step would be counted out by a division.)
+    """
+    if n == m.z.columns:
+        return 1, m.z.whole, 0, m.z.whole_x
+    return m.z.blocks, n, m.z.columns, n
 
 
 @inlined
-def _take_extremes(m, source, at, n, is_fresh):
-    columns = m.P[COLUMNS]
-    _, whole = row_size(m.P)
-    n = min(n, columns)
-    for c in range(0, whole, columns):
-        for i in range(c, c + n):
+def _take(m, source, source_x, at, at_x, n, is_fresh):
+    """Add n columns of a row to scratch, or have them there."""
+    stretches, n, step, n_x = _stretches(m, n)
+    if is_fresh:
+        for _ in range(stretches):
+            copy_cells(m.scratch, at, m.v, source, n)
+            at += step
+            source += step
+    elif n == 1:
+        for _ in range(stretches):
+            numbers.add(m.scratch, at, m.v, source, m.err)
+            at += step
+            source += step
+    else:
+        for _ in range(stretches):
+            add_cells(m.scratch, at, m.v, source, n, m.err)
+            at += step
+            source += step
+    if m.z.whole_x > 0:
+        _take_extremes(m, source_x, at_x, n_x, min(stretches, m.z.blocks_x), is_fresh)
+
+
+@inlined
+def _take_extremes(m, source, at, n, stretches, is_fresh):
+    for _ in range(stretches):
+        for i in range(n):
             if is_fresh or m.x[source + i] < m.scratch_x[at + i]:
                 m.scratch_x[at + i] = m.x[source + i]
+        at += m.z.columns
+        source += m.z.columns
 
 
 @inlined
 def _add_own(m, events, op, e, at, at_x, n):
     """Add the weights and extremes of an event itself, where trends end at it."""
     P = m.P
-    nc, nx, columns = P[COMPONENTS], P[EXTREMES], P[COLUMNS]
-    size, size_x = window_size(P)
-    for _ in range(P[OVERLAP]):
+    nc, nx, columns = m.z.components, m.z.extremes, m.z.columns
+    size, size_x = window_size(m)
+    for _ in range(m.z.overlap):
         for c in range(1, nc):
             weight = P[P[OP_WEIGHT] + op * (nc - 1) + c - 1]
             if weight >= 0:
-                factor = events.weights[weight * P[N_EVENTS] + e]
+                factor = events.weights[weight * m.z.n_events + e]
                 add_product(m.scratch, at + c * columns, m.scratch, at, n, factor, m.err)
             elif weight == ONE:
                 add_cells(m.scratch, at + c * columns, m.scratch, at, n, m.err)
@@ -293,7 +318,7 @@ def _add_own(m, events, op, e, at, at_x, n):
 def _own_extreme(m, events, attribute, e, at, at_x, n):
     if attribute < 0:
         return
-    value = events.extremes[(attribute >> 1) * m.P[N_EVENTS] + e]
+    value = events.extremes[(attribute >> 1) * m.z.n_events + e]
     if value != value:
         return
     value = -value if attribute & 1 else value
@@ -303,56 +328,56 @@ def _own_extreme(m, events, attribute, e, at, at_x, n):
 
 
 @inlined
-def _add(m, b, op, row):
+def _add(m, b, op, row, has_shared):
     """Add what was found to the rows that it goes to."""
     P = m.P
-    columns = P[COLUMNS]
-    whole, whole_x = row_size(P)
+    whole, whole_x = row_size(m)
     first, n = P[P[OP_FIRST] + op], P[P[OP_N] + op]
     row += P[P[OP_LAYER] + op]
     at, at_x = row * whole + first, row * whole_x + first
-    wide = n
-    if n == columns:
-        n, columns = whole, whole
+    stretches, wide, step, n_x = _stretches(m, n)
     for k in entries(P, OP_TARGETS_P, op):
-        to = P[P[TARGET_AT] + k]
-        if to < P[COLUMNS] and m.S[S_IS_SHARED] == 1:  # what comes into E+ is row 0
-            enter(m, b, m.scratch, at, to, wide, m.S[S_LO], m.S[S_HI])
-        if n == 1:
-            for c in range(0, whole, columns):
-                numbers.add(m.v, to + c, m.scratch, at + c, m.err)
+        to, source = P[P[TARGET_AT] + k], at
+        if to < m.z.columns:  # what comes into E+ is row 0
+            m.S[S_DIRTY] = 1
+            m.D[D_ENTRIES] += 1
+            if has_shared:
+                lo = max(m.S[S_LO], m.S[S_OWN_HI] + 1)
+                enter(m, b, m.scratch, at, to, n, lo, m.S[S_HI])
+        if wide == 1:
+            for _ in range(stretches):
+                numbers.add(m.v, to, m.scratch, source, m.err)
+                to += step
+                source += step
         else:
-            for c in range(0, whole, columns):
-                add_cells(m.v, to + c, m.scratch, at + c, n, m.err)
+            for _ in range(stretches):
+                add_cells(m.v, to, m.scratch, source, wide, m.err)
+                to += step
+                source += step
         if whole_x > 0:
-            _add_extremes(m, P[P[TARGET_AT_X] + k], at_x, n)
+            _add_extremes(m, P[P[TARGET_AT_X] + k], at_x, n_x, min(stretches, m.z.blocks_x))
 
 
 @inlined
-def _add_extremes(m, to, at, n):
-    columns = m.P[COLUMNS]
-    _, whole = row_size(m.P)
-    for c in range(0, whole, columns):
-        least_cells(m.x, to + c, m.scratch_x, at + c, min(n, columns))
+def _add_extremes(m, to, at, n, stretches):
+    for _ in range(stretches):
+        least_cells(m.x, to, m.scratch_x, at, n)
+        to += m.z.columns
+        at += m.z.columns
 
 
 @compiled
 def _reset(m, b, table, letter):
     """Empty what an event of a letter bars."""
     P, S = m.P, m.S
-    columns = P[COLUMNS]
-    whole, whole_x = row_size(P)
     for k in entries(P, RESETS_P, letter):
         at, at_x, n = P[P[RESET_AT] + k], P[P[RESET_AT_X] + k], P[P[RESET_N] + k]
-        for c in range(0, whole, columns):
-            zero_cells(m.v, at + c, n)
-        for c in range(0, whole_x, columns):
-            fill_cells(m.x, at_x + c, n, float("inf"))
+        for block in range(m.z.blocks):
+            zero_cells(m.v, at + block * m.z.columns, n)
+        for block in range(m.z.blocks_x):
+            fill_cells(m.x, at_x + block * m.z.columns, n, float("inf"))
     if P[P[IS_CLEAR] + letter] == 1:
-        zero_cells(m.v, P[ROWS] * whole, whole)
+        zero_cells(m.v, m.z.rows * m.z.whole, m.z.whole)
         if S[S_IS_TREE] == 1:
-            forget_trees(m, table)
-        elif S[S_IS_SHARED] == 1:
-            forget_stored(m, b)
-        else:
-            forget_scanned(m)
+            forget_trees(m, b, table)
+        forget_scanned(m, b)

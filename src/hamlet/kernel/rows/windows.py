@@ -9,58 +9,61 @@ from __future__ import annotations
 
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled
-from hamlet.kernel.rows.basis import enter, forget_snapshots, settle
 from hamlet.kernel.rows.cells import fill_cells, set_one, zero_cells
+from hamlet.kernel.rows.decision import end_pane
+from hamlet.kernel.rows.evaluation import settle
 from hamlet.kernel.rows.layout import (
-    COLUMNS,
-    COMPONENTS,
     END_AT,
     END_AT_X,
     END_P,
-    EXTREMES,
-    OVERLAP,
-    ROWS,
+    S_DIRTY,
     S_DUE,
     S_HI,
-    S_IS_SHARED,
     S_LO,
+    S_MODE,
     S_OPEN,
     S_OUT,
+    S_OWN_HI,
+    S_OWN_OPEN,
     S_PLACE,
     S_STORED,
     S_UNSETTLED,
     SIGN,
-    SLIDE,
     START_AT,
     START_TIMES,
     STARTS,
     STARTS_LOOP,
-    UNITS,
-    WITHIN,
 )
 from hamlet.kernel.rows.memory import entries, row_size, window_size
+from hamlet.kernel.rows.snapshots import enter, forget_closed
 
 
 @compiled
 def roll(m, b, out, part, ts):
     """Close the windows that have ended by a time, and open those that have begun."""
     P, S = m.P, m.S
-    slide, within = P[SLIDE], P[WITHIN]
+    slide, within = m.z.slide, m.z.within
     lo, hi = (ts - within) // slide + 1, ts // slide
     if S[S_UNSETTLED] == 1 and S[S_LO] < lo:
         settle(m, b)
     for window in range(S[S_LO], min(S[S_HI], lo - 1) + 1):
         _close(m, out, part, window)
-        _empty(m, window % P[OVERLAP])
+        _empty(m, window % m.z.overlap)
+    if hi > S[S_HI]:
+        end_pane(m)
+    if S[S_MODE] == 0:
+        S[S_OWN_HI] = hi
     for window in range(max(S[S_HI] + 1, lo), hi + 1):
-        _open(m, window % P[OVERLAP])
-        if S[S_IS_SHARED] == 1 and P[STARTS_LOOP] == 1:
-            enter(m, b, m.v, 0, 0, P[COLUMNS], window, window)
+        _open(m, window % m.z.overlap)
+        if P[STARTS_LOOP] == 1:
+            S[S_DIRTY] = 1
+            if window > S[S_OWN_HI]:
+                enter(m, b, m.v, 0, 0, m.z.columns, window, window)
     S[S_LO], S[S_HI] = lo, hi
-    S[S_OPEN], S[S_PLACE] = hi - lo + 1, lo % P[OVERLAP]
+    S[S_OPEN], S[S_PLACE] = hi - lo + 1, lo % m.z.overlap
+    S[S_OWN_OPEN] = max(0, S[S_OWN_HI] - lo + 1)
     S[S_DUE] = min(lo * slide + within, (hi + 1) * slide)
-    if S[S_IS_SHARED] == 1:
-        forget_snapshots(m, b)
+    forget_closed(m, b)
 
 
 @compiled
@@ -75,21 +78,19 @@ def close_all(m, b, out, part):
 @compiled
 def empty_all(m):
     """Have nothing in any window."""
-    P = m.P
-    whole, whole_x = row_size(P)
-    zero_cells(m.v, 0, (P[ROWS] + 1) * whole)
-    fill_cells(m.x, 0, P[ROWS] * whole_x, float("inf"))
+    whole, whole_x = row_size(m)
+    zero_cells(m.v, 0, (m.z.rows + 1) * whole)
+    fill_cells(m.x, 0, m.z.rows * whole_x, float("inf"))
 
 
 @compiled
 def _empty(m, place):
     """Have nothing in a window: so what is not open can be added to as well, to no effect."""
-    P = m.P
-    size, size_x = window_size(P)
-    whole, whole_x = row_size(P)
-    for row in range(P[ROWS] + 1):
+    size, size_x = window_size(m)
+    whole, whole_x = row_size(m)
+    for row in range(m.z.rows + 1):
         zero_cells(m.v, row * whole + place * size, size)
-    for row in range(P[ROWS]):
+    for row in range(m.z.rows):
         fill_cells(m.x, row * whole_x + place * size_x, size_x, float("inf"))
 
 
@@ -97,7 +98,7 @@ def _empty(m, place):
 def _open(m, place):
     """Have the empty trends in a window that it begins with."""
     P = m.P
-    size, _ = window_size(P)
+    size, _ = window_size(m)
     for k in range(P[STARTS]):
         set_one(m.v, P[P[START_AT] + k] + place * size, P[P[START_TIMES] + k], m.scale)
     m.begins[place] = m.S[S_STORED]
@@ -107,9 +108,9 @@ def _open(m, place):
 def _close(m, out, part, window):
     """Write a record for each unit that has trends in a window."""
     P = m.P
-    size, size_x = window_size(P)
-    at, at_x = window % P[OVERLAP] * size, window % P[OVERLAP] * size_x
-    for unit in range(P[UNITS]):
+    size, size_x = window_size(m)
+    at, at_x = window % m.z.overlap * size, window % m.z.overlap * size_x
+    for unit in range(m.z.units):
         for k in entries(P, END_P, unit):
             if not numbers.is_zero(m.v, P[P[END_AT] + k] + at):
                 _record(m, out, part, unit, window, at, at_x)
@@ -119,7 +120,7 @@ def _close(m, out, part, window):
 @compiled
 def _record(m, out, part, unit, window, at, at_x):
     P, S = m.P, m.S
-    nc, nx, columns = P[COMPONENTS], P[EXTREMES], P[COLUMNS]
+    nc, nx, columns = m.z.components, m.z.extremes, m.z.columns
     n = S[S_OUT]
     out.part[n], out.unit[n], out.window[n] = part, unit, window
     for c in range(nc):

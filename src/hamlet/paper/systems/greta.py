@@ -29,18 +29,18 @@ from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.kernel.windowing import first_window, last_window, overlap
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, looked_at
-from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.records import ClosedWindows, alive, longer
 from hamlet.paper.systems.tables import COMPARED, FREE_WAY, ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.paper.systems.tables import Events, Tables
+    from hamlet.paper.systems.tables import SystemEvents, Tables
 
 
 def run_greta(
-    tables: Tables, events: Events, ranges: NDArray[np.int64], zero: NDArray[Any]
-) -> list[Found]:
+    tables: Tables, events: SystemEvents, ranges: NDArray[np.int64], zero: NDArray[Any]
+) -> list[ClosedWindows]:
     """All windows of all queries, one graph after the other.
 
     Args:
@@ -50,7 +50,7 @@ def run_greta(
         zero: An empty array of the kind of numbers to compute with.
     """
     return [
-        Found(
+        ClosedWindows(
             np.array([unit.template], np.int32),
             1 + unit.graph.weights.shape[1],
             *stoppable(run, unit.graph, tables.rules, events, ranges, zero),

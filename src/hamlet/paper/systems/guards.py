@@ -22,10 +22,10 @@ from hamlet.paper.systems.tables import NO_EDGE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.paper.systems.tables import Events, Tables
+    from hamlet.paper.systems.tables import SystemEvents, Tables
 
 
-def fill_latest(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> None:
+def fill_latest(tables: Tables, events: SystemEvents, ranges: NDArray[np.int64]) -> None:
     """Fill `latest` of some events for every guard of a set."""
     for number, guard in enumerate(tables.guards):
         has_edges = np.isin(

@@ -24,7 +24,7 @@ import numpy as np
 
 from hamlet.errors import SystemLimit
 from hamlet.kernel import numbers
-from hamlet.kernel.compile.parts import Rows
+from hamlet.kernel.compile.parts import RaggedLists
 from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
@@ -32,13 +32,13 @@ from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.kernel.windowing import first_window
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, is_open, looked_at
-from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.records import ClosedWindows, alive, longer
 from hamlet.paper.systems.tables import NO_EDGE, ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.paper.systems.tables import Events, Tables, Unit
+    from hamlet.paper.systems.tables import SystemEvents, Tables, Unit
 
 SYSTEM = "mcep"
 # Matches of Kleene parts held at once (16 bytes each), and trends put together in one window.
@@ -94,8 +94,8 @@ def _family(tables: Tables, units: list[Unit]) -> Family:
     kinds: dict[tuple[int, int], int] = {}
     first = np.cumsum([0, *(len(unit.atoms) for unit in units)])
     kind: list[int] = []
-    starts = Rows([[] for _ in units])
-    edges = Rows([[] for _ in range(int(first[-1]))])
+    starts = RaggedLists([[] for _ in units])
+    edges = RaggedLists([[] for _ in range(int(first[-1]))])
     for number, unit in enumerate(units):
         graph = unit.graph
         for state, atom in enumerate(unit.atoms):
@@ -117,7 +117,7 @@ def _family(tables: Tables, units: list[Unit]) -> Family:
                 edges.lists[int(first[number]) + state] += [entry for entry, _ in loops]
     letters = tables.encoded.batch.letters
     atoms = [atom for unit in units for atom in unit.atoms]
-    out = Rows([*starts.lists, *edges.lists])
+    out = RaggedLists([*starts.lists, *edges.lists])
     joins = Joins(
         units[0].graph.within,
         units[0].graph.slide,
@@ -140,10 +140,10 @@ def _family(tables: Tables, units: list[Unit]) -> Family:
 def run_mcep(
     families: list[Family],
     tables: Tables,
-    events: Events,
+    events: SystemEvents,
     ranges: NDArray[np.int64],
     zero: NDArray[Any],
-) -> list[Found]:
+) -> list[ClosedWindows]:
     """All windows of all families; the arguments are those of `run_greta`.
 
     Raises:
@@ -159,7 +159,7 @@ def run_mcep(
             raise SystemLimit(SYSTEM, reason)
         if full == 2:
             raise SystemLimit(SYSTEM, f"a window has more than {MOST_TRENDS:,} trends")
-        found.append(Found(family.templates, 1 + family.joins.weights.shape[1], *parts))
+        found.append(ClosedWindows(family.templates, 1 + family.joins.weights.shape[1], *parts))
     return found
 
 

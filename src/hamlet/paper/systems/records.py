@@ -15,9 +15,11 @@ from hamlet.kernel.jit import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hamlet.plan.number_mode import NumberMode
+
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClosedWindows:
     """Closed windows with a trend, as a compiled system returns them.
 
     templates: The template in the program of each unit of the system.
@@ -48,21 +50,22 @@ def longer(array, rows):
     return larger
 
 
-def emission_of(found: list[Found], is_float: bool) -> Emission:
+def emission_of(closed: list[ClosedWindows], mode: NumberMode) -> Emission:
     """What was found, possibly with numbers of several kinds, as one emission."""
-    most = max((each.components for each in found), default=1)
-    most_x = max((each.extremes.shape[1] for each in found), default=0)
-    parts = [_numbers_of(each, is_float, most) for each in found]
+    most = max((part.components for part in closed), default=1)
+    most_x = max((part.extremes.shape[1] for part in closed), default=0)
+    parts = [_numbers_of(part, mode, most) for part in closed]
     components = [mantissas for mantissas, _ in parts]
     if not components:
-        components = [np.empty((0, most), np.float64 if is_float else np.int64)]
+        components = [np.empty((0, most), mode.dtype)]
+    exponents = np.concatenate([np.empty((0, most)), *(e for _, e in parts)])
     return Emission(
-        _joined([each.records[:, 0] for each in found]).astype(np.int32),
-        _joined([each.templates[each.records[:, 1]] for each in found]).astype(np.int32),
-        _joined([each.records[:, 2] for each in found]),
+        _joined([part.records[:, 0] for part in closed]).astype(np.int32),
+        _joined([part.templates[part.records[:, 1]] for part in closed]).astype(np.int32),
+        _joined([part.records[:, 2] for part in closed]),
         np.concatenate(components),
-        np.concatenate([np.empty((0, most)), *(e for _, e in parts)]) if is_float else None,
-        _extremes([_wider(each.extremes, most_x, np.nan) for each in found], most_x),
+        exponents if mode.has_exponents else None,
+        _extremes([_wider(part.extremes, most_x, np.nan) for part in closed], most_x),
     )
 
 
@@ -70,14 +73,16 @@ def _joined(arrays: list[NDArray[Any]]) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *arrays])
 
 
-def _numbers_of(found: Found, is_float: bool, most: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _numbers_of(
+    part: ClosedWindows, mode: NumberMode, most: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Mantissas and exponents, or integers and nothing, [records, components]."""
-    flat, shape = found.numbers, (len(found.records), found.components)
+    flat, shape = part.numbers, (len(part.records), part.components)
     nothing: NDArray[Any] = np.zeros(shape)
     whole: NDArray[Any]
     if flat.ndim == 1:
         whole = flat.reshape(shape)
-    elif is_float:
+    elif mode.has_exponents:
         whole, nothing = flat[:, 0].reshape(shape), flat[:, 1].reshape(shape)
     else:
         whole = np.empty(len(flat), dtype=object)

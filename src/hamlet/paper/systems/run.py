@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.numbers import array_of, next_words
+from hamlet.kernel.numbers import next_words
 from hamlet.paper.systems.guards import fill_latest
 from hamlet.paper.systems.records import emission_of
-from hamlet.paper.systems.tables import Events, Tables, tables_of
+from hamlet.paper.systems.tables import SystemEvents, Tables, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.base import Emission, EventBatch
     from hamlet.kernel.encode.batch import EncodedSet
-    from hamlet.paper.systems.records import Found
+    from hamlet.paper.systems.records import ClosedWindows
+    from hamlet.plan.number_mode import NumberMode
     from hamlet.plan.program import Program
     from hamlet.plan.workload import WorkloadPlan
 
     # What a system does with some partitions and numbers of one kind.
-    Run = Callable[[NDArray[np.int64], NDArray[Any]], list[Found]]
+    Run = Callable[[NDArray[np.int64], NDArray[Any]], list[ClosedWindows]]
 
 
 def prepared(
     system: str, plan: WorkloadPlan, program: Program, encoded: EncodedSet
-) -> Callable[[bool], Emission]:
+) -> Callable[[NumberMode], Emission]:
     """A system ready to run over the events of a set; called, it runs them.
 
     Args:
@@ -51,33 +52,33 @@ def prepared(
     events = _events(batch, len(tables.guards), len(ranges))
     start = _STARTS[system](tables, events, ranges)
 
-    def run(is_float: bool) -> Emission:
+    def run(mode: NumberMode) -> Emission:
         fill_latest(tables, events, ranges)
-        found: list[Found] = []
+        found: list[ClosedWindows] = []
         words, left = 1, ranges
         while len(left):
-            parts = start(left, array_of(0, is_float, words))
+            parts = start(left, mode.array(0, words))
             found += parts
             again = np.unique(np.concatenate([part.redo for part in parts]))
             # A partition that one unit has to do again is done again by all: drop what it gave.
             found[len(found) - len(parts) :] = [_without(part, again) for part in parts]
             left = left[np.isin(left[:, 0], again)]
             words = next_words(words)
-        return emission_of(found, is_float)
+        return emission_of(found, mode)
 
     return run
 
 
-def _without(found: Found, parts: NDArray[np.int32]) -> Found:
+def _without(found: ClosedWindows, parts: NDArray[np.int32]) -> ClosedWindows:
     """What was found in all but some partitions."""
-    from hamlet.paper.systems.records import Found
+    from hamlet.paper.systems.records import ClosedWindows
 
     is_kept = ~np.isin(found.records[:, 0], parts)
     if is_kept.all():
         return found
     shape = (len(found.records), found.components, *found.numbers.shape[1:])
     kept = found.numbers.reshape(shape)[is_kept]
-    return Found(
+    return ClosedWindows(
         found.templates,
         found.components,
         found.records[is_kept],
@@ -99,10 +100,10 @@ def partition_ranges(batch: EventBatch) -> NDArray[np.int64]:
     return np.stack([part[firsts], firsts, ends, places], axis=1).astype(np.int64)
 
 
-def _events(batch: EventBatch, guards: int, partitions: int) -> Events:
+def _events(batch: EventBatch, guards: int, partitions: int) -> SystemEvents:
     """A batch as compiled functions see it."""
     step = np.cumsum(batch.tied == 0)
-    return Events(
+    return SystemEvents(
         batch.ts,
         step.astype(np.int64),
         batch.letter,
@@ -116,27 +117,27 @@ def _events(batch: EventBatch, guards: int, partitions: int) -> Events:
     )
 
 
-def _greta(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> Run:
+def _greta(tables: Tables, events: SystemEvents, ranges: NDArray[np.int64]) -> Run:
     from hamlet.paper.systems.greta import run_greta
 
     return lambda chosen, zero: run_greta(tables, events, chosen, zero)
 
 
-def _sharon(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> Run:
+def _sharon(tables: Tables, events: SystemEvents, ranges: NDArray[np.int64]) -> Run:
     from hamlet.paper.systems.sharon import families_of, run_sharon
 
     families = families_of(tables, events, ranges)
     return lambda chosen, zero: run_sharon(families, events, chosen, zero)
 
 
-def _mcep(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> Run:
+def _mcep(tables: Tables, events: SystemEvents, ranges: NDArray[np.int64]) -> Run:
     from hamlet.paper.systems.mcep import families_of, run_mcep
 
     families = families_of(tables)
     return lambda chosen, zero: run_mcep(families, tables, events, chosen, zero)
 
 
-_STARTS: dict[str, Callable[[Tables, Events, NDArray[np.int64]], Run]] = {
+_STARTS: dict[str, Callable[[Tables, SystemEvents, NDArray[np.int64]], Run]] = {
     "greta": _greta,
     "sharon": _sharon,
     "mcep": _mcep,

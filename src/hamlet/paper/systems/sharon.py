@@ -46,7 +46,7 @@ from hamlet.paper.systems.middles import (
     note_entries,
     note_starts,
 )
-from hamlet.paper.systems.records import Found, alive, longer
+from hamlet.paper.systems.records import ClosedWindows, alive, longer
 from hamlet.paper.systems.sharon_plan import choose_middles, rates_of, starts_at_most
 from hamlet.paper.systems.sharon_tables import Family, sequences_of
 from hamlet.paper.systems.tables import ONE
@@ -54,10 +54,10 @@ from hamlet.paper.systems.tables import ONE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.paper.systems.tables import Events, Tables, Unit
+    from hamlet.paper.systems.tables import SystemEvents, Tables, Unit
 
 
-def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> list[Family]:
+def families_of(tables: Tables, events: SystemEvents, ranges: NDArray[np.int64]) -> list[Family]:
     """The sequences of all queries of a set, those with the same windows and aggregates together.
 
     Raises:
@@ -73,7 +73,7 @@ def families_of(tables: Tables, events: Events, ranges: NDArray[np.int64]) -> li
 
 
 def _family_of(
-    tables: Tables, units: list[Unit], events: Events, ranges: NDArray[np.int64]
+    tables: Tables, units: list[Unit], events: SystemEvents, ranges: NDArray[np.int64]
 ) -> Family:
     """The sequences of units with the same windows and aggregates, and what they share."""
     graph = units[0].graph
@@ -90,11 +90,11 @@ def _family_of(
 
 
 def run_sharon(
-    families: list[Family], events: Events, ranges: NDArray[np.int64], zero: NDArray[Any]
-) -> list[Found]:
+    families: list[Family], events: SystemEvents, ranges: NDArray[np.int64], zero: NDArray[Any]
+) -> list[ClosedWindows]:
     """All windows of all families; the arguments are those of `run_greta`."""
     return [
-        Found(
+        ClosedWindows(
             family.templates,
             1 + family.sequences.weights.shape[1],
             *stoppable(run, family.sequences, events, ranges, zero),
@@ -132,7 +132,7 @@ def _steps_at_most(within, slide, ts, step, letter, letters, ranges, most, stop)
             window += 1
 
 
-def steps_at_most(graph: Any, events: Events, ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+def steps_at_most(graph: Any, events: SystemEvents, ranges: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each atom the length of the longest match that windows of a graph have events for.
 
     The last entry is for all atoms together.

@@ -25,11 +25,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hamlet.plan.windows import end_of_window, last_window
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.paper.systems.flatten import Tree
-    from hamlet.paper.systems.tables import Events, Graph
+    from hamlet.paper.systems.tables import Graph, SystemEvents
 
     Floats = NDArray[np.float64]
 
@@ -69,10 +71,10 @@ class Middle:
         return max(self.paths, key=len)
 
 
-def rates_of(graph: Graph, events: Events, ranges: NDArray[np.int64]) -> Rates:
+def rates_of(graph: Graph, events: SystemEvents, ranges: NDArray[np.int64]) -> Rates:
     """Count the events of a sample of windows."""
     ts, letters = events.ts, len(events.letters)
-    window = ts // graph.slide
+    window = last_window(ts, graph.slide)
     is_first = np.diff(window, prepend=-1) != 0
     is_first[ranges[:, 1]] = True
     firsts = np.flatnonzero(is_first)
@@ -80,14 +82,14 @@ def rates_of(graph: Graph, events: Events, ranges: NDArray[np.int64]) -> Rates:
     counts = []
     for low in firsts[some].tolist():
         end = ranges[np.searchsorted(ranges[:, 1], low, side="right") - 1, 2]
-        until = window[low] * graph.slide + graph.within
+        until = end_of_window(window[low], graph.within, graph.slide)
         high = low + np.searchsorted(ts[low:end], until)
         counts.append(np.bincount(events.letter[low:high], minlength=letters))
     return Rates(np.array(counts, np.float64), graph.within / graph.slide)
 
 
 def starts_at_most(
-    takes: NDArray[np.bool_], within: int, events: Events, ranges: NDArray[np.int64]
+    takes: NDArray[np.bool_], within: int, events: SystemEvents, ranges: NDArray[np.int64]
 ) -> int:
     """The most events of some letters that are less than a window apart, in one partition."""
     most = 0

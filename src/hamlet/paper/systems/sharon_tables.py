@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.compile.parts import Rows, ints
+from hamlet.kernel.compile.parts import RaggedLists, ints
 from hamlet.paper.systems.flatten import Step
 from hamlet.paper.systems.middles import TOUCHED, Middles
+from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,20 +88,11 @@ def sequences_of(
     order = [int(p) for p in np.argsort(np.array(tree.depth), kind="stable") if int(p) not in gone]
     moved = {old: new for new, old in enumerate(order)}
     deepest = tree.depth[order[-1]]
-    by_letter = Rows([[] for _ in range(len(tree.letters) * (deepest + 1))])
-    feeding = Rows([[] for _ in order])
+    by_letter = _by_letter(tree, order, deepest)
+    feeding = RaggedLists([[] for _ in order])
     for (prefix, _, _), feed in tree.feeds.items():
         feeding.lists[moved[prefix]].append(feed)
-    letters_of: dict[bytes, list[int]] = {}
-    for new, old in enumerate(order):
-        step = tree.steps[old]
-        if step is None:
-            continue
-        if step.takes not in letters_of:
-            letters_of[step.takes] = np.flatnonzero(np.frombuffer(step.takes, bool)).tolist()
-        for letter in letters_of[step.takes]:
-            by_letter.lists[letter * (deepest + 1) + tree.depth[old]].append(new)
-    ends = Rows([tree.ends[old] for old in order])
+    ends = RaggedLists([tree.ends[old] for old in order])
     hits = np.array([np.frombuffer(hit, bool) for hit in tree.hits], bool)
     nothing = Step(b"", -1, (-1,) * graph.weights.shape[1], (-1,) * graph.extremes.shape[1])
     known = [tree.steps[old] or nothing for old in order]
@@ -128,6 +120,21 @@ def sequences_of(
         graph.signs,
         shared.tables(starts_at_most),
     )
+
+
+def _by_letter(tree: Tree, order: list[int], deepest: int) -> RaggedLists:
+    """The prefixes that an event of a letter goes on to, by letter and by their depth."""
+    by_letter = RaggedLists([[] for _ in range(len(tree.letters) * (deepest + 1))])
+    letters_of: dict[bytes, list[int]] = {}
+    for new, old in enumerate(order):
+        step = tree.steps[old]
+        if step is None:
+            continue
+        if step.takes not in letters_of:
+            letters_of[step.takes] = np.flatnonzero(np.frombuffer(step.takes, bool)).tolist()
+        for letter in letters_of[step.takes]:
+            by_letter.lists[letter * (deepest + 1) + tree.depth[old]].append(new)
+    return by_letter
 
 
 class _Shared:
@@ -163,7 +170,7 @@ class _Shared:
     def tables(self, starts_at_most: Callable[[NDArray[np.bool_]], int]) -> Middles:
         """The tables, once all sources are known."""
         letters = len(self.tree.letters)
-        windows = -(-self.graph.within // self.graph.slide)
+        windows = overlap(self.graph.within, self.graph.slide)
         each, places = list[tuple[int, ...]](), list[tuple[int, ...]]()
         entries, ends = list[tuple[int, int]](), list[tuple[int, int, int, int]]()
         records = windows * (self.width + len(self.exits))

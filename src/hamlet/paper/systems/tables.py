@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.compile.parts import Rows
+from hamlet.kernel.compile.parts import RaggedLists
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
 from hamlet.plan.letters import Atom
 from hamlet.plan.program import Role
@@ -38,7 +38,7 @@ NO_EDGE = -1
 FREE_WAY, COMPARED, LOOKED_AT = 0, 1, 2
 
 
-class Events(NamedTuple):
+class SystemEvents(NamedTuple):
     """Events as compiled functions see them; see `EventBatch`.
 
     step: Simultaneous events have the same one, and it grows with time in a partition.
@@ -226,9 +226,9 @@ class _Graphs:
         query = int(self.program.template_query[template])
         states = self.states[template]
         local = {START: START} | {state: number for number, state in enumerate(states)}
-        edges = Rows([self.into.get(state, []) for state in states])
+        edges = RaggedLists([self.into.get(state, []) for state in states])
         atoms, letters = self.atoms(template), self.encoded.batch.letters
-        enter = Rows([[s for s, atom in enumerate(atoms) if row[atom]] for row in letters])
+        enter = RaggedLists([[s for s, atom in enumerate(atoms) if row[atom]] for row in letters])
         window = self.queries[query].window
         return Graph(
             window.within_us,
@@ -280,8 +280,14 @@ def _rules(
     keys: tuple[tuple[int, str], ...],
     guard_number: dict[int, int],
 ) -> Rules:
-    needs, ways, forbids, holds, fails = Rows(), Rows(), Rows(), Rows(), Rows()
-    guards, asked = Rows(), Rows()
+    needs, ways, forbids, holds, fails = (
+        RaggedLists(),
+        RaggedLists(),
+        RaggedLists(),
+        RaggedLists(),
+        RaggedLists(),
+    )
+    guards, asked = RaggedLists(), RaggedLists()
     atoms = {atom: number for number, atom in enumerate(program.alphabet.atoms)}
     p_kind, codes = _predicates(program, encoded)
     kinds, compared = [], []
@@ -330,10 +336,10 @@ def _rules(
     )
 
 
-def _predicates(program: Program, encoded: EncodedSet) -> tuple[list[int], Rows]:
+def _predicates(program: Program, encoded: EncodedSet) -> tuple[list[int], RaggedLists]:
     """How each edge predicate is decided, and code for those that no comparison decides."""
     column = {name: number for number, name in enumerate(encoded.batch.column_names)}
-    kinds, codes = [], Rows()
+    kinds, codes = [], RaggedLists()
     for number, predicate in enumerate(program.predicates):
         steps: list[tuple[int, float]] = []
         if predicate.is_ordered and encoded.ordered_usable[number]:

@@ -120,7 +120,9 @@ def read_files(
         by_reader: dict[str, list[Path]] = {}
         for path in paths:
             by_reader.setdefault(format_of(path).read_on_spark, []).append(path.resolve())
-        parts = [p for each, some in by_reader.items() for p in function(each)(spark, some, wanted)]
+        parts = [
+            p for reader, some in by_reader.items() for p in function(reader)(spark, some, wanted)
+        ]
     reasons = tuple(dict.fromkeys(reason for part in parts for _, reason in part.faults))
     return Source(name, _joined(parts, wanted, reasons, name), reasons, size)
 
@@ -130,20 +132,22 @@ def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: 
 
     Columns that nobody wants are null too: they are there because a message may name one of them.
     """
-    names = list(dict.fromkeys(each for part in parts for each in part.names))
+    names = list(dict.fromkeys(column for part in parts for column in part.names))
     # Files with nothing in them, not even names of columns, are no events, as on one machine.
     names = names or list(wanted.columns)
-    found = [each for each in wanted.columns if any(each in part.columns for part in parts)]
+    present = [name for name in wanted.columns if any(name in part.columns for part in parts)]
     kinds = [_kinds(part) for part in parts]
-    for column in found:
+    for column in present:
         _check_alike(column, [each[column] for each in kinds if column in each], name)
     frames = []
     for part, its_kinds in zip(parts, kinds, strict=True):
         columns = [
-            _alike(part.columns[each], its_kinds[each], [k[each] for k in kinds if each in k])
-            if each in part.columns
+            _alike(
+                part.columns[column], its_kinds[column], [k[column] for k in kinds if column in k]
+            )
+            if column in part.columns
             else F.lit(None)
-            for each in names
+            for column in names
         ]
         faults = [(is_faulty, reasons.index(reason)) for is_faulty, reason in part.faults]
         frames.append(part.frame.select(*columns, *([first_fault(faults)] if reasons else [])))
@@ -153,8 +157,8 @@ def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: 
 
 def first_fault(faults: list[tuple[Column, int]]) -> Column:
     """The number of the first fault that a row has; side by side, as there may be hundreds."""
-    found = [F.when(is_faulty, F.lit(number)) for is_faulty, number in faults]
-    return F.coalesce(*found, F.lit(None).cast("int"))
+    numbers = [F.when(is_faulty, F.lit(number)) for is_faulty, number in faults]
+    return F.coalesce(*numbers, F.lit(None).cast("int"))
 
 
 def _kinds(part: _Part) -> dict[str, T.DataType]:
@@ -163,7 +167,7 @@ def _kinds(part: _Part) -> dict[str, T.DataType]:
 
 
 def _check_alike(column: str, several: list[T.DataType], name: str) -> None:
-    kinds = {kind_of(arrow_type(each)) for each in several if not isinstance(each, T.NullType)}
+    kinds = {kind_of(arrow_type(kind)) for kind in several if not isinstance(kind, T.NullType)}
     if len(kinds) > 1:
         called = " in one file and ".join(sorted(str(kind) for kind in kinds))
         raise SchemaError(name, f"column '{column}' is {called} in another")
@@ -174,7 +178,7 @@ def _alike(column: Column, kind: T.DataType, several: list[T.DataType]) -> Colum
 
     They have no zone where none of the types has one.
     """
-    types = {type(each) for each in several} - {T.NullType}
+    types = {type(kind) for kind in several} - {T.NullType}
     is_time = isinstance(kind, T.DateType | T.TimestampType | T.TimestampNTZType)
     if len(types) == 1 or not is_time:
         return column
@@ -206,13 +210,13 @@ def read_csvs(spark: SparkSession, paths: list[Path], wanted: Wanted) -> Iterato
 
 def _csv_part(spark: SparkSession, alike: Mapping[_Form, list[str]], wanted: Wanted) -> _Part:
     """CSV files, read as texts and put together before it is decided what the texts are."""
-    names = tuple(dict.fromkeys(each for header, _ in alike for each in header))
+    names = tuple(dict.fromkeys(column for header, _ in alike for column in header))
     present = wanted.among(names)
     frames = []
     for (header, separator), some in alike.items():
         texts = [
-            F.col(f"c{header.index(each)}") if each in header else F.lit(None).cast("string")
-            for each in present
+            F.col(f"c{header.index(column)}") if column in header else F.lit(None).cast("string")
+            for column in present
         ]
         frames.append(_texts(spark, len(header), separator, some).select(*texts, _quoted(_BAD)))
     frame = reduce(DataFrame.union, frames).toDF(*(f"t{i}" for i in range(len(present))), _BAD)
@@ -332,7 +336,7 @@ def read_parquets(spark: SparkSession, paths: list[Path], wanted: Wanted) -> Ite
         except (OSError, pa.ArrowException) as error:
             raise ReadError(str(path), f"not a Parquet file ({error})") from error
         names |= dict.fromkeys(schema.names)
-        some = pa.schema([schema.field(each) for each in wanted.among(schema.names)])
+        some = pa.schema([schema.field(column) for column in wanted.among(schema.names)])
         by_schema.setdefault(some.remove_metadata(), []).append(_spark_path(path))
     for schema, some_paths in by_schema.items():
         fields = [T.StructField(f.name, stored_type(f.type)) for f in schema if _is_stored(f.type)]
@@ -401,5 +405,5 @@ def _read_url(spark: SparkSession, url: str, wanted: Wanted) -> _Part:
     frame = spark.read.parquet(url)
     names = tuple(frame.columns)
     renamed = frame.toDF(*(f"p{i}" for i in range(len(names))))
-    columns = {each: F.col(f"p{names.index(each)}") for each in wanted.among(names)}
+    columns = {column: F.col(f"p{names.index(column)}") for column in wanted.among(names)}
     return _Part(renamed, columns, names)

@@ -48,9 +48,9 @@ class Typed(NamedTuple):
 def look_at(frame: DataFrame, look: Look, *, is_json: bool = False) -> Facts:
     """Facts about all rows, by one job."""
     schema: Any = from_arrow_schema(SCHEMA)
-    found = frame.mapInArrow(look.lines if is_json else look.texts, schema)
+    facts_of = frame.mapInArrow(look.lines if is_json else look.texts, schema)
     facts: dict[int, Counter[str]] = {}
-    for row in found.collect():
+    for row in facts_of.collect():
         facts.setdefault(row["column"], Counter())[row["fact"]] += row["count"]
     return facts
 
@@ -129,17 +129,17 @@ def json_column(
     if kind is None or not facts[_COUNTED[kind]]:
         kinds = [each for each, fact in _COUNTED.items() if facts[fact] == facts["given"]]
         return Typed(values.of(kinds[0], facts) if kinds else values.as_text())
-    found = values.of(kind, facts)
+    column = values.of(kind, facts)
     reason = f"{name} is not {_CALLED[kind]}"
-    return Typed(found, None if values.is_plain else (values.is_given() & found.isNull(), reason))
+    return Typed(column, None if values.is_plain else (values.is_given() & column.isNull(), reason))
 
 
 def _json_times(values: _Values, facts: Counter[str]) -> Typed:
     """Timestamps in ISO text, or numbers, whichever are more."""
     if facts["numbers"] > facts["texts"]:
-        found = values.of("number", facts)
-        is_faulty = values.is_given() & found.isNull()
-        return Typed(found, None if values.is_plain else (is_faulty, NOT_A_TIME))
+        column = values.of("number", facts)
+        is_faulty = values.is_given() & column.isNull()
+        return Typed(column, None if values.is_plain else (is_faulty, NOT_A_TIME))
     words = values.of("text", facts)
     seen = Counter({f.removeprefix(TEXT): n for f, n in facts.items() if f.startswith(TEXT)})
     read = time_column(words, seen)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.spark.derived import Derived
-    from hamlet.spark.events import Events
+    from hamlet.spark.events import EventFrame
     from hamlet.spark.letter_columns import LetterColumns
     from hamlet.spark.stream.checkpoint import Checkpoint
     from hamlet.spark.stream.job import StreamJob
@@ -98,10 +98,7 @@ def answer_stream(
         raise PlanError("flush needs a checkpoint", "Say where the checkpoint of the stream is.")
     _check_time(frame, options, name)
     events = events_of(frame, plan, options, name=name, reasons=reasons)
-    if checkpoint is not None and settings.buckets is None:
-        cores = frame.sparkSession.sparkContext.defaultParallelism
-        before = checkpoint.begun_with() or {"buckets": min(max(cores, 2), _MOST_BUCKETS)}
-        settings = replace(settings, buckets=before["buckets"])
+    settings = _with_buckets(settings, checkpoint, frame.sparkSession)
     letters = letters_of(events, plan)
     # A row travels once for all queries.
     derived = with_derived(plan, letters, [range(len(plan.queries))])
@@ -120,11 +117,7 @@ def answer_stream(
     packed = rows.mapInArrow(light.packed, _spark_schema(PACKED))
     if checkpoint is not None:
         checkpoint.begin(_facts(plan, events, options, settings, job) | dict(also or {}))
-        ends = checkpoint.ends()
-        if flush:
-            checkpoint.end(job.buckets)
-        nothing = F.lit(None).cast("binary").alias("data")
-        packed = packed.union(ends.select(F.col("bucket").cast("int"), nothing))
+        packed = _with_end(packed, checkpoint, job.buckets if flush else ())
     answered = packed.groupBy("bucket").transformWithState(
         BucketProcessor(job), ANSWERED, "Append", "EventTime"
     )
@@ -134,8 +127,28 @@ def answer_stream(
     return _without_told(answered.mapInArrow(light.unpacked, _spark_schema(job.long_schema)))
 
 
+def _with_buckets(
+    settings: StreamSettings, checkpoint: Checkpoint | None, spark: SparkSession
+) -> StreamSettings:
+    """Settings that say how many buckets there are: as many as before, or as fit the cores."""
+    if checkpoint is None or settings.buckets is not None:
+        return settings
+    cores = spark.sparkContext.defaultParallelism
+    begun_with = checkpoint.begun_with() or {"buckets": min(max(cores, 2), _MOST_BUCKETS)}
+    return replace(settings, buckets=begun_with["buckets"])
+
+
+def _with_end(packed: DataFrame, checkpoint: Checkpoint, ended: Sequence[int]) -> DataFrame:
+    """Rows, and what ends the stream in buckets; in some of them with the next batch."""
+    ends = checkpoint.ends()
+    if ended:
+        checkpoint.end(ended)
+    nothing = F.lit(None).cast("binary").alias("data")
+    return packed.union(ends.select(F.col("bucket").cast("int"), nothing))
+
+
 def _check_time(frame: DataFrame, options: Options, name: str) -> None:
-    kinds = {each.name: each.dataType for each in frame.schema.fields}
+    kinds = {field.name: field.dataType for field in frame.schema.fields}
     if isinstance(kinds.get(options.time), TEXT):
         reason = f"column '{options.time}' is text, and in a stream nobody can look at all of it"
         raise SchemaError(name, f"{reason}; cast it to a timestamp or to a number of seconds first")
@@ -144,7 +157,7 @@ def _check_time(frame: DataFrame, options: Options, name: str) -> None:
 # What is done
 
 
-def _shipped_fields(events: Events, keys: frozenset[str]) -> Iterator[pa.Field]:
+def _shipped_fields(events: EventFrame, keys: frozenset[str]) -> Iterator[pa.Field]:
     """The attributes as they travel; what is always null may be text."""
     for field in events.arrow_schema():
         kind = field.type
@@ -156,7 +169,7 @@ def _shipped_fields(events: Events, keys: frozenset[str]) -> Iterator[pa.Field]:
         yield pa.field(field.name, kind)
 
 
-def _order_type(events: Events) -> pa.DataType | None:
+def _order_type(events: EventFrame) -> pa.DataType | None:
     if events.order is None:
         return None
     return arrow_type(events.frame.select(events.order).schema.fields[0].dataType)
@@ -164,7 +177,7 @@ def _order_type(events: Events) -> pa.DataType | None:
 
 def _facts(
     plan: WorkloadPlan,
-    events: Events,
+    events: EventFrame,
     options: Options,
     settings: StreamSettings,
     job: StreamJob,
@@ -214,10 +227,10 @@ def _rows(
     named = {**letters.named(), _TIME: events.time}
     if events.order is not None:
         named[_ORDER] = events.order
-    attributes = [each for each in job.schema.names if each != ORDER]
+    attributes = [attribute for attribute in job.schema.names if attribute != ORDER]
     keys = {key for lane in job.lanes for key in lane.partition}
-    for place, each in enumerate(attributes):
-        named[f"{_ATTRIBUTE}{place}"] = derived.shipped(events, each, is_key=each in keys)
+    for place, attribute in enumerate(attributes):
+        named[f"{_ATTRIBUTE}{place}"] = derived.shipped(events, attribute, is_key=attribute in keys)
     for number, lane in enumerate(job.lanes):
         named[f"{_GIVEN}{number}"] = are_given([events.schema[key] for key in lane.keys])
     asked = types_by_key(plan)
@@ -230,7 +243,7 @@ def _rows(
     frame = frame.withWatermark(_EVENT_TIME, f"{milliseconds} milliseconds")
     is_used, takes_part = [], []
     for number, lane in enumerate(job.lanes):
-        alphabet = alphabet_of(plan.queries[each] for each in lane.queries)
+        alphabet = alphabet_of(plan.queries[number] for number in lane.queries)
         given = F.col(f"{_GIVEN}{number}")
         is_used.append(letters.is_good() & letters.is_one_of(alphabet.types) & given)
         takes_part.append(letters.takes_part(alphabet) & given)
@@ -251,15 +264,15 @@ def _lane_columns(takes_part: list[Column]) -> list[Column]:
     """Longs whose bits say which lanes a row is in; none where there is one lane."""
     if len(takes_part) == 1:
         return []
-    found: list[Column] = []
+    longs: list[Column] = []
     for begin in range(0, len(takes_part), LANES_OF_LONG):
         bits = [
-            F.when(each, F.lit(1 << bit).cast("long")).otherwise(F.lit(0).cast("long"))
-            for bit, each in enumerate(takes_part[begin : begin + LANES_OF_LONG])
+            F.when(is_in_lane, F.lit(1 << bit).cast("long")).otherwise(F.lit(0).cast("long"))
+            for bit, is_in_lane in enumerate(takes_part[begin : begin + LANES_OF_LONG])
         ]
         whole = reduce(lambda one, other: one.bitwiseOR(other), bits)
-        found.append(whole.alias(f"{_LANES}{len(found)}"))
-    return found
+        longs.append(whole.alias(f"{_LANES}{len(longs)}"))
+    return longs
 
 
 def _timestamp(column: Column, kind: T.DataType) -> Column:
@@ -283,16 +296,16 @@ def _without_told(rows: DataFrame) -> DataFrame:
     is_told = F.col("query").isNull()
     numbers = [
         F.coalesce(
-            F.sum(F.when(is_told & (F.col("aggregate") == each), F.col("value"))), F.lit(0.0)
+            F.sum(F.when(is_told & (F.col("aggregate") == name), F.col("value"))), F.lit(0.0)
         )
         .cast("long")
-        .alias(each)
-        for each in TOLD
+        .alias(name)
+        for name in TOLD
     ]
     results = F.count_if(~is_told).alias("results")
     return rows.observe(WORK, *numbers, results).where(~is_told)
 
 
 def _spark_schema(schema: pa.Schema) -> T.StructType:
-    found: Any = from_arrow_schema(schema, prefer_timestamp_ntz=True)
-    return found  # type: ignore[no-any-return]
+    spark_schema: Any = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    return spark_schema  # type: ignore[no-any-return]

@@ -110,13 +110,7 @@ def step(
     table, is_first = job.fed(lane, data)
     if session.released > FAR:
         _check_over(table, watermark_us)
-    belongs = session.pages_of(table)
-    needed = np.zeros(job.pages, np.bool_)
-    needed[belongs[belongs >= 0]] = True
-    if is_end:
-        needed |= deadlines < NEVER
-    elif watermark_us is not None and watermark_us > session.released:
-        needed |= deadlines <= watermark_us
+    needed = _needed_pages(session, table, deadlines, watermark_us, is_end)
     there = np.flatnonzero(deadlines < NEVER).tolist()
     read = pages.read(np.flatnonzero(needed & (deadlines < NEVER)).tolist())
     session.load_pages(read)
@@ -132,16 +126,7 @@ def step(
     deadlines[needed] = NEVER
     for page, deadline in session.page_deadlines().items():
         deadlines[page] = deadline
-    next_timer = _timer(deadlines)
-    if next_timer != timer:
-        stored.set_timer(timer, next_timer)
-    together = pages.together or {}
-    header = {
-        "settings": job.settings,
-        "timer": next_timer,
-        "together": None if pages.together is None else list(together),
-    }
-    stored.put_core(pack(_BUCKET, header, [session.core(), deadlines, *together.values()]))
+    _store(job, session, stored, pages, deadlines, timer)
     session.forget_pages()
     windows = 0
     for some in closed:
@@ -155,6 +140,45 @@ def step(
         BYTES_WRITTEN: sum(len(each) for each in changed.values() if each is not None),
     }
     yield job.told(bucket, told)
+
+
+def _needed_pages(
+    session: Session,
+    table: pa.Table,
+    deadlines: NDArray[np.int64],
+    watermark_us: int | None,
+    is_end: bool,
+) -> NDArray[np.bool_]:
+    """The pages that rows belong to, and those that have a window which closes now."""
+    needed = np.zeros(len(deadlines), np.bool_)
+    belongs = session.pages_of(table)
+    needed[belongs[belongs >= 0]] = True
+    if is_end:
+        needed |= deadlines < NEVER
+    elif watermark_us is not None and watermark_us > session.released:
+        needed |= deadlines <= watermark_us
+    return needed
+
+
+def _store(
+    job: StreamJob,
+    session: Session,
+    stored: Stored,
+    pages: Pages,
+    deadlines: NDArray[np.int64],
+    timer: int | None,
+) -> None:
+    """Put away what is kept of all pages together, and set the timer to the next deadline."""
+    next_timer = _timer(deadlines)
+    if next_timer != timer:
+        stored.set_timer(timer, next_timer)
+    together = pages.together or {}
+    header = {
+        "settings": job.settings,
+        "timer": next_timer,
+        "together": None if pages.together is None else list(together),
+    }
+    stored.put_core(pack(_BUCKET, header, [session.core(), deadlines, *together.values()]))
 
 
 def _check_over(table: pa.Table, watermark_us: int | None) -> None:

@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from hamlet.engine import Options
+from hamlet.engine import options_for
 from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import PlanError, WriteError, counted
 from hamlet.io.targets import check_reachable
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
 
 CONSOLE = "console"
@@ -290,7 +291,7 @@ def stream_run(
     """Run a stream as the command line says; see `StreamRun`."""
     return StreamRun(
         plan=plan,
-        options=Options(**options),
+        options=options_for(plan, **options),
         settings=StreamSettings(duration_us(lateness), buckets),
         source=source,
         out=out,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hamlet.engine import Options
-    from hamlet.events.source import Found
+    from hamlet.events.source import SourceTable
     from hamlet.plan.workload import WorkloadPlan
 
 KAFKA = "kafka"
@@ -159,7 +159,7 @@ def _columns(paths: Sequence[Path], wanted: Wanted) -> dict[str, str]:
     """The types of the columns of files."""
     if format_of(paths[0]).name == "parquet":
         return _parquet_types(paths, wanted)
-    found: Found = function(format_of(paths[0]).read)(list(paths), wanted)
+    found: SourceTable = function(format_of(paths[0]).read)(list(paths), wanted)
     columns = dict.fromkeys(found.columns, "")
     for field in found.table.schema:
         if not pa.types.is_null(field.type):

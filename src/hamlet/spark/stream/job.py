@@ -194,7 +194,12 @@ class StreamJob:
         """A session for the queries of a lane."""
         order = None if self.options.order is None else ORDER
         options = Options(
-            TYPE, TIME, order, numbers=self.options.numbers, sharing=self.options.sharing
+            TYPE,
+            TIME,
+            order,
+            numbers=self.options.numbers,
+            sharing=self.options.sharing,
+            fixed=self.options.fixed,
         )
         fields = [pa.field(TYPE, pa.string()), pa.field(TIME, pa.timestamp("us"))]
         fields += [*self._order_field(), *lane.schema, *map(self._letters_field, lane.letters)]
@@ -315,7 +320,12 @@ def job_of(
     job = StreamJob(
         lanes=lanes,
         options=Options(
-            options.type, options.time, options.order, options.numbers, options.sharing
+            options.type,
+            options.time,
+            options.order,
+            options.numbers,
+            options.sharing,
+            fixed=options.fixed,
         ),
         lettering=lettering,
         schema=pa.schema(fields if order is None else [*fields, pa.field(ORDER, order)]),

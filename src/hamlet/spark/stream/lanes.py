@@ -82,8 +82,8 @@ class Lane:
     def without_templates(self) -> Lane:
         """The same, but for what it takes to run queries: what is left names and finishes rows."""
         queries = tuple(
-            PlannedQuery(replace(each.query, local=(), edge_predicates=()), _NO_TEMPLATES)
-            for each in self.plan.queries
+            PlannedQuery(replace(planned.query, local=(), edge_predicates=()), _NO_TEMPLATES)
+            for planned in self.plan.queries
         )
         return replace(self, plan=WorkloadPlan(queries if self.later else (), ()))
 
@@ -114,14 +114,16 @@ def lanes_of(
     for names, sets in by_keys.items():
         count = (settings.buckets or BUCKETS) if names else 1
         numbers = sorted(number for sharable in sets for number in sharable.queries)
-        apart = {n for each in sets if not _grouped_by_all(plan, each) for n in each.queries}
+        apart = {
+            n for sharable in sets if not _grouped_by_all(plan, sharable) for n in sharable.queries
+        }
         later = [place for place, number in enumerate(numbers) if number in apart and count > 1]
         alone = plan_workload(plan.queries[number] for number in numbers)
         part = over_bits(alone, lettering, are_packed=True)
         needed = needs_of(part).attributes
         letters = letters_among(needed)
-        of_letters = {letters_column(each) for each in letters}
-        travels = pa.schema([schema.field(each) for each in needed if each not in of_letters])
+        of_letters = {letters_column(letter) for letter in letters}
+        travels = pa.schema([schema.field(column) for column in needed if column not in of_letters])
         lane = Lane(
             plan=part,
             queries=tuple(numbers),
@@ -155,27 +157,27 @@ def spread(count: int) -> tuple[int, ...]:
     places: dict[int, list[int]] = {}
     for place in range(count):
         places.setdefault(place % _TASKS, []).append(place)
-    found = [-1] * count
+    numbers = [-1] * count
     number = 0
     while places:
         wanted = places.get(_spark_hash(number) % _TASKS)
         if wanted:
-            found[wanted.pop()] = number
+            numbers[wanted.pop()] = number
             if not wanted:
                 del places[_spark_hash(number) % _TASKS]
         number += 1
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _spark_hash(number: int) -> int:
     """What Spark tells tasks by: Murmur3 of four bytes, with the seed 42."""
     mixed = _rotated(number * 0xCC9E2D51, 15) * 0x1B873593
-    found = _rotated(42 ^ (mixed & _MASK), 13) * 5 + 0xE6546B64
-    found = (found & _MASK) ^ 4
-    found = (found ^ found >> 16) * 0x85EBCA6B & _MASK
-    found = (found ^ found >> 13) * 0xC2B2AE35 & _MASK
-    found ^= found >> 16
-    return found - (1 << 32) if found >> 31 else found
+    bits = _rotated(42 ^ (mixed & _MASK), 13) * 5 + 0xE6546B64
+    bits = (bits & _MASK) ^ 4
+    bits = (bits ^ bits >> 16) * 0x85EBCA6B & _MASK
+    bits = (bits ^ bits >> 13) * 0xC2B2AE35 & _MASK
+    bits ^= bits >> 16
+    return bits - (1 << 32) if bits >> 31 else bits
 
 
 def _rotated(number: int, by: int) -> int:

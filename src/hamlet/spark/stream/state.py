@@ -51,7 +51,7 @@ class BucketProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Answer the rows of a bucket in one batch."""
         data = [row["data"] for row in rows]
-        found = step(
+        answers = step(
             self.job,
             key[0],
             self,
@@ -59,14 +59,14 @@ class BucketProcessor(StatefulProcessor):
             _watermark_us(timerValues),
             is_end=None in data,
         )
-        return (Row(**each._asdict()) for each in found)
+        return (Row(**answer._asdict()) for answer in answers)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Row]:
         """Close the windows of a bucket that the watermark has passed."""
-        found = step(self.job, key[0], self, (), _watermark_us(timerValues), is_fired=True)
-        return (Row(**each._asdict()) for each in found)
+        answers = step(self.job, key[0], self, (), _watermark_us(timerValues), is_fired=True)
+        return (Row(**answer._asdict()) for answer in answers)
 
     def close(self) -> None:
         """Nothing is left open."""
@@ -75,8 +75,8 @@ class BucketProcessor(StatefulProcessor):
 
     def core(self) -> bytes | None:
         """The core."""
-        found = self._core.get()
-        return None if found is None else bytes(found[0])
+        stored = self._core.get()
+        return None if stored is None else bytes(stored[0])
 
     def put_core(self, data: bytes) -> None:
         """Keep the core."""
@@ -84,8 +84,8 @@ class BucketProcessor(StatefulProcessor):
 
     def page(self, page: int) -> bytes | None:
         """A page."""
-        found = self._pages.getValue((page,))
-        return None if found is None else bytes(found[0])
+        stored = self._pages.getValue((page,))
+        return None if stored is None else bytes(stored[0])
 
     def put_page(self, page: int, data: bytes) -> None:
         """Keep a page."""
@@ -105,5 +105,5 @@ class BucketProcessor(StatefulProcessor):
 
 def _watermark_us(values: Any) -> int | None:
     """The watermark; 0 stands for none, since that is where Spark begins."""
-    found = values.getCurrentWatermarkInMs()
-    return found * 1000 if found > 0 else None
+    watermark_ms = values.getCurrentWatermarkInMs()
+    return watermark_ms * 1000 if watermark_ms > 0 else None

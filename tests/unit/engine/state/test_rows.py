@@ -8,15 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hamlet.engine.state.rows import Rows, Waiting
+from hamlet.engine.state.rows import RawRows, Waiting
 
 SCHEMA = pa.schema({"id": pa.int64(), "s": pa.string()})
 
 
-def rows_of(ts: list[int], first: int = 0, schema: pa.Schema = SCHEMA) -> Rows:
+def rows_of(ts: list[int], first: int = 0, schema: pa.Schema = SCHEMA) -> RawRows:
     numbers = np.arange(first, first + len(ts))
     table = pa.table({"id": numbers, "s": [f"row {n}" for n in numbers]}).cast(SCHEMA)
-    return Rows(
+    return RawRows(
         np.array(ts, np.int64),
         (numbers % 3).astype(np.int32),
         (numbers % 5).astype(np.int32),
@@ -47,7 +47,7 @@ def test_rows_are_released_by_time_whatever_their_order() -> None:
 def test_rows_are_cut_into_pages_and_bytes_and_back(schema: pa.Schema) -> None:
     rows = rows_of(list(range(40)), schema=schema)
 
-    found = {page: Rows.of_pieces(part.pieces(), page, schema) for page, part in rows.by_page()}
+    found = {page: RawRows.of_pieces(part.pieces(), page, schema) for page, part in rows.by_page()}
 
     assert sorted(found) == [0, 1, 2, 3, 4]
     for page, part in found.items():

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet.errors import SchemaError
 from hamlet.events.columns import values_of
@@ -179,7 +180,7 @@ def group(found: EncodedSet, grouping: Grouping, part: int) -> tuple[Any, ...]:
     return tuple(found.keys[attribute][example].as_py() for attribute in grouping.attributes)
 
 
-@settings(max_examples=50, deadline=None)
+@random_sample(50)
 @given(EVENTS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(rows: list[dict[str, Any]], random: Any) -> None:
     def canonical(source: list[dict[str, Any]]) -> list[Any]:
@@ -466,7 +467,7 @@ def plain(expression: Any, events: Any) -> Any:
 
 
 @pytest.mark.parametrize("condition", EDGES)
-@settings(max_examples=60, deadline=None)
+@random_sample(60)
 @given(rows=PAIRED)
 def test_edge_predicates_are_decided_as_written(condition: str, rows: list[dict[str, Any]]) -> None:
     kinds = pa.schema(

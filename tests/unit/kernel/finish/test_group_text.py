@@ -86,7 +86,18 @@ def test_decimals_read_back_as_they_were(value: Decimal) -> None:
 
 
 def test_groups_without_attributes_are_empty_objects() -> None:
-    assert group_texts({}, 3) == ["{}"] * 3
+    assert group_texts({}, 3).to_pylist() == ["{}"] * 3
+
+
+@given(
+    words=st.lists(st.text(), max_size=5), kind=st.sampled_from([pa.string(), pa.large_string()])
+)
+def test_texts_are_those_of_json_whatever_has_to_be_escaped(words: list[str], kind: Any) -> None:
+    words += ["plain", "\x00", "\x1f", "\x7f", '"', "\\", "\n", "\u2028", "é"]
+
+    found = value_texts(pa.array(words, kind)).to_pylist()
+
+    assert found == [json.dumps(word, ensure_ascii=False) for word in words]
 
 
 def test_infinite_groups_are_groups_and_nan_is_none() -> None:

@@ -11,8 +11,9 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet.kernel.finish import integers
 from hamlet.kernel.finish.integers import Integers, digits_of
@@ -24,7 +25,7 @@ from hamlet.kernel.finish.wides import Wides
 magnitudes = st.integers(1, 62).flatmap(lambda bits: st.integers(2 ** (bits - 1), 2**bits))
 
 
-@settings(max_examples=300, deadline=None)
+@random_sample(300)
 @given(st.lists(magnitudes | st.integers(-5, 0), min_size=1, max_size=9))
 def test_a_logarithm_does_not_depend_on_how_its_number_is_held(values: list[int]) -> None:
     small, large = Integers(np.array(values, np.int64)), Integers(np.array(values, object))

@@ -20,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from conformance import Case, check_case, differences, load_cases
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet import Workload
 from hamlet.engine import Options
@@ -178,7 +179,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(
 
 
 @pytest.mark.parametrize("text", [ALONE, SIDES])
-@settings(max_examples=60, deadline=None)
+@random_sample(60)
 @given(
     values=st.lists(st.lists(st.none() | finite, min_size=1, max_size=3), min_size=2, max_size=4),
     seed=st.integers(0, 99),
@@ -379,7 +380,7 @@ def table_of(rows: list[Any]) -> pa.Table:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@random_sample(200)
 @given(lots=st.lists(rows_of_numbers, min_size=1, max_size=5), seed=st.integers(0, 99))
 def test_any_order_of_adding_up_gives_the_sums_of_python(lots: list[Any], seed: int) -> None:
     tables = [table_of(rows) for rows in lots]
@@ -402,7 +403,7 @@ def test_any_order_of_adding_up_gives_the_sums_of_python(lots: list[Any], seed: 
         assert row["max_0"] == max(extremes, default=None)
 
 
-@settings(max_examples=100, deadline=None)
+@random_sample(100)
 @given(
     rows=st.lists(st.tuples(st.floats(0.5, 1), st.integers(-5000, 5000)), min_size=1, max_size=9),
     seed=st.integers(0, 99),

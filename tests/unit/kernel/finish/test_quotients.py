@@ -11,14 +11,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sampling import random_sample
 
 from hamlet.kernel.finish import quotients
 from hamlet.kernel.finish.integers import Integers
 
 
-@settings(max_examples=300, deadline=None)
+@random_sample(300)
 @given(
     parts=st.lists(
         st.tuples(

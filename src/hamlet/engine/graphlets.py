@@ -1,0 +1,352 @@
+"""What the engine does with a small stream, event by event: for `hamlet explain --graphlets`.
+
+Numbers of single events are nowhere in results, so they are asked for, event by event, with queries
+that share the loop of those that are looked at and go the same way through encoding, code and
+kernels (witnesses.py). What was decided about a burst is read from the trace of the run itself.
+
+A loop without an edge predicate is one map for each burst: its snapshot is what has come as far as
+the burst, and coefficients are of that snapshot alone. With an edge predicate a row is over all
+snapshots of the window, each of which is what had come in from outside until then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hamlet.engine.local import LocalRun, run_workload
+from hamlet.engine.options import Options
+from hamlet.engine.pipeline import SetPipeline, shared_plan
+from hamlet.engine.witnesses import can_be_witnessed, end_of, entry_of, probe, witness
+from hamlet.errors import InternalError, PlanError
+from hamlet.events.table import EventTable
+from hamlet.explain.graphlets import Execution, Graphlet, GraphletEvent, LoopExecution
+from hamlet.explain.sharers import known_sharing
+from hamlet.plan.predicates import show, show_edge
+from hamlet.plan.query import Window
+from hamlet.plan.workload import plan_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hamlet.kernel.finish import Answer
+    from hamlet.plan.template import PlannedQuery
+    from hamlet.plan.workload import SharableSet, WorkloadPlan
+
+MOST_EVENTS = 200
+# Between two times there is room for an entry before the later one and an end after the earlier.
+_ROOM = 4
+_NAMES = ("x", "y", "z")
+
+
+def executed(plan: WorkloadPlan, name: str, source: Any, options: Options) -> Execution:
+    """Run a workload over a small stream, and tell what became of each event of each E+.
+
+    Raises:
+        PlanError: There are too many events, or they have an order column.
+    """
+    options = replace(options, trace=True)
+    options.check()
+    if options.order is not None:
+        raise PlanError("graphlets are shown without an order column", "Leave it out.")
+    table = EventTable.of(
+        source, plan, type=options.type, time=options.time, separator=options.separator
+    )
+    if len(table) > MOST_EVENTS:
+        reason = f"graphlets are shown of up to {MOST_EVENTS} events, and there are {len(table):,}"
+        raise PlanError(reason, "Give a few of them.")
+    run = run_workload(plan, source, options)
+    shared = shared_plan(plan, options)
+    loops: list[LoopExecution] = []
+    for number, sharable in enumerate(shared.sets, 1):
+        loops += _Set(shared, number, sharable, table, options, run.trace).loops()
+    return Execution(name, loops, list(_results(plan, _answers(run))))
+
+
+def _answers(run: LocalRun) -> list[Answer]:
+    """A table for each query that has rows."""
+    return [answer for each in run.answers for answer in each.answers(only_found=True)]
+
+
+def _results(plan: WorkloadPlan, answers: list[Answer]) -> Iterator[tuple[str, str, str, str]]:
+    for answer in sorted(answers, key=lambda each: each.query):
+        query = plan.queries[answer.query].query
+        for row in sorted(answer.rows.to_pylist(), key=lambda row: row["window_start"]):
+            window = _span(row["window_start"], query.window.within_us)
+            for number, aggregate in enumerate(query.aggregates):
+                value = row.get(f"exact.{number}") or row[f"value.{number}"]
+                yield query.name, window, aggregate.name, str(value)
+
+
+def _span(start_us: int, within_us: int) -> str:
+    return f"[{start_us / 1e6:g}, {(start_us + within_us) / 1e6:g}) s"
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """A sharable set over a small table."""
+
+    plan: WorkloadPlan
+    number: int
+    sharable: SharableSet
+    table: EventTable
+    options: Options
+    trace: Any
+
+    def loops(self) -> Iterator[LoopExecution]:
+        """Each E+ of the set, over each group of events."""
+        members = [self.plan.queries[n] for n in self.sharable.queries]
+        planned = {each.query.name: each for each in members}
+        pipeline = SetPipeline.of(self.plan, self.sharable, self.options)
+        only = replace(self.plan, sets=(self.sharable,))
+        turned = self._turned(pipeline)
+        for each in known_sharing(only, [pipeline.program], self.options.sharing):
+            classes = [each["queries"]] if each["shared"] else [[name] for name in each["queries"]]
+            for names in classes:
+                some = [planned[name] for name in names]
+                if not all(can_be_witnessed(one.query, each["type"]) for one in some):
+                    continue
+                for group, rows in self._groups():
+                    is_turned = (each["type"], tuple(names)) in turned
+                    yield _Loop(self, each, some, group, rows, is_turned).execution()
+
+    def _turned(self, pipeline: SetPipeline) -> set[tuple[str, tuple[str, ...]]]:
+        """Loops that are run from the last event to the first."""
+        compiled = pipeline.compile(pipeline.encode(self.table))
+        loops = (pipeline.traced_loop(g) for g in compiled.row_groups if g.group.is_backward)
+        return {(loop.type, loop.queries) for loop in loops}
+
+    def _groups(self) -> Iterator[tuple[str, list[int]]]:
+        """The rows of each partition, in order of time."""
+        keys = [self.table.table.column(name).to_pylist() for name in self.sharable.partition]
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for row in np.argsort(self.table.ts, kind="stable").tolist():
+            found.setdefault(tuple(key[row] for key in keys), []).append(row)
+        for values, rows in found.items():
+            pairs = zip(self.sharable.partition, values, strict=True)
+            yield ", ".join(f"{name} = {value}" for name, value in pairs), rows
+
+    def type_of(self, row: int) -> str:
+        """The type of a row."""
+        words = self.table.types.words
+        return "" if words is None else str(words[int(self.table.types.data[row])])
+
+    def bursts(self, name: str, queries: tuple[str, ...]) -> dict[int, str]:
+        """When the bursts of a loop with an edge predicate began, and what was decided of each."""
+        asked = (self.number, name, ", ".join(queries), "burst")
+        return {
+            _microseconds(row["time"]): row["decided"]
+            for row in self.trace.to_pylist()
+            if (row["set"], row["type"], row["class"], row["about"]) == asked
+        }
+
+
+def _microseconds(time: Any) -> int:
+    return round(1e6 * (time if isinstance(time, int | float) else time.timestamp()))
+
+
+class _Loop:
+    """One E+ of some queries, over the rows of one group: its busiest window."""
+
+    def __init__(
+        self,
+        of: _Set,
+        known: dict[str, Any],
+        members: list[PlannedQuery],
+        group: str,
+        rows: list[int],
+        is_turned: bool,
+    ) -> None:
+        self.of, self.known, self.group, self.is_turned = of, known, group, is_turned
+        self.queries = [planned.query for planned in members]
+        self.names = tuple(query.name for query in self.queries)
+        self.type: str = known["type"]
+        self.start, self.rows = self._busiest(rows)
+        self.loops = [row for row in self.rows if of.type_of(row) == self.type]
+        # All of it is in one window of its own.
+        length = _ROOM * (self.queries[0].window.within_us + 2)
+        self.window = Window(length, length)
+
+    def _busiest(self, rows: list[int]) -> tuple[int, list[int]]:
+        """The first of the windows with the most events of E, and its rows."""
+        window, ts = self.queries[0].window, self.of.table.ts
+        best: tuple[int, list[int]] = (0, [])
+        most = -1
+        for i in sorted({int(ts[row]) // window.slide_us for row in rows}):
+            start = i * window.slide_us
+            inside = [row for row in rows if start <= ts[row] < start + window.within_us]
+            count = sum(self.of.type_of(row) == self.type for row in inside)
+            if count > most:
+                most, best = count, (start, inside)
+        return best
+
+    def execution(self) -> LoopExecution:
+        """The loop with all its graphlets."""
+        bursts = self._bursts()
+        counted = {row: self._asked(row, bursts) for row in self.loops}
+        self._take_apart(counted)
+        graphlets = self._graphlets(bursts, counted)
+        return LoopExecution(
+            self.type,
+            self._loop_text(),
+            self.names,
+            self._how(),
+            _span(self.start, self.queries[0].window.within_us),
+            self.group,
+            graphlets,
+        )
+
+    def _loop_text(self) -> str:
+        """E, with what is asked of its events and of neighbours."""
+        query = self.queries[0]
+        place = next(place for place in query.places if place.type == self.type)
+        local = query.local[place.index]
+        asked = [] if local is None else [show(local)]
+        pairs = dict(query.adjacent).get((place.index, place.index), ())
+        asked += [show_edge(query.edge_predicates[number]) for number in pairs]
+        return f"{self.type}[{' AND '.join(asked)}]" if asked else self.type
+
+    def _how(self) -> str:
+        if self.is_turned:
+            return "shared from the last event to the first: these queries end alike"
+        return f"{'shared' if self.known['shared'] else 'per query'}: {self.known['why']}"
+
+    # Bursts
+
+    def _bursts(self) -> list[tuple[list[int], str]]:
+        """The rows of each burst, and what was decided about it."""
+        decided = {} if self.is_turned else self.of.bursts(self.type, self.names)
+        others = {place.type for query in self.queries for place in query.places} - {self.type}
+        found: list[tuple[list[int], str]] = []
+        is_over, told = True, "share" if self.known["shared"] else "alone"
+        ts = self.of.table.ts
+        # What comes in at the time of an E comes in after it: they do not see each other.
+        for row in sorted(self.rows, key=lambda row: (int(ts[row]), row not in self.loops)):
+            if row in self.loops:
+                at = int(ts[row])
+                if at in decided if decided else is_over:
+                    found.append(([], decided.get(at, told)))
+                if not found:
+                    found.append(([], told))
+                found[-1][0].append(row)
+                is_over = False
+            elif self.of.type_of(row) in others:
+                is_over = True
+        return found
+
+    # Asking
+
+    def _time(self, row: int) -> int:
+        return _ROOM * (int(self.of.table.ts[row]) - self.start + 1)
+
+    def _asked(self, row: int, bursts: list[tuple[list[int], str]]) -> dict[str, int]:
+        """What witnesses and probes count that end after an event, and see no other of its time."""
+        ts = self.of.table.ts
+        firsts = [some[0] for some, _ in bursts if ts[some[0]] <= ts[row]]
+        probes = [f"#{number}" for number in range(len(firsts))]
+        seen = [each for each in self.rows if ts[each] < ts[row] or each == row]
+        rows = [(self.of.type_of(each), self._time(each), each) for each in seen]
+        rows += [
+            (entry_of(name), self._time(first) - 1, first)
+            for name, first in zip(probes, firsts, strict=True)
+        ]
+        rows += [(end_of(name), self._time(row) + 1, row) for name in (*self.names, *probes)]
+        planned = [witness(query, self.type, self.window) for query in self.queries]
+        planned += [probe(self.queries[0], self.type, name, self.window) for name in probes]
+        return self._answered(planned, rows)
+
+    def _answered(
+        self, planned: list[PlannedQuery], rows: list[tuple[str, int, int]]
+    ) -> dict[str, int]:
+        """Run queries over rows: types, times, and the rows whose attributes they have."""
+        options, table = self.of.options, self.of.table.table
+        types, times, numbers = zip(*rows, strict=True)
+        copied = set(table.column_names) - {options.type, options.time}
+        columns: dict[str, Any] = {name: table[name].take(pa.array(numbers)) for name in copied}
+        columns[options.type] = pa.array(types)
+        columns[options.time] = pa.array(times, pa.timestamp("us"))
+        plan = plan_workload(planned)
+        asked = Options(options.type, options.time, sharing="always")
+        found = dict.fromkeys((one.query.name for one in planned), 0)
+        for answer in _answers(run_workload(plan, pa.table(columns), asked)):
+            total = sum(map(int, answer.rows["exact.0"].to_pylist()))
+            found[plan.queries[answer.query].query.name] = total
+        return found
+
+    def _take_apart(self, counted: dict[int, dict[str, int]]) -> None:
+        """Have what ends at each event, where it was all that ends at it or before."""
+        ts = self.of.table.ts
+        single: dict[int, dict[str, int]] = {}
+        for row, sums in counted.items():
+            before = [single[each] for each in single if ts[each] < ts[row]]
+            single[row] = {
+                name: number - sum(each.get(name, 0) for each in before)
+                for name, number in sums.items()
+            }
+        counted.update(single)
+
+    # Putting together
+
+    def _graphlets(
+        self, bursts: list[tuple[list[int], str]], counted: dict[int, dict[str, int]]
+    ) -> list[Graphlet]:
+        is_map = self.known["kind"] == "burst"
+        is_shared = self.known["shared"] and not self.is_turned
+        found: list[Graphlet] = []
+        for number, (rows, decided) in enumerate(bursts):
+            is_shared = is_shared and decided in ("share", "merge")
+            events = [self._event(row, counted[row]) for row in rows]
+            graphlet = Graphlet(decided, events=events)
+            found.append(graphlet)
+            if is_shared:
+                graphlet.snapshot = _name(number)
+                first = number if is_map else 0
+                for row, event in zip(rows, events, strict=True):
+                    event.expression = _expression(counted[row], first, number)
+                self._value(found)
+        return found
+
+    def _event(self, row: int, counts: dict[str, int]) -> GraphletEvent:
+        name = f"{self.type} {self.of.table.ts[row] / 1e6:g}"
+        return GraphletEvent(name, {query: counts[query] for query in self.names})
+
+    def _value(self, graphlets: list[Graphlet]) -> None:
+        """The values of the last snapshot, from the first event of its graphlet; all must agree."""
+        last = graphlets[-1]
+        known = {each.snapshot: each.values for each in graphlets if each.values}
+        first = last.events[0]
+        for query in self.names:
+            rest = _evaluated(first, known, query)
+            last.values[query] = first.counts[query] - rest
+        known[last.snapshot] = last.values
+        for event in last.events:
+            if any(_evaluated(event, known, q) != event.counts[q] for q in self.names):
+                reason = f"coefficients of {event.name} do not give its counts"
+                raise InternalError(reason)
+
+
+def _name(number: int) -> str:
+    """What a snapshot is called.
+
+    >>> _name(0), _name(3)
+    ('x', 'x4')
+    """
+    return _NAMES[number] if number < len(_NAMES) else f"x{number + 1}"
+
+
+def _expression(counts: dict[str, int], first: int, last: int) -> dict[str, int]:
+    """Coefficients of the snapshots from first to last: a probe counts all from its own on."""
+    sums = [counts.get(f"#{number}", 0) for number in range(last + 1)] + [0]
+    if first == last:
+        return {_name(last): sums[last]} if sums[last] else {}
+    parts = {_name(n): sums[n] - sums[n + 1] for n in range(first, last + 1)}
+    return {name: times for name, times in parts.items() if times}
+
+
+def _evaluated(event: GraphletEvent, known: dict[Any, dict[str, int]], query: str) -> int:
+    """What an expression is worth for a query, by the snapshots that are known."""
+    terms = (event.expression or {}).items()
+    return sum(times * known[name][query] for name, times in terms if name in known)

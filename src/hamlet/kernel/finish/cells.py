@@ -1,0 +1,240 @@
+"""Totals to results: COUNT, SUM, AVG, MIN and MAX as doubles, logarithms and digits.
+
+What several queries ask in the same way is worked out once for the rows of all of them. Work is
+O(rows); Python looks at single rows only where numbers do not fit 64 bits, or where two doubles
+cannot tell which way an average rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
+
+from hamlet.kernel.base import components_of
+from hamlet.kernel.finish.integers import TEXT
+from hamlet.kernel.finish.quotients import quotient, recombined
+from hamlet.kernel.finish.rounding import log10_of
+from hamlet.kernel.finish.wides import Wides
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.finish.integers import Integers
+    from hamlet.kernel.finish.totals import Column, Totals
+    from hamlet.plan.aggregates import Finisher
+    from hamlet.plan.query import Query
+
+    Doubles = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+    Longs = NDArray[np.int64]
+    Rows = slice | NDArray[np.int64]
+    # The sums of one digit, and its exponent
+    _Digit = tuple[Column, int]
+
+
+class Recipe(NamedTuple):
+    """How an aggregate is made of totals; queries that have it alike are worked out together.
+
+    finisher: What is made of them.
+    columns: The components it is made of, in the order that its weights have.
+    exponents: The exponent of each of those.
+    is_whole: Whether its sums have exact digits.
+    extreme: Which of the extremes it is.
+    """
+
+    finisher: Finisher
+    columns: tuple[int, ...] = ()
+    exponents: tuple[int, ...] = ()
+    is_whole: bool = False
+    extreme: int = -1
+
+
+def recipes_of(
+    query: Query, digits: Mapping[str, tuple[int, ...]], is_integer: Mapping[str, bool]
+) -> list[Recipe]:
+    """How each aggregate of a query is made.
+
+    Args:
+        query: The query.
+        digits: For each attribute of SUM and AVG the exponents of its digits.
+        is_integer: Whether sums of an attribute are whole, and so have exact digits.
+    """
+    mine: list[list[tuple[int, int]]] = [[] for _ in query.aggregates]
+    for place, component in enumerate(components_of(query.aggregates, digits)):
+        mine[component.aggregate].append((1 + place, component.weight.exponent))
+    found, extremes = list[Recipe](), 0
+    for aggregate, parts in zip(query.aggregates, mine, strict=True):
+        if aggregate.finisher == "extreme":
+            found.append(Recipe("extreme", extreme=extremes))
+            extremes += 1
+            continue
+        is_whole = is_integer.get(str(aggregate.attribute), False)
+        columns, exponents = zip(*(parts or [(0, 0)]), strict=True)
+        found.append(Recipe(aggregate.finisher, columns, exponents, is_whole))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """Where some rows of a column have digits: whole numbers, null where not known."""
+
+    rows: Rows
+    whole: Integers
+    is_known: Bools | None = None
+
+    def text(self) -> Any:
+        """As an Arrow array."""
+        text = self.whole.text()
+        if self.is_known is None or self.is_known.all():
+            return text
+        return pc.if_else(pa.array(self.is_known), text, pa.scalar(None, TEXT))
+
+
+@dataclass(slots=True, eq=False)
+class Cells:
+    """One aggregate of every row: NaN stands for null in value and log10."""
+
+    value: Doubles
+    log10: Doubles
+    digits: list[Digits] = field(default_factory=list)
+    _text: Any = None
+
+    @property
+    def exact(self) -> Any:
+        """The digits of every row as text, null where there are none; written when asked for."""
+        if self._text is None:
+            self._text = self._written()
+        return self._text
+
+    def _written(self) -> Any:
+        size = len(self.value)
+        if not self.digits:
+            return pa.nulls(size, TEXT)
+        if len(self.digits) == 1 and _covers(self.digits[0].rows, size):
+            return self.digits[0].text()
+        place = np.full(size, -1, np.int64)
+        count = 0
+        for each in self.digits:
+            length = len(each.whole)
+            place[each.rows] = np.arange(count, count + length)
+            count += length
+        every = pa.concat_arrays([each.text() for each in self.digits])
+        return every.take(pa.array(place, mask=place < 0))
+
+
+def _covers(rows: Rows, size: int) -> bool:
+    return isinstance(rows, slice) and rows == slice(0, size)
+
+
+def cells_of(
+    queries: Sequence[Query],
+    starts: Longs,
+    totals: Totals,
+    digits: Mapping[str, tuple[int, ...]],
+    is_integer: Mapping[str, bool],
+) -> list[Cells]:
+    """The cells of all queries, by number of the aggregate.
+
+    Args:
+        queries: The queries.
+        starts: Where the rows of each begin, and where the last end.
+        totals: Their totals, one after the other.
+        digits: For each attribute of SUM and AVG the exponents of its digits.
+        is_integer: Whether sums of an attribute are whole, and so have exact digits.
+    """
+    recipes = [recipes_of(query, digits, is_integer) for query in queries]
+    sizes, size = np.diff(starts).tolist(), len(totals.window)
+    found = []
+    for number in range(max(map(len, recipes), default=0)):
+        alike: dict[Recipe, list[int]] = {}
+        for query, some in enumerate(recipes):
+            # Totals without rows may lack columns, too.
+            if number < len(some) and sizes[query]:
+                alike.setdefault(some[number], []).append(query)
+        cells = Cells(np.full(size, np.nan), np.full(size, np.nan))
+        for recipe, asking in alike.items():
+            rows = _rows_of(asking, starts)
+            _work_out(recipe, totals, rows, cells)
+        found.append(cells)
+    return found
+
+
+def _rows_of(queries: list[int], starts: Longs) -> Rows:
+    """The rows of some queries, in order."""
+    first, last = queries[0], queries[-1]
+    if last - first + 1 == len(queries):
+        return slice(int(starts[first]), int(starts[last + 1]))
+    return np.concatenate([np.arange(starts[q], starts[q + 1], dtype=np.int64) for q in queries])
+
+
+def _work_out(recipe: Recipe, totals: Totals, rows: Rows, cells: Cells) -> None:
+    """Fill in the cells of some rows."""
+    if recipe.finisher == "extreme":
+        values = totals.extremes[recipe.extreme][rows]
+        cells.value[rows], cells.log10[rows] = values, log10_of(values)
+        return
+    columns = [totals.components[column].take(rows) for column in recipe.columns]
+    if recipe.finisher == "count":
+        _write(cells, rows, _whole(columns[0]), None)
+        return
+    parts = list(zip(columns[1:], recipe.exponents[1:], strict=True))
+    is_known = columns[0].is_some()
+    made = _OF_ATTRIBUTE[recipe.finisher](columns[0], parts, recipe.is_whole)
+    _write(cells, rows, made, None if is_known.all() else is_known)
+
+
+class _Made(NamedTuple):
+    value: Doubles
+    log10: Doubles
+    whole: Integers | None = None
+
+
+def _write(cells: Cells, rows: Rows, made: _Made, is_known: Bools | None) -> None:
+    value, log10 = made.value, made.log10
+    if is_known is not None:
+        value, log10 = np.where(is_known, value, np.nan), np.where(is_known, log10, np.nan)
+    cells.value[rows], cells.log10[rows] = value, log10
+    if made.whole is not None:
+        cells.digits.append(Digits(rows, made.whole, is_known))
+
+
+def _whole(number: Column) -> _Made:
+    value = number.value()
+    is_exact = not isinstance(number, Wides)
+    return _Made(value, number.log10(value), number if is_exact else None)
+
+
+# Results from the number of occurrences, and the sums of digits with their exponents
+
+
+def _sum(present: Column, parts: list[_Digit], is_whole: bool) -> _Made:
+    if isinstance(present, Wides):
+        return _whole(_total(present, parts))
+    if is_whole:
+        return _whole(recombined(parts))
+    return _Made(*quotient(parts, present.constant(1)))
+
+
+def _mean(present: Column, parts: list[_Digit], is_whole: bool) -> _Made:
+    if isinstance(present, Wides):
+        return _whole(_total(present, parts).over(present))
+    return _Made(*quotient(parts, present))
+
+
+def _total(present: Wides, parts: list[_Digit]) -> Wides:
+    total = present.constant(0)
+    for part, exponent in parts:
+        total = total + part.shifted(exponent)
+    return total
+
+
+_OF_ATTRIBUTE: dict[Finisher, Callable[[Column, list[_Digit], bool], _Made]] = {
+    "sum": _sum,
+    "mean": _mean,
+}

@@ -1,0 +1,85 @@
+"""The groups of a query: which partitions are in each, what it is called, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
+
+from hamlet.kernel.finish.integers import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """The groups of one query.
+
+    of_partition: group number of each partition number.
+    json: JSON text of each group, in Arrow or in Python.
+    values: for each grouping attribute, an Arrow array with the value of each group.
+    """
+
+    of_partition: NDArray[np.int32]
+    json: Sequence[str] | Any
+    values: Mapping[str, Any]
+
+    @property
+    def texts(self) -> Any:
+        """The JSON text of each group, as an Arrow array."""
+        return plain(self.json) if _is_arrow(self.json) else pa.array(self.json, TEXT)
+
+    def in_order(self, attributes: Sequence[str]) -> Groups:
+        """The same groups, numbered in the order of their values and then of their texts.
+
+        Rows of results stand in this order, so that numbers are all it takes to sort them.
+
+        Args:
+            attributes: Those that are grouped by, the first one first.
+        """
+        columns = [*(plain(self.values[name]) for name in attributes), self.texts]
+        if len(columns[-1]) < 2:
+            return Groups(
+                self.of_partition, columns[-1], dict(zip(attributes, columns, strict=False))
+            )
+        names = [str(number) for number in range(len(columns))]
+        table = pa.table(columns, names=names)
+        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
+        place = np.empty(len(order), np.int32)
+        place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+        *values, texts = (column.take(order) for column in columns)
+        return Groups(place[self.of_partition], texts, dict(zip(attributes, values, strict=True)))
+
+
+def groups_in_order(groups: Sequence[Groups], grouped: Sequence[Sequence[str]]) -> list[Groups]:
+    """The groups of each query in order; queries that have them in common still have.
+
+    Args:
+        groups: Those of each query.
+        grouped: The attributes that each query groups by.
+    """
+    made: dict[tuple[int, tuple[str, ...]], Groups] = {}
+    found = []
+    for each, attributes in zip(groups, grouped, strict=True):
+        key = (id(each), tuple(attributes))
+        if key not in made:
+            made[key] = each.in_order(attributes)
+        found.append(made[key])
+    return found
+
+
+def _is_arrow(values: Any) -> bool:
+    return isinstance(values, pa.Array | pa.ChunkedArray)
+
+
+def plain(values: Any) -> Any:
+    """A column of Arrow in one piece, without a dictionary."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values

@@ -1,0 +1,289 @@
+"""Out of the basis: coefficients of snapshots become numbers of units and windows.
+
+`settle` does it with what has ended at E+ where something reads it or a window closes, and from
+there everything is as with own columns. `split` does it with every stored event: the windows that
+are over snapshots have own columns from then on.
+
+Cost: O(snapshots + entries x windows) to settle, and for each stored event to split.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from hamlet.kernel import numbers
+from hamlet.kernel.jit import OPTIONS, compiled, inlined
+from hamlet.kernel.numbers import SAFE
+from hamlet.kernel.rows.basis import coefficients_at, column_place
+from hamlet.kernel.rows.cells import add_cells, add_size_times, copy_cells, zero_cells
+from hamlet.kernel.rows.layout import (
+    C_SPLIT,
+    LOOP_LETTER,
+    OP_FIRST,
+    OP_IS_LOOP,
+    OP_N,
+    OP_TARGETS_P,
+    OPS_P,
+    S_DATED,
+    S_FIRST_ENTRY,
+    S_FORCED,
+    S_HALF,
+    S_HI,
+    S_IS_TREE,
+    S_LEAVES,
+    S_LEAVES_BEFORE,
+    S_LO,
+    S_OLDEST,
+    S_OPEN,
+    S_OWN_HI,
+    S_OWN_OPEN,
+    S_PLACE,
+    S_ROOM,
+    S_SCRATCH,
+    S_STORED,
+    S_UNSETTLED,
+    TARGET_AT,
+)
+from hamlet.kernel.rows.memory import entries
+from hamlet.kernel.rows.snapshots import (
+    E_AT,
+    E_COLUMN,
+    E_FIRST,
+    E_HI,
+    E_LO,
+    E_N,
+    ENTRY,
+    forget_all,
+    live,
+)
+from hamlet.kernel.rows.tree import node_of, open_up_node, sides
+
+_INLINED: Any = {**OPTIONS, "forceinline": True}
+
+
+def is_in_range(v: Any, d: int) -> bool:
+    """Whether a coefficient, or a sum of some, is one that can be trusted."""
+    raise NotImplementedError
+
+
+@overload(is_in_range, jit_options=_INLINED)
+def _is_in_range(v: Any, d: int) -> Any:
+    if v.dtype == types.int64:
+
+        def ints(v: Any, d: int) -> bool:
+            return bool(abs(v[d]) < SAFE)
+
+        return ints
+
+    def doubles(v: Any, d: int) -> bool:
+        return bool(abs(v[d]) < 1e300)
+
+    return doubles
+
+
+@compiled
+def settle(m, b):
+    """Add what has ended at E+ since the last time to the rows that it goes to."""
+    P, S, z = m.P, m.S, m.z
+    S[S_UNSETTLED] = 0
+    begin, end = live(m)
+    n = (end - begin) * z.components
+    copy_cells(b.sums, 0, b.ended, begin * z.components, n)
+    zero_cells(b.ended, begin * z.components, n)
+    row = S[S_SCRATCH] * z.whole
+    zero_cells(m.scratch, row, z.whole)
+    _evaluate(m, b, m.scratch, row, b.sums, 0, end - begin)
+    first = P[P[OPS_P] + P[LOOP_LETTER]]
+    for op in range(first, P[P[OPS_P] + P[LOOP_LETTER] + 1]):
+        if P[P[OP_IS_LOOP] + op] == 1:
+            for k in entries(P, OP_TARGETS_P, op):
+                to, at = P[P[TARGET_AT] + k], row + P[P[OP_FIRST] + op]
+                for _ in range(z.blocks):
+                    add_cells(m.v, to, m.scratch, at, P[P[OP_N] + op], m.err)
+                    to += z.columns
+                    at += z.columns
+
+
+@compiled
+def _evaluate(m, b, to, at, row, first, n):
+    """Add to to[at:] what the coefficients row[first:] of the n oldest snapshots come to.
+
+    These become sums from their end on, so that each entry asks for one of them.
+    """
+    S, nc = m.S, m.z.components
+    _sum_from_the_end(m, row, first, n)
+    if m.err[0] != 0:
+        return
+    for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
+        column = max(0, b.log[ENTRY * k + E_COLUMN] - S[S_OLDEST])
+        if column < n:
+            _add_entry(m, b, ENTRY * k, to, at, row, first + column * nc)
+
+
+@inlined
+def _sum_from_the_end(m, row, first, n):
+    nc = m.z.components
+    for d in range(first + (n - 1) * nc - 1, first - 1, -1):
+        row[d] += row[d + nc]
+        if not is_in_range(row, d):
+            m.err[0] = 1
+
+
+@inlined
+def _add_entry(m, b, entry, to, at, row, sums):
+    """Add an entry, multiplied with the sums of coefficients from row[sums] on."""
+    S, nc, columns = m.S, m.z.components, m.z.columns
+    if row[sums] == 0:
+        return
+    n = b.log[entry + E_N]
+    for window in range(max(S[S_LO], b.log[entry + E_LO]), b.log[entry + E_HI] + 1):
+        place = _place_of(m, window)
+        d, source = at + place * m.z.size + b.log[entry + E_FIRST], place * nc * n
+        source += b.log[entry + E_AT]
+        for i in range(n):
+            numbers.add_times(to, d + i, b.amounts, source + i, row[sums], m.err)
+            for c in range(1, nc):
+                more = d + c * columns + i
+                numbers.add_times(to, more, b.amounts, source + c * n + i, row[sums], m.err)
+                numbers.add_times(to, more, b.amounts, source + i, row[sums + c], m.err)
+
+
+@inlined
+def _place_of(m, window):
+    """Where an open window stands in rows."""
+    place = m.S[S_PLACE] + window - m.S[S_LO]
+    return place - m.z.overlap if place >= m.z.overlap else place
+
+
+# Own columns from here on
+
+
+@compiled
+def split(m, b, table):
+    """Have own columns in all open windows: every stored event is evaluated."""
+    S = m.S
+    if S[S_UNSETTLED] == 1:
+        settle(m, b)
+    terms = _terms(m, b)
+    if S[S_IS_TREE] == 1:
+        _split_tree(m, b, table, S[S_HALF], S[S_LEAVES], terms)
+        _split_tree(m, b, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE], terms)
+    else:
+        _split_scanned(m, b, table, terms)
+    _split_sizes(m, b)
+    forget_all(m)
+    S[S_OWN_HI], S[S_OWN_OPEN], S[S_FORCED] = S[S_HI], S[S_OPEN], 0
+    S[C_SPLIT] += 1
+
+
+@compiled
+def _terms(m, b):
+    """What all entries come to, once for all rows: a list of products, by snapshot.
+
+    For each the coefficient, counted from that of the oldest snapshot on, the place in a row of own
+    columns that it is added to, and the number it is multiplied with.
+    """
+    S, nc = m.S, m.z.components
+    count = 0
+    for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
+        lo, hi = max(S[S_LO], b.log[ENTRY * k + E_LO]), b.log[ENTRY * k + E_HI]
+        count += max(0, hi - lo + 1) * b.log[ENTRY * k + E_N] * (2 * nc - 1)
+    terms = np.empty((count, 3), np.int64)
+    r = 0
+    for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
+        entry, n = ENTRY * k, b.log[ENTRY * k + E_N]
+        column = max(0, b.log[entry + E_COLUMN] - S[S_OLDEST]) * nc
+        for window in range(max(S[S_LO], b.log[entry + E_LO]), b.log[entry + E_HI] + 1):
+            place = _place_of(m, window)
+            d = place * m.z.size + b.log[entry + E_FIRST]
+            source = b.log[entry + E_AT] + place * nc * n
+            for i in range(n):
+                terms[r, 0], terms[r, 1], terms[r, 2] = column, d + i, source + i
+                r += 1
+                for c in range(1, nc):
+                    to = d + c * m.z.columns + i
+                    terms[r, 0], terms[r, 1], terms[r, 2] = column, to, source + c * n + i
+                    r += 1
+                    terms[r, 0], terms[r, 1], terms[r, 2] = column + c, to, source + i
+                    r += 1
+    return terms
+
+
+@inlined
+def _evaluate_terms(m, b, to, at, row, first, n, terms):
+    """The same as _evaluate, by a list of products."""
+    _sum_from_the_end(m, row, first, n)
+    end = n * m.z.components
+    for r in range(terms.shape[0]):
+        if terms[r, 0] >= end:
+            break
+        numbers.add_times(
+            to, at + terms[r, 1], b.amounts, terms[r, 2], row[first + terms[r, 0]], m.err
+        )
+
+
+@compiled
+def _split_tree(m, b, table, half, leaves, terms):
+    S = m.S
+    for side in range(sides(m)):
+        for i in range(1, leaves + 1):
+            node = node_of(m, half, side, i)
+            n = b.born[node] - S[S_OLDEST]
+            if n > 0:
+                open_up_node(m, table, node)
+                first = coefficients_at(m, half, side, i, S[S_OLDEST])
+                _evaluate_terms(m, b, table.v, node * m.z.whole, b.v, first, n, terms)
+
+
+@compiled
+def _split_scanned(m, b, table, terms):
+    """Evaluate the events of a scanned table one by one."""
+    S, z = m.S, m.z
+    begin, end = live(m)
+    nc, room, row = z.components, S[S_ROOM], S[S_SCRATCH] * z.whole
+    for e in range(m.begins[S[S_PLACE]], S[S_STORED]):
+        n = 0
+        while n < end - begin and b.begins[begin + n] <= e:
+            place = column_place(m, begin + n)
+            for c in range(nc):
+                b.sums[n * nc + c] = b.v[(place + c) * room + e]
+            n += 1
+        zero_cells(m.scratch, row, z.whole)
+        _evaluate_terms(m, b, m.scratch, row, b.sums, 0, n, terms)
+        for window in range(max(S[S_OWN_HI] + 1, S[S_LO]), S[S_HI] + 1):
+            at = _place_of(m, window) * z.size
+            for c in range(at, at + z.size):
+                numbers.copy(table.v, c * room + e, m.scratch, row + c)
+
+
+@compiled
+def _split_sizes(m, b):
+    """Add to the sizes of own columns what stored numbers come to at most."""
+    S, nc, columns = m.S, m.z.components, m.z.columns
+    begin, end = live(m)
+    at = m.z.rows * m.z.whole
+    for d in range((end - 1) * nc - 1, begin * nc - 1, -1):
+        b.sizes[d] += b.sizes[d + nc]
+        if not is_in_range(b.sizes, d):
+            m.err[0] = 1
+            return
+    for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
+        entry, n = ENTRY * k, b.log[ENTRY * k + E_N]
+        column = begin + max(0, b.log[entry + E_COLUMN] - S[S_OLDEST])
+        if column >= end:
+            continue
+        for window in range(max(S[S_LO], b.log[entry + E_LO]), b.log[entry + E_HI] + 1):
+            place = _place_of(m, window)
+            d, source = at + place * m.z.size + b.log[entry + E_FIRST], place * nc * n
+            source += b.log[entry + E_AT]
+            for i in range(n):
+                size = b.sizes[column * nc]
+                add_size_times(m.v, d + i, b.amounts, source + i, size, m.err)
+                for c in range(1, nc):
+                    more, other = d + c * columns + i, b.sizes[column * nc + c]
+                    add_size_times(m.v, more, b.amounts, source + c * n + i, size, m.err)
+                    add_size_times(m.v, more, b.amounts, source + i, other, m.err)

@@ -1,0 +1,204 @@
+"""What a partition is like, and what its rows cost over either basis and in either table.
+
+A partition is looked through once before it is run: how many events of the loop a window has, how
+often they find that something has come into E+ (these are its bursts), how often something reads
+what E+ has given. From these the kind of table is chosen, and how its first windows begin; costs
+are in nanoseconds for each event of the loop. Answers do not depend on any of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.rows.layout import (
+    ALWAYS,
+    BY_BENEFIT,
+    BY_COIN,
+    BY_SURVEY,
+    COLUMNS,
+    COMPONENTS,
+    EXTREMES,
+    IS_FEED,
+    IS_LOOP,
+    KNOWN,
+    NO_BLOCK,
+    OVERLAP,
+    READS_LOOP,
+    SEED,
+    SHARING,
+    SLIDE,
+    STARTS_LOOP,
+    WITHIN,
+)
+from hamlet.share.row_cost import (
+    SETTLE_COLUMN,
+    SETTLE_ENTRY,
+    SETTLE_OWN,
+    SNAPSHOT,
+    scan_ns,
+    tree_ns,
+)
+
+# A table of coefficients has no more cells than this.
+MOST_CELLS = 1 << 25
+
+
+class Survey(NamedTuple):
+    """What a partition is like.
+
+    Attributes:
+        loops: Events of the loop.
+        live: The most of them in any window's length.
+        of_block: And in any block.
+        births: How often one finds that something has come in: bursts, and snapshots.
+        of_three: The most of these in any three blocks.
+        entries: Events that come in.
+        settles: How often something reads what E+ has given since the last time.
+    """
+
+    loops: Any
+    live: Any
+    of_block: Any
+    births: Any
+    of_three: Any
+    entries: Any
+    settles: Any
+
+
+@compiled
+def survey(P, ts, tied, letter, first, end):
+    """Look through a partition."""
+    within, slide = P[WITHIN], P[SLIDE]
+    loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
+    births, births_one, births_two, births_three, of_three = 0, 0, 0, 0, 0
+    entries, settles = 0, 0
+    oldest, block_end, opens = first, NO_BLOCK, NO_BLOCK
+    is_dirty, is_unsettled = False, False
+    i = first
+    while i < end:
+        fed, found, read, known, j = 0, 0, 0, 0, i
+        while j == i or (j < end and tied[j] == 1):
+            fed += P[P[IS_FEED] + letter[j]]
+            found += P[P[IS_LOOP] + letter[j]]
+            read += P[P[READS_LOOP] + letter[j]]
+            known |= P[P[KNOWN] + letter[j]]
+            j += 1
+        if known == 0:
+            i = j
+            continue
+        if P[STARTS_LOOP] == 1 and ts[i] >= opens:
+            is_dirty, opens = True, (ts[i] // slide + 1) * slide
+        if read > 0 and is_unsettled:
+            settles += 1
+            is_unsettled = False
+        if found > 0:
+            if ts[i] >= block_end:
+                block = ts[i] // within
+                ahead = 3 if block_end == NO_BLOCK else block - (block_end // within - 1)
+                births_three = births_two if ahead == 1 else births_one if ahead == 2 else 0
+                births_two = births_one if ahead == 1 else 0
+                births_one, of_block = 0, 0
+                block_end = (block + 1) * within
+            if is_dirty:
+                births += 1
+                births_one += 1
+                is_dirty = False
+            is_unsettled = True
+            loops += found
+            of_block += found
+            live += found
+            while ts[oldest] <= ts[i] - within:
+                live -= P[P[IS_LOOP] + letter[oldest]]
+                oldest += 1
+            most, most_of_block = max(most, live), max(most_of_block, of_block)
+            of_three = max(of_three, births_one + births_two + births_three)
+        is_dirty = is_dirty or fed > 0
+        entries += fed
+        i = j
+    return Survey(loops, most, most_of_block, births, of_three, entries, settles)
+
+
+@compiled
+def first_window(P, ts, first, end):
+    """Where the events end that are no later than a window's length after the first one."""
+    until = first
+    while until < end and ts[until] < ts[first] + P[WITHIN]:
+        until += 1
+    return until
+
+
+# The arithmetic of share/row_cost.py, compiled
+scan_cost, tree_cost = compiled(scan_ns), compiled(tree_ns)
+
+
+@inlined
+def _row_ns(is_tree, columns, live):
+    return tree_cost(columns, live) if is_tree else scan_cost(columns, live)
+
+
+@compiled
+def own_columns(P):
+    """The width of a row over own columns."""
+    return float(P[COLUMNS] * P[OVERLAP] * (P[COMPONENTS] + P[EXTREMES]))
+
+
+@compiled
+def shared_columns(P, s):
+    """The width of a row over snapshots, on average."""
+    of_window = float(s.births) * s.live / max(s.loops, 1)
+    return P[COMPONENTS] * of_window * (1.0 - 0.5 / P[OVERLAP])
+
+
+@compiled
+def own_event_ns(P, is_tree, live):
+    """Of an event of the loop, over own columns."""
+    return _row_ns(is_tree, own_columns(P), live)
+
+
+@compiled
+def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes):
+    """Of an event of the loop, over so many snapshots; with so many of these for each event."""
+    columns = wide * P[COMPONENTS]
+    cells = entries * P[OVERLAP] * P[COMPONENTS]
+    settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
+    row = _row_ns(is_tree, columns, live if is_tree else 0.5 * live)
+    return row + SNAPSHOT * bursts + settle * (reads + closes)
+
+
+@compiled
+def survey_costs(P, s):
+    """Of an event of the loop of a partition: over own columns, and over snapshots."""
+    loops = float(max(s.loops, 1))
+    wide = shared_columns(P, s) / P[COMPONENTS]
+    bursts, reads, closes = s.births / loops, s.settles / loops, P[OVERLAP] / max(s.live, 1.0)
+    entries = s.entries * s.live / loops
+    own = min(own_event_ns(P, False, s.live), own_event_ns(P, True, s.live))
+    return own, min(
+        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes),
+        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes),
+    )
+
+
+@compiled
+def begins_shared(P, s, part):
+    """Whether the first windows of a partition are over snapshots."""
+    if P[SHARING] == ALWAYS:
+        return True
+    if P[SHARING] == BY_BENEFIT or P[SHARING] == BY_SURVEY:
+        own, shared = survey_costs(P, s)
+        return shared < own
+    return P[SHARING] == BY_COIN and ((part + P[SEED]) * 2654435761 >> 7) % 2 == 0
+
+
+@compiled
+def column_room(P, s, cells):
+    """How many snapshots there is room for, in a table of so many rows or nodes.
+
+    Where bursts are decided about, no more than would ever be kept; where room runs out, rows have
+    own columns from there on.
+    """
+    wanted = s.of_three + 3
+    if P[SHARING] == BY_BENEFIT:
+        wanted = min(wanted, 64 + 4 * P[COLUMNS] * P[OVERLAP])
+    return max(2, min(wanted, MOST_CELLS // (cells * P[COMPONENTS])))

@@ -1,0 +1,89 @@
+"""What rows of a loop with an edge predicate cost, over own columns and over snapshots.
+
+Pure arithmetic, in nanoseconds for each event of the loop; the kernel compiles these very functions
+(kernel/rows/survey.py, kernel/rows/decision.py).
+
+    T(W)     = rank + (2 + 1.5 log2 n) (row + cell W)     in a tree, or W (column + event n / 2)
+    W_own    = k w
+    W_shared = S (1 - 1 / 2w)         S snapshots taken in a window
+    settle   = S + 2 entries w + 0.3 k w                  where something reads E+, a window closes
+    split    = stored (S + entries w)
+
+A burst that begins over snapshots is split where T(k w) left + 1.2 split < T(W) left, with `left`
+the events that open windows will still see and W the snapshots that there will be on average until
+then. Windows merge, as they open, once what snapshots would have saved is 0.3 of what a window
+costs over own columns. A unit whose entries alone cause more than w snapshots in a window does not
+share: own columns of its own are fewer.
+
+Name here    in the paper
+columns      k (times w over own columns; s_p over snapshots)
+live         n
+bursts       s_c, for each event
+"""
+
+from __future__ import annotations
+
+from math import log2
+
+# Of a look at all stored events: for each column, and for each column and event
+SCAN_COLUMN, SCAN_EVENT = 4.0, 0.15
+# Of ranking; for each row of a tree, and for each of its columns
+RANK, ROW, ROW_COLUMN = 60.0, 4.0, 0.15
+# Of a snapshot; to settle: for each snapshot, for each entry and window, for each own column
+SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
+# Of a split: for each stored event and snapshot, or entry and window
+SPLIT_CELL = 0.7
+# Of an event, whatever its row is like: classes go through the events one after the other
+EVENT = 100.0
+# Classes part where that saves so much of what they cost together.
+_WORTH_PARTING = 0.9
+
+
+def scan_ns(columns: float, live: float) -> float:
+    """Of a row where all stored events are looked at.
+
+    >>> scan_ns(1, 20), scan_ns(100, 300)
+    (5.5, 2650.0)
+    """
+    return columns * (SCAN_COLUMN + SCAN_EVENT * 0.5 * live)
+
+
+def tree_ns(columns: float, live: float) -> float:
+    """Of a row where sums over ranges are looked up.
+
+    >>> round(tree_ns(1, 20)), round(tree_ns(100, 300))
+    (96, 333)
+    """
+    return RANK + (2.0 + 1.5 * log2(live + 1.0)) * (ROW + ROW_COLUMN * columns)
+
+
+def row_ns(columns: float, live: float) -> float:
+    """Of a row in the better table."""
+    return min(scan_ns(columns, live), tree_ns(columns, live))
+
+
+def leavers(alone: list[int], bursts: int, events: int, live: float, windows: int) -> list[int]:
+    """The columns that had better not share with the others.
+
+    >>> leavers([0] * 49 + [900], 905, 5000, 3000.0, 4)
+    [49]
+    >>> leavers([200, 210, 190, 205], 805, 5000, 300.0, 4)
+    []
+
+    Args:
+        alone: For each column the bursts that nothing but its own entries began.
+        bursts: All of them.
+        events: Of the loop.
+        live: Of them in a window.
+        windows: That are open at once.
+    """
+    of_window = live / max(events, 1)
+    found = [c for c, n in enumerate(alone) if n * of_window > windows]
+    rest = bursts - sum(alone[c] for c in found)
+    if not found or len(found) == len(alone):
+        return []
+    share = of_window * (1.0 - 0.5 / windows)
+    together = min(row_ns(len(alone) * windows, live), row_ns(bursts * share, live))
+    stay = min(row_ns((len(alone) - len(found)) * windows, live), row_ns(rest * share, live))
+    apart = stay + row_ns(len(found) * windows, live) + 2.0 * EVENT
+    return found if apart < _WORTH_PARTING * (together + EVENT) else []
