@@ -16,9 +16,9 @@ import numpy as np
 
 from hamlet.engine.closed import ClosedSet
 from hamlet.engine.groups import groups_of_queries
-from hamlet.engine.recent import Recent
 from hamlet.kernel.compile import EventForm, compile_code
 from hamlet.kernel.encode.batch import encode
+from hamlet.kernel.recent import Recent
 from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
 from hamlet.kernel.widths import bundle_numbers, width_classes
 from hamlet.plan.number_mode import NumberMode

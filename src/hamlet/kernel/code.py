@@ -21,8 +21,10 @@ lazy op      an op on a state with a free loop whose type does nothing else to t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from hamlet.kernel.recent import Recent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,10 +32,13 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.base import Component
     from hamlet.kernel.compile.bundles import Bundle
+    from hamlet.kernel.compile.fast_paths import LetterTables
     from hamlet.kernel.rows.letters import PlacedGroup
 
     Ints = NDArray[np.int64]
 
+# Alphabets that tables are kept for: batches of one stream have one or a few.
+_MOST_ALPHABETS = 8
 # Instead of the number of a weight: no weight, or 1 for every event.
 NO_WEIGHT, ONE = -1, -2
 # Entries of a lazy op in `lazies`
@@ -174,3 +179,8 @@ class Compiled:
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
     sharing: tuple[str, ...] = ()  # the policy for each group of rows
     repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none
+    # What letters do, for the alphabets of events that were met: see fast_paths.py. What is made of
+    # this with `replace` begins without.
+    letter_tables: Recent[LetterTables] = field(
+        default_factory=lambda: Recent(_MOST_ALPHABETS), init=False, compare=False, repr=False
+    )

@@ -52,6 +52,7 @@ def image_of(compiled: Compiled, trees: Trees, tables: LetterTables) -> tuple[In
         n_sums=tables.counters.sums,
         n_stacks=tables.counters.stacks,
         n_counters=tables.counters.counters,
+        n_shared=len(tables.counters.arrays["z_order"]),
         t_base=compiled.values,
         n_always=int(code.u_always.sum()),
         alike=int(are_alike(code)),

@@ -36,6 +36,7 @@ class Scalars(NamedTuple):
     n_sums: int  # of counters and accumulators
     n_stacks: int
     n_counters: int
+    n_shared: int  # accumulators with several counters
     t_base: int  # where room for one row begins among the numbers
     n_always: int  # units that may hold trends before any op touches them
     alike: int  # see fast_paths.are_alike
@@ -64,13 +65,20 @@ class BatchArrays(NamedTuple):
     u_waits: Ints  # and its lazy ops, by u_lazy_p
     # Counters, first the own ones of accumulators: see compile/counters.py
     z_total: Ints  # where the total of an accumulator is among counters
+    z_order: Ints  # accumulators with several counters
+    z_parent: Ints  # one before it in that order, of which an accumulator has all counters
     z_c_p: Ints  # the counters of an accumulator besides its own
     z_c: Ints
+    z_more_p: Ints  # and of these those that its parent does not have
+    z_more: Ints
     sum_total: Ints  # by sum of an accumulator: where its total is among sums
+    sum_parent: Ints
     c_sum_p: Ints  # by counter: the weights of its sums
     c_sum: Ints
     sum_parts_p: Ints  # by sum of an accumulator: those of the counters
     sum_parts: Ints
+    sum_more_p: Ints
+    sum_more: Ints
     c_stack_p: Ints  # by counter: what its stacks hold
     c_stack_of: Ints
     stack_parts_p: Ints
@@ -211,8 +219,9 @@ L_COUNTERS_P, L_COUNTERS = range(22, 24)
     C_TRACE_ROOM,
     C_ASLEEP,
     C_LAZY,
+    C_ADDED,
     COUNTS,
-) = range(29)
+) = range(30)
 
 # What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
 # that is kept for the next batch. See machine/capacity.py.

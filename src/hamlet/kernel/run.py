@@ -356,8 +356,6 @@ def _emission(
     part, unit, window, v, x = written
     part, unit, window = part[:n], unit[:n], window[:n]
     v = v[: n * most].reshape((n, most, *v.shape[1:]))
-    if (code.u_nc < most).any():
-        v[np.arange(most)[None, :] >= code.u_nc[unit][:, None]] = 0
     template = code.u_template.astype(np.int32)[unit]
     x = x[: n * most_x].reshape(n, most_x)
     return emission_of(compiled, part, template, window, v, x)

@@ -4,7 +4,7 @@ Pure arithmetic (Section "Dynamic Sharing Optimizer" of the paper). The paper co
 event looks at all n events before it, in a shared graphlet at each of s_p snapshots of each, and a
 new snapshot has to be worked out for all k queries from g events of t types. So its costs are
 quadratic in events, and whether to share depends on everything at once. What the engine itself
-decides with is in hamlet/share/cost.py and hamlet/kernel/rows/survey.py.
+decides with is in hamlet/share/cost.py and hamlet/kernel/rows/cost.py.
 
 Name here    in the paper
 BurstStatistics.b, n, g, k, s_c, s_p    the same

@@ -18,8 +18,8 @@ import pytest
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.engine.pipeline import Pipelines
-from hamlet.engine.recent import Recent
 from hamlet.events.table import EventTable
+from hamlet.kernel.recent import Recent
 
 TEXT = """
 a: RETURN COUNT(*), SUM(b.x), AVG(b.x) PATTERN SEQ(A, B b+) WITHIN 10 s SLIDE 5 s;

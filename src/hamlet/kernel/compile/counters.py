@@ -8,6 +8,10 @@ for events that no other has, and for those of equal times, which do not commute
 
 An accumulator of which there would be too many counters to add up has its own counter only, to
 which each of its events is added.
+
+Conditions such as `v < 3` and `v < 5` let in more and more events. Where the counters of one
+accumulator are among those of another, that one is added up from it and what there is more, if all
+are wanted at once.
 """
 
 from __future__ import annotations
@@ -25,9 +29,10 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_FLAT = {"sum": "c_sum", "stack": "c_stack_of"}
 # The most counters that an accumulator is added up from
 _MOST = 256
+# How many accumulators are looked at to find one that another may be added up from
+_LOOKED_AT = 8
 
 
 class Counters(NamedTuple):
@@ -35,7 +40,7 @@ class Counters(NamedTuple):
 
     of_letter: The counters that an event of each letter is added to.
     arrays: Arrays of the machine: see BatchArrays in layout.py.
-    sums: How many sums there are: of counters, then totals of accumulators.
+    counters: How many there are, with places for totals after them, and so with sums.
     """
 
     of_letter: list[list[int]]
@@ -61,21 +66,37 @@ def find_counters(code: Code, lazy: list[list[int]]) -> Counters:
     for some, counter in number.items():
         for z in some:
             of_accumulator[z].append(counter)
-    totals = _numbered(own + len(sets), [bool(each) for each in of_accumulator])
-    sums, sum_arrays = _kept(code.zs_p, code.zs_weight, members, of_accumulator, "sum")
-    stacks, stack_arrays = _kept(code.zx_p, code.zx_attribute, members, of_accumulator, "stack")
+    parents = _parents(code, of_accumulator)
+    more = [
+        [c for c in each if parents.get(z, -1) < 0 or c not in of_accumulator[parents[z]]]
+        for z, each in enumerate(of_accumulator)
+    ]
+    sums = _Places(code.zs_p, code.zs_weight, members)
+    stacks = _Places(code.zx_p, code.zx_attribute, members)
     is_shared = [bool(each) for z, each in enumerate(of_accumulator) for _ in _range(code.zs_p, z)]
-    sum_totals = _numbered(sums, is_shared)
     arrays = {
-        "z_total": totals,
+        "z_total": _totals(own + len(sets), [bool(each) for each in of_accumulator]),
+        "z_order": np.array(list(parents), np.int64),
+        "z_parent": np.array([parents.get(z, -1) for z in range(own)], np.int64),
         "z_c_p": RaggedLists(of_accumulator).pointers(),
         "z_c": RaggedLists(of_accumulator).flat(),
-        "sum_total": sum_totals,
-        **sum_arrays,
-        **stack_arrays,
+        "z_more_p": RaggedLists(more).pointers(),
+        "z_more": RaggedLists(more).flat(),
+        "sum_total": _totals(sums.count, is_shared),
+        "sum_parent": sums.of_parents(parents),
+        "c_sum_p": sums.of_counters.pointers(),
+        "c_sum": sums.of_counters.flat(),
+        "sum_parts_p": sums.parts(of_accumulator).pointers(),
+        "sum_parts": sums.parts(of_accumulator).flat(),
+        "sum_more_p": sums.parts(more).pointers(),
+        "sum_more": sums.parts(more).flat(),
+        "c_stack_p": stacks.of_counters.pointers(),
+        "c_stack_of": stacks.of_counters.flat(),
+        "stack_parts_p": stacks.parts(of_accumulator).pointers(),
+        "stack_parts": stacks.parts(of_accumulator).flat(),
     }
-    counters = own + len(sets) + sum(map(bool, of_accumulator))
-    return Counters(of_letter, arrays, counters, sums + sum(is_shared), stacks)
+    counters = own + len(sets) + 2 * len(parents)
+    return Counters(of_letter, arrays, counters, sums.count + 2 * sum(is_shared), stacks.count)
 
 
 def _shared_sets(lazy: list[list[int]]) -> list[tuple[int, ...]]:
@@ -90,47 +111,76 @@ def _shared_sets(lazy: list[list[int]]) -> list[tuple[int, ...]]:
     return [some for some in left if len(some) > 1]
 
 
-def _numbered(first: int, is_shared: list[bool]) -> Ints:
-    """Where totals are kept: in a place of their own, from the first on, or where parts are."""
-    places = first + np.cumsum(is_shared, dtype=np.int64) - 1
+def _parents(code: Code, of_accumulator: list[list[int]]) -> dict[int, int]:
+    """Of each accumulator with several counters one whose counters are among its own, or -1.
+
+    It comes before it, and has all the sums that it has.
+    """
+    found: dict[int, int] = {}
+    weights = [
+        {int(code.zs_weight[k]) for k in _range(code.zs_p, z)} for z in range(len(code.z_atom))
+    ]
+    counters = [frozenset(each) for each in of_accumulator]
+    shared = [z for z, each in enumerate(counters) if each]
+    for z in sorted(shared, key=lambda z: len(counters[z])):
+        before = reversed(list(found)[-_LOOKED_AT:])
+        fits = (y for y in before if counters[y] <= counters[z] and weights[y] >= weights[z])
+        found[z] = next(fits, -1)
+    return found
+
+
+def _totals(first: int, is_shared: list[bool]) -> Ints:
+    """Where totals are: each in two places, from the first on, or where the only part is.
+
+    The second of the two is for what the total has from counters that are not its own.
+    """
+    places = first + 2 * (np.cumsum(is_shared, dtype=np.int64) - 1)
     return np.where(is_shared, places, np.arange(len(is_shared)))
 
 
-def _kept(
-    pointers: Ints,
-    kinds: Ints,
-    members: list[tuple[int, ...]],
-    of_accumulator: list[list[int]],
-    name: str,
-) -> tuple[int, dict[str, Ints]]:
-    """The sums or stacks of counters: how many, what each is of, and which make up each other.
+class _Places:
+    """The sums or stacks of counters.
 
     Args:
         pointers: Where those of each accumulator begin.
         kinds: What each is of: a weight or an attribute.
         members: Of each counter its accumulators.
-        of_accumulator: Of each accumulator the counters that are not its own.
-        name: What is kept.
     """
-    of_counter: list[list[int]] = []
-    place: dict[tuple[int, int], int] = {}
-    for counter, some in enumerate(members):
-        wanted = dict.fromkeys(int(kinds[k]) for z in some for k in _range(pointers, z))
-        for kind in wanted:
-            place[counter, kind] = len(place)
-        of_counter.append(list(wanted))
-    parts = [
-        [place[counter, int(kinds[k])] for counter in of_accumulator[z]]
-        for z in range(len(of_accumulator))
-        for k in _range(pointers, z)
-    ]
-    counts = RaggedLists(of_counter)
-    return len(place), {
-        f"c_{name}_p": counts.pointers(),
-        _FLAT[name]: counts.flat(),
-        f"{name}_parts_p": RaggedLists(parts).pointers(),
-        f"{name}_parts": RaggedLists(parts).flat(),
-    }
+
+    def __init__(self, pointers: Ints, kinds: Ints, members: list[tuple[int, ...]]) -> None:
+        self._pointers, self._kinds = pointers, kinds.tolist()
+        self._place: dict[tuple[int, int], int] = {}
+        self.of_counters = RaggedLists()
+        for counter, some in enumerate(members):
+            wanted = dict.fromkeys(self._kinds[k] for z in some for k in _range(pointers, z))
+            for kind in wanted:
+                self._place[counter, kind] = len(self._place)
+            self.of_counters.lists.append(list(wanted))
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._place)
+
+    def parts(self, counters: list[list[int]]) -> RaggedLists:
+        """By sum or stack of each accumulator those of some counters."""
+        return RaggedLists(
+            [
+                [self._place[counter, self._kinds[k]] for counter in some]
+                for z, some in enumerate(counters)
+                for k in _range(self._pointers, z)
+            ]
+        )
+
+    def of_parents(self, parents: dict[int, int]) -> Ints:
+        """By sum of each accumulator that of its parent, -1 for none."""
+        found = [-1] * len(self._kinds)
+        for z, parent in parents.items():
+            if parent >= 0:
+                own = {self._kinds[k]: k for k in _range(self._pointers, parent)}
+                for k in _range(self._pointers, z):
+                    found[k] = own[self._kinds[k]]
+        return np.array(found, np.int64)
 
 
 def _range(pointers: Ints, i: int) -> range:

@@ -138,7 +138,12 @@ class LetterTables(NamedTuple):
 
 
 def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
-    """What each letter does."""
+    """What each letter does; events mostly have the letters of those before them."""
+    key = (letters.shape, letters.tobytes())
+    return compiled.letter_tables.get_or_make(key, lambda: _tables(compiled, letters))
+
+
+def _tables(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
     of_letters = _of_letters(compiled, letters)
     bundles = whole_bundles(compiled, of_letters.direct)
     counters = find_counters(compiled.code, of_letters.lazy)

@@ -33,6 +33,7 @@ def begin(m):
     S[at.C_ASLEEP] = P[at.N_ALWAYS]
     begin_bundles(P, S)
     S[at.C_LAZY] = 0
+    S[at.C_ADDED] = -1
     for c in range(P[at.N_COUNTERS]):
         S[P[at.S_C_N] + c] = 0
     for z in range(P[at.N_Z]):
@@ -178,31 +179,53 @@ def steps_of(m, z):
     P, S = m.P, m.S
     total = P[P[at.Z_TOTAL] + z]
     if total != z and S[P[at.S_Z_FRESH] + z] != S[at.C_LAZY]:
-        _add_up(m, z, total)
+        _add_up(m, z)
     return S[P[at.S_C_N] + total]
 
 
 @compiled
-def _add_up(m, z, total):
-    """Add up an accumulator from its counters."""
+def _add_up(m, z):
+    """Add up an accumulator, or all of them where it is the second at the same event."""
+    P, S = m.P, m.S
+    if S[at.C_ADDED] != S[at.C_LAZY]:
+        S[at.C_ADDED] = S[at.C_LAZY]
+        _add_up_one(m, z, -1, at.Z_C_P, at.Z_C, at.SUM_PARTS_P, at.SUM_PARTS)
+        return
+    for k in range(P[at.N_SHARED]):
+        each = P[P[at.Z_ORDER] + k]
+        parent = P[P[at.Z_PARENT] + each]
+        _add_up_one(m, each, parent, at.Z_MORE_P, at.Z_MORE, at.SUM_MORE_P, at.SUM_MORE)
+
+
+@inlined
+def _add_up_one(m, z, parent, counters_p, counters, parts_p, parts):
+    """Add up an accumulator from another (-1: none), the counters in a list, and its own."""
     P, S, zs = m.P, m.S, m.zs
-    n = S[P[at.S_C_N] + z]
-    for k in entries(P, at.Z_C_P, z):
-        n += S[P[at.S_C_N] + P[P[at.Z_C] + k]]
-    S[P[at.S_C_N] + total] = n
+    n = 0 if parent < 0 else S[P[at.S_C_N] + P[P[at.Z_TOTAL] + parent] + 1]
+    for k in entries(P, counters_p, z):
+        n += S[P[at.S_C_N] + P[P[counters] + k]]
+    total = P[at.S_C_N] + P[P[at.Z_TOTAL] + z]
+    S[total], S[total + 1] = n + S[P[at.S_C_N] + z], n
     for s in entries(P, at.C_SUM_P, z):
-        high, low = zs[2 * s], zs[2 * s + 1]
-        for k in entries(P, at.SUM_PARTS_P, s):
-            part = P[P[at.SUM_PARTS] + k]
-            # In two parts, as in numbers.add_to_sum: what is lost in rounding is kept in the second
-            more = zs[2 * part]
-            both = high + more
-            back = both - high
-            low += (high - (both - back)) + (more - back) + zs[2 * part + 1]
-            high = both
+        high, low = zs[2 * s] - zs[2 * s], zs[2 * s] - zs[2 * s]  # 0 of their type
+        if parent >= 0:
+            of_parent = P[P[at.SUM_TOTAL] + P[P[at.SUM_PARENT] + s]] + 1
+            high, low = zs[2 * of_parent], zs[2 * of_parent + 1]
+        for k in entries(P, parts_p, s):
+            part = P[P[parts] + k]
+            high, low = _added(high, low, zs[2 * part], zs[2 * part + 1])
         to = P[P[at.SUM_TOTAL] + s]
-        zs[2 * to], zs[2 * to + 1] = high, low
+        zs[2 * to + 2], zs[2 * to + 3] = high, low
+        zs[2 * to], zs[2 * to + 1] = _added(high, low, zs[2 * s], zs[2 * s + 1])
     S[P[at.S_Z_FRESH] + z] = S[at.C_LAZY]
+
+
+@inlined
+def _added(high, low, more, more_low):
+    """The sum of two numbers in two parts; of doubles the second has what is lost in rounding."""
+    both = high + more
+    back = both - high
+    return both, low + ((high - (both - back)) + (more - back)) + more_low
 
 
 @compiled

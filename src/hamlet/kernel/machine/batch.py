@@ -39,7 +39,7 @@ def _begin_batch(P, S, room):
 
 
 @inlined
-def _bundle(memory, spos, sval, trace):
+def _memory_addresses(memory, stacks, trace):
     """The addresses of what all parts of the machine work on."""
     return Memory(
         raw_pointer(memory.P),
@@ -48,8 +48,8 @@ def _bundle(memory, spos, sval, trace):
         raw_pointer(memory.x),
         raw_pointer(memory.zf),
         raw_pointer(memory.zs),
-        raw_pointer(spos),
-        raw_pointer(sval),
+        raw_pointer(stacks[0]),
+        raw_pointer(stacks[1]),
         raw_pointer(memory.err),
         raw_pointer(trace),
     )
@@ -79,12 +79,104 @@ def _event_addresses(events, sides):
 
 
 @inlined
-def _save(m, saved, row, ints, v, x):
+def _stored_addresses(stored, logs, guard_entries):
+    """The addresses of events kept one by one."""
+    return Stored(
+        raw_pointer(logs[0]),
+        pointer(logs[1]),
+        raw_pointer(logs[2]),
+        raw_pointer(guard_entries),
+        pointer(stored.tree_v),
+        raw_pointer(stored.tree_x),
+        raw_pointer(stored.places),
+    )
+
+
+@inlined
+def _record_addresses(written, n):
+    """The addresses of results."""
+    part, unit, window, v, x = written
+    return Records(
+        raw_pointer(part),
+        raw_pointer(unit),
+        raw_pointer(window),
+        pointer(v),
+        raw_pointer(x),
+        raw_pointer(n),
+    )
+
+
+@inlined
+def _scratch_addresses(scratch):
+    """The addresses of room for one step."""
+    v, x, kept, kept_x, pending, met, gops = scratch
+    return Scratch(
+        pointer(v),
+        raw_pointer(x),
+        pointer(kept),
+        raw_pointer(kept_x),
+        raw_pointer(pending),
+        raw_pointer(met),
+        raw_pointer(gops),
+    )
+
+
+# Larger arrays
+
+
+@inlined
+def _new_scratch(P, S, v):
+    """Room for one step, as much as is wanted; what it had is of no use any more."""
+    return (
+        numbers.room(v, S[at.C_SCRATCH]),
+        np.empty(S[at.C_SCRATCH_X]),
+        numbers.room(v, S[at.C_KEPT]),
+        np.empty(S[at.C_KEPT]),
+        np.empty(4 * S[at.C_PENDING], np.int64),
+        np.empty(P[at.N_UNITS], np.int64),
+        np.empty(5 * S[at.C_PENDING], np.int64),
+    )
+
+
+@inlined
+def _new_stacks(P, S):
+    """Stacks of extremes for a longer partition, before it begins."""
+    S[at.C_STACK] = 2 * S[at.C_WANTED]
+    size = P[at.N_STACKS] * S[at.C_STACK]
+    return np.empty(size, np.int64), np.empty(size)
+
+
+@inlined
+def _more_records(S, written, n):
+    """Room for more results, with those that there are."""
+    part, unit, window, v, x = written
+    size, most, most_x = 2 * (S[at.C_ROOM] + S[at.C_WINDOWS]), S[at.C_MOST], S[at.C_MOST_X]
+    S[at.C_ROOM] = size
+    return (
+        longer(part, n, size),
+        longer(unit, n, size),
+        longer(window, n, size),
+        longer_numbers(v, n * most, size * most),
+        longer(x, n * most_x, size * most_x),
+    )
+
+
+@inlined
+def _more_trace(P, S, trace):
+    """Room for more of what is decided, with what there is."""
+    size = 2 * (S[at.C_TRACE_ROOM] + 2 * P[at.N_UNITS] + S[at.C_WANTED])
+    S[at.C_TRACE_ROOM] = size
+    return longer(trace, TRACED * S[at.C_TRACE], TRACED * size)
+
+
+@inlined
+def _save(m, saved, row, state):
     """Append the state of a partition to arrays that may have to become longer for it.
 
     `saved` has the row of the partition, and where its state begins, in the order of `ranges` of
     a batch; those of the next row are where it ends.
     """
+    ints, v, x = state
     first, first_v, first_x = saved[row, 3], saved[row, 4], saved[row, 5]
     size, size_v, size_x = size_of_checkpoint(m)
     if first + size > ints.shape[0]:
@@ -103,103 +195,58 @@ def _save(m, saved, row, ints, v, x):
 
 @compiled
 def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
-    """Run the partitions of a batch; what they write, how many were given up, state, and trace."""
+    """Run the partitions of a batch; what they write, how many were given up, state, and trace.
+
+    An array lives until its last use by name, which must be after that of its address.
+    """
     P, S = raw_pointer(memory.P), raw_pointer(memory.S)
-    spos, sval, trace = memory.spos, memory.sval, memory.trace
-    log_entries, log_v, log_x = stored.entries, stored.v, stored.x
-    guard_entries = stored.guard_entries
-    parts, units, windows = records.part, records.unit, records.window
-    out_v, out_x, out_n = records.v, records.x, raw_pointer(records.n)
-    _begin_batch(P, S, parts.shape[0])
-    scratch_v, scratch_x = numbers.room(memory.v, S[at.C_SCRATCH]), np.empty(S[at.C_SCRATCH_X])
-    kept_v, kept_x = numbers.room(memory.v, S[at.C_KEPT]), np.empty(S[at.C_KEPT])
-    pending, gops = np.empty(4 * S[at.C_PENDING], np.int64), np.empty(5 * S[at.C_PENDING], np.int64)
-    met = np.empty(P[at.N_UNITS], np.int64)
-    stacks = P[at.N_STACKS]
-    new_ints, new_v, new_x = np.empty(1024, np.int64), numbers.room(memory.v, 1024), np.empty(1024)
+    _begin_batch(P, S, records.part.shape[0])
+    written = records.part, records.unit, records.window, records.v, records.x
+    logs, guard_entries = (stored.entries, stored.v, stored.x), stored.guard_entries
+    stacks, trace = (memory.spos, memory.sval), memory.trace
+    scratch = _new_scratch(P, S, memory.v)
+    state = np.empty(1024, np.int64), numbers.room(memory.v, 1024), np.empty(1024)
     saved = np.zeros((1 + (ranges.shape[0] if until < FAR else 0), 6), np.int64)
-    n_saved = 0
-    events_at, sides_at = _event_addresses(events, sides)
     progress_array = np.zeros(8, np.int64)
-    progress = raw_pointer(progress_array)
-    progress[AT_EVENT] = -1
-    short = -1
+    progress_array[AT_EVENT] = -1
+    progress, redone = raw_pointer(progress_array), raw_pointer(redo)
+    events_at, sides_at = _event_addresses(events, sides)
+    n_saved, short = 0, -1
     while short != 0:
-        m = _bundle(memory, spos, sval, trace)
-        results = Records(
-            raw_pointer(parts),
-            raw_pointer(units),
-            raw_pointer(windows),
-            pointer(out_v),
-            raw_pointer(out_x),
-            out_n,
-        )
+        m = _memory_addresses(memory, stacks, trace)
+        results = _record_addresses(written, records.n)
         short = run_partitions(
             m,
             events_at,
             sides_at,
-            Stored(
-                raw_pointer(log_entries),
-                pointer(log_v),
-                raw_pointer(log_x),
-                raw_pointer(guard_entries),
-                pointer(stored.tree_v),
-                raw_pointer(stored.tree_x),
-                raw_pointer(stored.places),
-            ),
+            _stored_addresses(stored, logs, guard_entries),
             results,
-            Scratch(
-                pointer(scratch_v),
-                raw_pointer(scratch_x),
-                pointer(kept_v),
-                raw_pointer(kept_x),
-                raw_pointer(pending),
-                raw_pointer(met),
-                raw_pointer(gops),
-            ),
+            _scratch_addresses(scratch),
             (raw_pointer(kept[0]), pointer(kept[1]), raw_pointer(kept[2])),
             raw_pointer(ranges),
             ranges.shape[0],
-            raw_pointer(redo),
+            redone,
             progress,
             until,
         )
-        if short == at.ROOM_OUT:
-            n, size = out_n[0], 2 * (S[at.C_ROOM] + S[at.C_WINDOWS])
-            parts, units = longer(parts, n, size), longer(units, n, size)
-            windows = longer(windows, n, size)
-            out_v = longer_numbers(out_v, n * S[at.C_MOST], size * S[at.C_MOST])
-            out_x = longer(out_x, n * S[at.C_MOST_X], size * S[at.C_MOST_X])
-            S[at.C_ROOM] = size
-        elif short == at.ROOM_SCRATCH:
-            scratch_v = numbers.room(memory.v, S[at.C_SCRATCH])
-        elif short == at.ROOM_SCRATCH_X:
-            scratch_x = np.empty(S[at.C_SCRATCH_X])
-        elif short == at.ROOM_PENDING:
-            pending = np.empty(4 * S[at.C_PENDING], np.int64)
-            gops = np.empty(5 * S[at.C_PENDING], np.int64)
-        elif short == at.ROOM_KEPT:
-            kept_v, kept_x = numbers.room(memory.v, S[at.C_KEPT]), np.empty(S[at.C_KEPT])
+        if short == at.ROOM_STATE:
+            state = _save(m, saved, n_saved, state)
+            n_saved += 1
+            end_partition(m, results, redone, progress)
+        elif short == at.ROOM_OUT:
+            written = _more_records(S, written, records.n[0])
         elif short == at.ROOM_LOGS:
-            log_entries, log_v, log_x = more_logs(P, S, log_entries, log_v, log_x)
+            logs = more_logs(P, S, logs[0], logs[1], logs[2])
         elif short == at.ROOM_GUARD_LOGS:
             guard_entries = more_guard_logs(P, S, guard_entries)
-        elif short == at.ROOM_TRACE:
-            size = 2 * (S[at.C_TRACE_ROOM] + 2 * P[at.N_UNITS] + S[at.C_WANTED])
-            trace = longer(trace, TRACED * S[at.C_TRACE], TRACED * size)
-            S[at.C_TRACE_ROOM] = size
         elif short == at.ROOM_STACKS:
-            S[at.C_STACK] = 2 * S[at.C_WANTED]
-            spos = np.empty(stacks * S[at.C_STACK], np.int64)
-            sval = np.empty(stacks * S[at.C_STACK])
-        elif short == at.ROOM_STATE:
-            new_ints, new_v, new_x = _save(m, saved, n_saved, new_ints, new_v, new_x)
-            n_saved += 1
-            end_partition(m, results, raw_pointer(redo), progress)
-    end, end_v, end_x = saved[n_saved, 3], saved[n_saved, 4], saved[n_saved, 5]
-    after = saved[:n_saved], new_ints[:end], new_v[:end_v], new_x[:end_x]
-    written = parts, units, windows, out_v, out_x
-    # An array lives until its last use by name, which must be after that of its address.
+            stacks = _new_stacks(P, S)
+        elif short == at.ROOM_TRACE:
+            trace = _more_trace(P, S, trace)
+        elif short != 0:
+            scratch = _new_scratch(P, S, memory.v)
+    ends = saved[n_saved]
+    after = saved[:n_saved], state[0][: ends[3]], state[1][: ends[4]], state[2][: ends[5]]
     return written, progress_array[AT_REDONE], after, trace[: TRACED * S[at.C_TRACE]]
 
 

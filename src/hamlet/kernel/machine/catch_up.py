@@ -48,15 +48,33 @@ def _stamp_numbers(m, u, lazy):
             zs[2 * (first + c) + 1] = zs[2 * total + 1]
 
 
-@compiled
+@inlined
 def sync(m, u):
     """Apply to a unit the runs of lazy events since it was last up to date."""
+    if _is_behind(m, u):
+        _sync(m, u)
+
+
+@inlined
+def _is_behind(m, u):
+    """Whether there have been lazy events since a unit was last up to date."""
+    P, S, quick = m.P, m.S, m.P[at.U_QUICK] + at.QUICK * u
+    for lazy in range(P[quick + at.Q_LAZY], P[quick + at.Q_LAZY_END]):
+        z = P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_Z]
+        if steps_of(m, z) != S[P[at.S_STAMP_N] + lazy]:
+            return True
+    return S[P[at.S_LATE] + u] == 1
+
+
+@compiled
+def _sync(m, u):
+    """Apply the runs that there are."""
     P, S = m.P, m.S
-    if _catch_up(m, u, 0, P[P[at.U_W] + u], False):
-        S[at.C_SNAPSHOTS] += 1
-        stamp(m, u)
-        if P[P[at.U_ALWAYS] + u] == 1:  # the run may have begun trends
-            S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    _catch_up(m, u, 0, P[P[at.U_W] + u], False)
+    S[at.C_SNAPSHOTS] += 1
+    stamp(m, u)
+    if P[P[at.U_ALWAYS] + u] == 1:  # the run may have begun trends
+        S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
 
 
 @compiled
@@ -71,7 +89,8 @@ def sync_numbers(m, u):
     is_quick = P[P[at.U_NC] + u] == 1 or numbers.is_float(m.v)
     if not is_quick or not _has_trends(m, u):
         sync(m, u)
-    elif _catch_up(m, u, 0, P[P[at.U_W] + u], True):
+    elif _is_behind(m, u):
+        _catch_up(m, u, 0, P[P[at.U_W] + u], True)
         S[at.C_SNAPSHOTS] += 1
         S[P[at.S_LATE] + u] = 1
         _stamp_numbers(m, u, P[P[at.U_LAZY_P] + u])
@@ -92,15 +111,16 @@ def _has_trends(m, u):
     return True
 
 
-@compiled
+@inlined
 def sync_window(m, u, slot):
     """Apply runs to one window that is about to be closed; the unit stays as it is."""
-    _catch_up(m, u, slot, 1, False)
+    if _is_behind(m, u):
+        _catch_up(m, u, slot, 1, False)
 
 
 @compiled
 def _catch_up(m, u, first, windows, is_later):
-    """Apply runs to some windows of a unit, extremes perhaps later; whether there is anything.
+    """Apply runs to some windows of a unit, extremes perhaps later.
 
     n steps of m events each multiply U by A = product of (1 + m). So the run adds to every row of
     the state (A - 1) U, and to a sum with weights also A times the sum of weights / (1 + m), times
@@ -110,7 +130,6 @@ def _catch_up(m, u, first, windows, is_later):
     them here only saves work that would be in vain.
     """
     P, S = m.P, m.S
-    found = False
     for lazy in entries(P, at.U_LAZY_P, u):
         quick = P[at.LAZIES] + at.LAZY * lazy
         z = P[quick + at.LZ_Z]
@@ -122,8 +141,6 @@ def _catch_up(m, u, first, windows, is_later):
             _grow_loop(m, u, lazy, first, windows, is_later, n, am, ae)
         else:
             _grow_rows(m, u, lazy, first, windows, n, am, ae)
-        found = True
-    return found
 
 
 @inlined

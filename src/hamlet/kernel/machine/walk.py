@@ -59,9 +59,9 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
             short = _step(m, events, sides, stored, scratch, i, j, ts, at.L_OPS_P, at.L_GOPS_P)
             due = min(due, next_due(P, S))
         elif L[L[at.L_LAZY] + letter] == 1:
-            j, short = _end_of_run(events, i, end, due), 0
-            take_run(m, events, i, j)
+            j, short = _take_lazy(m, events, i, end, due), 0
             S[at.C_STEPS] += j - i - 1
+            S[at.C_BURSTS] -= 1
         else:
             j, short = i + 1, _short_of_trace(P, S, 1)
             if short == 0 and L[L[at.L_DIRECT] + letter] == 0:
@@ -117,10 +117,27 @@ def _end_of_step(events, i, end):
 
 
 @inlined
+def _take_lazy(m, events, i, end, due):
+    """Take in runs of events that only accumulators know, one after the other; where they end."""
+    S, L = m.S, events.by_letter
+    j = i
+    while True:
+        first, j = j, _end_of_run(events, j, end, due)
+        take_run(m, events, first, j)
+        S[at.C_BURSTS] += 1
+        if j >= end or events.ts[j] >= due or L[L[at.L_LAZY] + events.letter[j]] == 0:
+            return j
+        if S[at.C_ASLEEP] > 0 or (j + 1 < end and events.tied[j + 1] == 1):
+            return j
+
+
+@inlined
 def _end_of_run(events, i, end, due):
     """Where a run ends: one letter, different times, no window that opens or closes."""
     letter = events.letter[i]
     j = i + 1
+    if j < end and events.letter[j] != letter:
+        return j
     while j + _BLOCK < end and events.ts[j + _BLOCK - 1] < due:
         other = 0
         for k in range(_BLOCK):

@@ -207,6 +207,8 @@ def _close(m, records, part, u, window, slot):
         numbers.copy(records.v, to + c, m.v, trends + c)
         if not numbers.is_safe(records.v, to + c):
             m.err[0] = 1
+    for c in range(nc, S[at.C_MOST]):
+        numbers.set_zero(records.v, to + c)
     for e in range(nx):
         records.x[to_x + e] = m.x[x + e] * P[P[at.X_SIGN] + P[P[at.U_XSBASE] + u] + e]
     for e in range(nx, S[at.C_MOST_X]):
@@ -330,7 +332,7 @@ def _close_stored(m, sides, stored, records, part, u, window):
     w, nc, nx = shape(P, u)
     slot, record = window % w, records.n[0]
     most, most_x = m.S[at.C_MOST], m.S[at.C_MOST_X]
-    empty_row(Row(records.v, records.x, record * most, record * most_x, nc, most_x))
+    empty_row(Row(records.v, records.x, record * most, record * most_x, most, most_x))
     total = Row(records.v, records.x, record * most, record * most_x, nc, nx)
     for k in entries(P, at.END_P, u):
         add_row(total, one_window(row_of(m, u, P[P[at.END_ROW] + k]), slot, nc, nx), m.err)

@@ -2,7 +2,7 @@
 
 Every burst that begins costs all units of a class a snapshot. So the beginning of a batch is looked
 through: which E+ begin bursts that nothing but their own entries begins? Those that begin more of
-them in a window than they would need own columns leave the others (share/row_cost.py). Each class
+them in a window than they would need own columns leave the others (kernel/rows/cost.py). Each class
 is a group with rows of its own, and bursts are decided about in each.
 """
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hamlet.kernel.rows.cost import leavers
 from hamlet.kernel.rows.letters import SEVERAL, PlacedGroup, columns_fed, loop_letters
-from hamlet.share.row_cost import leavers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 A burst begins where an event of the loop finds that something has come into E+ since the one
 before. What both ways will cost until the windows that are open have closed is worked out from
-what the partition has been like so far (share/row_cost.py has the arithmetic in words):
+what the partition has been like so far (kernel/rows/cost.py has the arithmetic in words):
 
 - over snapshots, where own columns are cheaper by more than it takes to evaluate every stored
   event, these take over: the burst *splits*;
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.rows.basis import has_node_room
+from hamlet.kernel.rows.cost import RANK, SPLIT_CELL
 from hamlet.kernel.rows.evaluation import split
 from hamlet.kernel.rows.layout import (
     ALWAYS,
@@ -64,7 +65,6 @@ from hamlet.kernel.rows.layout import (
 )
 from hamlet.kernel.rows.snapshots import has_column_room, take_snapshot
 from hamlet.kernel.rows.survey import own_event_ns, shared_event_ns
-from hamlet.share.row_cost import RANK, SPLIT_CELL
 
 # Counters in doubles. Of the pane at hand, and averages of all before: events of the loop, bursts,
 # reads of what E+ has given, entries.

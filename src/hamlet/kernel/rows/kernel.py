@@ -337,6 +337,4 @@ def _run(
     return records, again, counts, decided[: S[S_DECIDED] * DECIDED]
 
 
-run = kept_on_disk(
-    _run, digest("code.py", "../share/row_cost.py", *Path(__file__).parent.glob("*.py"))
-)
+run = kept_on_disk(_run, digest("code.py", *Path(__file__).parent.glob("*.py")))

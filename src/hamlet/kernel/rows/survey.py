@@ -11,6 +11,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.rows.cost import (
+    SETTLE_COLUMN,
+    SETTLE_ENTRY,
+    SETTLE_OWN,
+    SNAPSHOT,
+    scan_ns,
+    tree_ns,
+)
 from hamlet.kernel.rows.layout import (
     ALWAYS,
     BY_BENEFIT,
@@ -30,14 +38,6 @@ from hamlet.kernel.rows.layout import (
     SLIDE,
     STARTS_LOOP,
     WITHIN,
-)
-from hamlet.share.row_cost import (
-    SETTLE_COLUMN,
-    SETTLE_ENTRY,
-    SETTLE_OWN,
-    SNAPSHOT,
-    scan_ns,
-    tree_ns,
 )
 
 # A table of coefficients has no more cells than this.
@@ -128,7 +128,7 @@ def first_window(P, ts, first, end):
     return until
 
 
-# The arithmetic of share/row_cost.py, compiled
+# The arithmetic of kernel/rows/cost.py, compiled
 scan_cost, tree_cost = compiled(scan_ns), compiled(tree_ns)
 
 
