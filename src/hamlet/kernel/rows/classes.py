@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hamlet.kernel.rows.cost import leavers
-from hamlet.kernel.rows.letters import SEVERAL, PlacedGroup, columns_fed, loop_letters
+from hamlet.kernel.rows.letters import SEVERAL, PlacedGroup, laid_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,12 +64,11 @@ def _leaving(
     seen = ranges[ranges[:, 1] < _SAMPLE]
     if not 0 < len(seen) <= _MOST_PARTITIONS:
         return []
-    is_loop, fed = loop_letters(made, letters), columns_fed(made, letters)
-    few = letter[:_SAMPLE]
-    loops = is_loop[few]
+    laid, few = laid_for(made, letters), letter[:_SAMPLE]
+    loops = laid.is_loop[few]
     if loops.sum() < _LEAST:
         return []
-    alone, bursts = _alone(loops, fed[few], made.columns)
+    alone, bursts = _alone(loops, laid.fed[few], made.columns)
     live = _live(made.group.within_us, loops, ts[:_SAMPLE], seen)
     return leavers(alone, bursts, int(loops.sum()), live, made.group.overlap)
 

@@ -119,10 +119,10 @@ def begin_burst(m, b, table, part, ts):
     S[C_BURSTS] += 1
     _count_burst(m)
     decision, created, shared_ns, own_ns = KEEP_OWN, 0, 0.0, 0.0
-    decides = m.P[SHARING] == BY_BENEFIT
-    if decides or S[S_DECIDED_ROOM] > 0:
+    decides, has_shared = m.P[SHARING] == BY_BENEFIT, S[S_HI] > S[S_OWN_HI]
+    if (decides and has_shared) or S[S_DECIDED_ROOM] > 0:
         shared_ns, own_ns = costs(m, ts)
-    if S[S_HI] > S[S_OWN_HI]:
+    if has_shared:
         splits = decides and _splits(m, shared_ns, own_ns)
         splits = splits or (m.P[SHARING] == BY_COIN and toss(S) == 0)
         if splits or S[S_FORCED] == 1 or not _has_room(m, b):

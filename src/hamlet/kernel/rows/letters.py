@@ -8,7 +8,7 @@ operation on neighbouring columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -181,6 +181,22 @@ class _Placing:
         return self.of_node[inflow.sources[0]] if inflow.sources else 0
 
 
+class Laid(NamedTuple):
+    """What follows from the letters of a batch.
+
+    Attributes:
+        letters: By letter and atom, 1 where events of the letter satisfy the atom.
+        code: See layout.py.
+        is_loop: By letter whether its events are of the loop.
+        fed: By letter the column of E+ that its events come into: -1 for none, SEVERAL for more.
+    """
+
+    letters: NDArray[np.uint8]
+    code: Ints
+    is_loop: NDArray[np.bool_]
+    fed: Ints
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedGroup:
     """A group with its nodes and their places: all that does not depend on events."""
@@ -192,7 +208,7 @@ class PlacedGroup:
     columns: int
     reads_loop: tuple[bool, ...]  # by node: whether it reads what E+ has given
     column_of_unit: tuple[int, ...]
-    codes: dict[bytes, Ints] = field(default_factory=dict, compare=False)  # by letters: laid out
+    codes: list[Laid] = field(default_factory=list, compare=False)  # for some letters each
     classes: dict[tuple[int, ...], PlacedGroup] = field(default_factory=dict, compare=False)
 
     @property
@@ -251,15 +267,34 @@ def lay_out(
         sharing: The policy, see layout.py.
         seed: Of the coin, where that decides.
     """
-    known = letters.tobytes()
-    if known not in made.codes:
-        if len(made.codes) >= _MOST_CODES:
-            made.codes.clear()
-        made.codes[known] = _code(made, letters)
-    code = made.codes[known].copy()
+    code = laid_for(made, letters).code.copy()
     code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
     code[SHARING], code[SEED] = sharing if made.is_sharable else OWN, seed
     return code
+
+
+def laid_for(made: PlacedGroup, letters: NDArray[np.uint8]) -> Laid:
+    """What was laid out for some letters; most batches have the same."""
+    for known in made.codes:
+        if known.letters is letters or np.array_equal(known.letters, letters):
+            return known
+    if len(made.codes) >= _MOST_CODES:
+        made.codes.pop(0)
+    is_loop = letters[:, made.group.atom].astype(np.bool_)
+    made.codes.append(Laid(letters, _code(made, letters), is_loop, _columns_fed(made, letters)))
+    return made.codes[-1]
+
+
+def _columns_fed(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
+    """By letter the column of E+ that its events come into: -1 for none, SEVERAL for more."""
+    found = np.full(len(letters), -1, np.int64)
+    for letter, atom in np.argwhere(letters).tolist():
+        for number in made.of_atom.get(atom, ()):
+            fed = [c for row, c in made.placed.fed[number] if row == 0]
+            if number >= made.columns and fed:
+                is_one = len(fed) == 1 and found[letter] in (-1, fed[0])
+                found[letter] = fed[0] if is_one else SEVERAL
+    return found
 
 
 def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
@@ -351,23 +386,6 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
     header = [np.array([scalars[name] for name in SCALARS], np.int64), begins]
     return np.concatenate([*header, *chosen])
-
-
-def loop_letters(made: PlacedGroup, letters: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """By letter whether its events are of the loop."""
-    return letters[:, made.group.atom].astype(np.bool_)
-
-
-def columns_fed(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
-    """By letter the column of E+ that its events come into: -1 for none, SEVERAL for more."""
-    found = np.full(len(letters), -1, np.int64)
-    for letter, atom in np.argwhere(letters).tolist():
-        for number in made.of_atom.get(atom, ()):
-            fed = [c for row, c in made.placed.fed[number] if row == 0]
-            if number >= made.columns and fed:
-                is_one = len(fed) == 1 and found[letter] in (-1, fed[0])
-                found[letter] = fed[0] if is_one else SEVERAL
-    return found
 
 
 def _atoms(letters: NDArray[np.uint8]) -> list[frozenset[int]]:
