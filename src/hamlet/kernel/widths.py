@@ -169,7 +169,7 @@ def _longest(letter, ts, ranges, doubled, singles, within, out):  # type: ignore
                 out[p] = bits + _single_bits(counts) + np.log2(i + 1 - begin)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count(counts, mask, by):  # type: ignore[no-untyped-def]
     state = 0
     while mask:
@@ -179,7 +179,7 @@ def _count(counts, mask, by):  # type: ignore[no-untyped-def]
         state += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _single_bits(counts):  # type: ignore[no-untyped-def]
     """The bits by which events that stand once in a trend lengthen the number of trends."""
     choices = 1.0
