@@ -240,7 +240,7 @@ def test_bench_spark_prints_the_document_that_it_writes(
 ):
     """As few groups and runs as show that it works: one measurement of four, once."""
     small = {"GROUPS": 20, "QUERIES": 2, "REPEAT": 1, "RETURNS": ("COUNT(*)",)}
-    for name, value in {**small, "_NUMBERS": ("exact",)}.items():
+    for name, value in {**small, "NUMBERS": ("exact",)}.items():
         monkeypatch.setattr(bench, name, value)
     path = tmp_path / "spark.json"
 
