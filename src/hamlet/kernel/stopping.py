@@ -34,6 +34,7 @@ GIVEN_UP, STOPPED = range(2)
 # is left to go on by itself, for the next run.
 _SECONDS_TO_STOP = 0.5
 _SECONDS_BETWEEN = 0.01
+_SECONDS_TO_LOOK = 0.1
 _left: list[threading.Lock] = []
 
 
@@ -75,7 +76,9 @@ def stoppable(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         _thread.start_new_thread(run, ())
         has_begun = True
-        is_running.acquire()
+        # A signal that comes just before the wait does not end it: so it is never a long one.
+        while not is_running.acquire(timeout=_SECONDS_TO_LOOK):
+            pass
     except BaseException:
         # Where it has only just begun, it stops by itself.
         stop[:] = 1

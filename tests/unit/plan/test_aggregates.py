@@ -11,12 +11,14 @@ import hamlet
 from hamlet import Workload
 from hamlet.plan.aggregates import FUNCTIONS
 
-# Where aggregates are named: the table, functions that write them, and the definition to test with
+# Where aggregates are named: the table, functions that write them, the definition to test with, and
+# queries that count what is before and after an event
 _NAMED_IN = {
     "plan/aggregates.py",
     "lang/builder/aggregates.py",
     "kernel/reference.py",
     "engine/panes/derive.py",
+    "engine/witnesses.py",
 }
 
 
