@@ -32,7 +32,7 @@ alone: RETURN COUNT(*), MAX(b.x) PATTERN B b+ WHERE b.x > NEXT(b).x AND [g] WITH
 
 def events(seed: int) -> list[dict[str, object]]:
     chance = random.Random(seed)
-    times = sorted(chance.choice(range(40)) for _ in range(60))
+    times = sorted(chance.choice(range(60)) for _ in range(120))
     return [
         {"type": chance.choice("AABBBBC"), "time": t, "g": chance.choice("uv"), "n": n}
         | {"x": chance.randrange(5)}
