@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.engine.options import Options
+from hamlet.engine.options import Options, events_of
 from hamlet.engine.pipeline import SetPipeline
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
-from hamlet.events.table import EventTable
 from hamlet.kernel.base import EventBatch
 from hamlet.kernel.run import Counters, run_group
 from hamlet.plan.number_mode import NumberMode
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hamlet.events.table import EventTable
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.compile import EventForm
     from hamlet.plan.program import Program
@@ -71,7 +71,7 @@ def options_for(
     if rates is not None:
         _check_types(plan, rates)
     fixed = NOTHING_FIXED
-    table = None if sample is None else _table_of(plan, options, sample)
+    table = None if sample is None else events_of(sample, plan, options)
     # Which is cheaper does not depend on the kind of numbers, and this one needs no second run.
     tried = replace(options, sharing="dynamic", numbers="float", trace=False, fixed=NOTHING_FIXED)
     for sharable in plan.sets:
@@ -89,17 +89,6 @@ def _check_types(plan: WorkloadPlan, rates: Mapping[str, float]) -> None:
         if not 0 <= rate < float("inf"):
             reason = f"{name} cannot come {rate} times in a second"
             raise PlanError(reason, "Give a number from 0.")
-
-
-def _table_of(plan: WorkloadPlan, options: Options, sample: Any) -> EventTable:
-    return EventTable.of(
-        sample,
-        plan,
-        type=options.type,
-        time=options.time,
-        order=options.order,
-        separator=options.separator,
-    )
 
 
 @dataclass(frozen=True, slots=True)

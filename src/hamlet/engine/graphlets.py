@@ -18,11 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.engine.local import LocalRun, run_workload
-from hamlet.engine.options import Options
+from hamlet.engine.options import Options, events_of
 from hamlet.engine.pipeline import SetPipeline, shared_plan
 from hamlet.engine.witnesses import can_be_witnessed, end_of, entry_of, probe, witness
 from hamlet.errors import InternalError, PlanError
-from hamlet.events.table import EventTable
 from hamlet.explain.graphlets import Execution, Graphlet, GraphletEvent, LoopExecution
 from hamlet.explain.sharers import known_sharing
 from hamlet.plan.predicates import show, show_edge
@@ -32,6 +31,7 @@ from hamlet.plan.workload import plan_workload
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hamlet.events.table import EventTable
     from hamlet.kernel.finish import Answer
     from hamlet.plan.template import PlannedQuery
     from hamlet.plan.workload import SharableSet, WorkloadPlan
@@ -52,9 +52,7 @@ def executed(plan: WorkloadPlan, name: str, source: Any, options: Options) -> Ex
     options.check()
     if options.order is not None:
         raise PlanError("graphlets are shown without an order column", "Leave it out.")
-    table = EventTable.of(
-        source, plan, type=options.type, time=options.time, separator=options.separator
-    )
+    table = events_of(source, plan, options)
     if len(table) > MOST_EVENTS:
         reason = f"graphlets are shown of up to {MOST_EVENTS} events, and there are {len(table):,}"
         raise PlanError(reason, "Give a few of them.")

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.engine.groups import groups_of
+from hamlet.engine.options import events_of
 from hamlet.engine.pipeline import Pipelines
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import did_you_mean, listed
 from hamlet.events.required_columns import types_by_key
-from hamlet.events.table import EventTable
 from hamlet.kernel.encode.partitions import Grouping, rows_without
 from hamlet.share.bundles import bundle_reports, set_trace
 from hamlet.share.trace import burst_table, trace_schema
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine.options import Options, Progress
     from hamlet.engine.pipeline import SetPipeline
+    from hamlet.events.table import EventTable
     from hamlet.events.times import Times
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
@@ -81,14 +82,7 @@ def run_workload(
     tell = progress or _say_nothing
     tell("reading", 0.0)
     with timed(statistics, "read"):
-        table = EventTable.of(
-            source,
-            plan,
-            type=options.type,
-            time=options.time,
-            order=options.order,
-            separator=options.separator,
-        )
+        table = events_of(source, plan, options)
     times = table.times
     answers: list[SetAnswers] = []
     traces: list[Any] = [trace_schema(times).empty_table()]

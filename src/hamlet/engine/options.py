@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import PlanError, UnknownName, listed
 from hamlet.events.formats import separator_of
+from hamlet.events.table import EventTable
 from hamlet.paper.systems import SYSTEMS
 from hamlet.plan.number_mode import NUMBERS, NumberMode
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
@@ -15,6 +16,7 @@ from hamlet.share.policy import NOTHING_FIXED, POLICIES, Fixed, Policy
 
 if TYPE_CHECKING:
     from hamlet.plan.number_mode import Numbers
+    from hamlet.plan.workload import WorkloadPlan
 
 # Is told what is being done, and which part of the whole has been done before, from 0 to 1.
 Progress = Callable[[str, float], None]
@@ -60,3 +62,15 @@ class Options:
             reason = f"{self.system} keeps no trace"
             raise PlanError(reason, "Run without it, or with system hamlet.")
         separator_of(self.separator)
+
+
+def events_of(source: Any, plan: WorkloadPlan, options: Options) -> EventTable:
+    """The events of a source for a workload, with columns and separator as the options say."""
+    return EventTable.of(
+        source,
+        plan,
+        type=options.type,
+        time=options.time,
+        order=options.order,
+        separator=options.separator,
+    )

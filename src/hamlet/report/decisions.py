@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hamlet.report.columns import as_array, start_microseconds
-from hamlet.share.summary import summarise
+from hamlet.share.summary import OF_BURST, summarise
 from hamlet.share.trace import DECIDED
 
 if TYPE_CHECKING:
@@ -25,17 +25,7 @@ if TYPE_CHECKING:
 MOST_STRETCHES = 480
 # Bursts that are shown one by one, and what is shown of each
 MOST_BURSTS = 500
-BURST = (
-    "burst",
-    "live",
-    "queries",
-    "windows",
-    "snapshots_created",
-    "snapshots_propagated",
-    "cost_shared",
-    "cost_alone",
-    "decided",
-)
+BURST = (*OF_BURST, "decided")
 
 
 def decisions(trace: Any, pane_us: Sequence[int]) -> list[dict[str, Any]]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Columns = dict[str, NDArray[Any]]
 
-_NUMBERS = (
-    "set",
+# The numbers of a trace that are about one burst
+OF_BURST = (
     "burst",
     "live",
     "queries",
@@ -89,7 +89,7 @@ def _parts(trace: Any) -> Iterator[tuple[tuple[int, str, Any], Columns]]:
     types, of_type = _decoded(trace["type"])
     kinds, of_kind = _decoded(trace["about"])
     decisions, decided = _decoded(trace["decided"])
-    columns = {name: trace[name].fill_null(0).to_numpy() for name in _NUMBERS}
+    columns = {name: trace[name].fill_null(0).to_numpy() for name in ("set", *OF_BURST)}
     columns["decided"] = np.array([DECIDED.index(name) for name in decisions])[decided]
     # One number for all three, which sorts as they do.
     ranks = [sorted(types), sorted(kinds)]
