@@ -249,7 +249,7 @@ def _templates(
     made: dict[int, _Template] = {}
     weights = {weight: row for row, weight in enumerate(encoded.batch.weight_specs)}
     shifts = [_whole_numbers(row)[1] for row in encoded.batch.weights]
-    counted = _counted_at(program)
+    counted = program.aggregates_at()
     for state, number in enumerate(program.state_template.tolist()):
         query = queries[program.template_query[number]]
         layout = components_of(query.aggregates, encoded.digits)
@@ -284,18 +284,6 @@ def _templates(
     for template in made.values():
         template.enter = [[s for s in template.states if row[atom[s]]] for row in letters]
     return made
-
-
-def _counted_at(program: Program) -> dict[int, set[int]]:
-    """For each state the aggregates, by their number in the query, that count its events."""
-    counted: dict[int, set[int]] = {}
-    first: dict[int, int] = {}
-    for number, query in enumerate(program.aggregate_query.tolist()):
-        first.setdefault(query, number)
-        low, high = program.aggregate_state_start[number : number + 2]
-        for state in program.aggregate_states[low:high].tolist():
-            counted.setdefault(state, set()).add(number - first[query])
-    return counted
 
 
 def _add_edges(program: Program, templates: dict[int, _Template]) -> None:
