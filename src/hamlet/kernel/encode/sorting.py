@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from hamlet.events.columns import Values
+from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,7 @@ def _hashed(values: NDArray[np.int64], codes: Codes) -> Rows:
         size *= 4
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _range(values):  # type: ignore[no-untyped-def]
     low = high = values[0]
     for value in values:
@@ -78,7 +78,7 @@ def _range(values):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _codes_by_table(values, low, table, codes, first):  # type: ignore[no-untyped-def]
     count = 0
     for row in range(len(values)):
@@ -93,7 +93,7 @@ def _codes_by_table(values, low, table, codes, first):  # type: ignore[no-untype
     return count
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _insert(values, first, count, slots, shift):  # type: ignore[no-untyped-def]
     mask = len(slots) - 1
     for code in range(count):
@@ -104,7 +104,7 @@ def _insert(values, first, count, slots, shift):  # type: ignore[no-untyped-def]
         slots[slot] = code
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _codes_by_hash(values, slots, shift, codes, first, done, count):  # type: ignore[no-untyped-def]
     """Codes from row `done` on; stops where the table is half full."""
     mask = len(slots) - 1
@@ -149,13 +149,13 @@ def sort_by_code(codes: Codes, count: int, rows: Rows | None = None) -> tuple[Ro
     return order, starts
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _count(codes, starts):  # type: ignore[no-untyped-def]
     for code in codes:
         starts[code + 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _place(codes, ends, order):  # type: ignore[no-untyped-def]
     for row in range(len(codes)):
         code = codes[row]
@@ -163,7 +163,7 @@ def _place(codes, ends, order):  # type: ignore[no-untyped-def]
         ends[code] += 1
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _place_rows(codes, rows, ends, order):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         row = rows[place]
@@ -189,7 +189,7 @@ def sort_by_value(values: NDArray[np.int64], rows: Rows | None = None) -> Rows:
     return order
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _radix_pass(keys, order, new_keys, new_order, shift):  # type: ignore[no-untyped-def]
     ends = np.zeros(257, np.int64)
     low = np.uint64(255)
@@ -212,7 +212,7 @@ def is_sorted(values: NDArray[np.int64], order: NDArray[np.int64] | None = None)
     return bool(_is_sorted_by_both(_read_only(values), _read_only(order)))
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted(values):  # type: ignore[no-untyped-def]
     for row in range(1, len(values)):  # noqa: SIM110 - compiled, and faster so
         if values[row] < values[row - 1]:
@@ -220,7 +220,7 @@ def _is_sorted(values):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted_by_both(values, order):  # type: ignore[no-untyped-def]
     for row in range(1, len(values)):
         if values[row] < values[row - 1]:
@@ -230,7 +230,7 @@ def _is_sorted_by_both(values, order):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted_inside(part, ts, order):  # type: ignore[no-untyped-def]
     for row in range(1, len(part)):
         if part[row] == part[row - 1] and (
@@ -275,7 +275,7 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     return out
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _take(values, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         out[place] = values[rows[place]]
@@ -286,7 +286,7 @@ def gather_columns(table: NDArray[Any], rows: Rows, out: NDArray[Any]) -> None:
     _gather_columns(_read_only(table), _read_only(rows), out)
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _gather_columns(table, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         row = rows[place]
