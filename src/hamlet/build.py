@@ -15,6 +15,7 @@ from hamlet.lang.builder.conditions import attr, equal, next_
 from hamlet.lang.builder.draft import query
 from hamlet.lang.builder.patterns import (
     and_,
+    any_,
     event,
     not_,
     optional,
@@ -27,6 +28,7 @@ from hamlet.lang.builder.patterns import (
 
 __all__ = [
     "and_",
+    "any_",
     "attr",
     "avg",
     "count",

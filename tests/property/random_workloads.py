@@ -67,8 +67,10 @@ def bound(text: str) -> Query | None:
 @st.composite
 def _patterns(draw: DrawFn, types: str) -> str:
     """A pattern as text: with or without AND, places with or without aliases."""
-    counts = draw(st.integers(0, 2)) == 2
-    pattern = draw(matchable_patterns(types, max_places=4 if counts else 5, has_counts=counts))
+    counts = draw(st.booleans())
+    has_any = draw(st.integers(0, 3)) == 3
+    size = 5 - counts - has_any
+    pattern = draw(matchable_patterns(types, size, has_counts=counts, has_any=has_any))
     if draw(st.integers(0, 5)) == 5:
         sides = (pattern, draw(matchable_patterns(types, max_places=3)))
         pattern = renamed(tree.AndPattern(sides), 0)[0]
@@ -76,7 +78,7 @@ def _patterns(draw: DrawFn, types: str) -> str:
 
 
 def _with_fewer_aliases(draw: DrawFn, pattern: tree.Pattern) -> tree.Pattern:
-    if isinstance(pattern, tree.TypePattern):
+    if isinstance(pattern, tree.TypePattern | tree.AnyPattern):
         return pattern if draw(st.booleans()) else replace(pattern, alias=None)
     if isinstance(pattern, tree.KleenePattern | tree.CountedPattern | tree.NotPattern):
         return replace(pattern, body=_with_fewer_aliases(draw, pattern.body))
@@ -96,7 +98,7 @@ def query_texts(draw: DrawFn, types: str) -> str:
         pattern = types[0]
         plain = bound(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 1 s")
     assert plain is not None
-    parts = draw(st.lists(_locals(plain), max_size=2))
+    parts = draw(st.lists(_locals(plain), max_size=2)) if any(map(_names, plain.places)) else []
     adjacent = _adjacent(plain)
     if adjacent:
         parts += draw(st.lists(_edges(adjacent), max_size=3))
@@ -108,7 +110,9 @@ def query_texts(draw: DrawFn, types: str) -> str:
 
 
 def _names(place: Place) -> list[str]:
-    return [place.type] if place.alias is None else [place.alias, place.type]
+    """What a place is called in conditions and aggregates; ANY without an alias is not."""
+    types = [] if place.written else [place.type]
+    return types if place.alias is None else [place.alias, *types]
 
 
 def _adjacent(query: Query) -> list[tuple[str, str]]:
@@ -123,7 +127,9 @@ def _adjacent(query: Query) -> list[tuple[str, str]]:
 
 @st.composite
 def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
-    places = [place for place in query.places if place.negation is None]
+    places = [place for place in query.places if place.negation is None and _names(place)]
+    if not places:
+        return "COUNT(*)"
     place = draw(st.sampled_from(places))
     variable = draw(st.sampled_from(_names(place)))
     function = draw(st.sampled_from(["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX"]))
@@ -131,10 +137,12 @@ def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
     shape = {"COUNT(*)": "COUNT(*)", "COUNT": "COUNT({})"}.get(
         function, f"{function}({{}}.{attribute})"
     )
-    item = shape.format(variable)
-    if variable != place.type and bound(f"RETURN {item} PATTERN {pattern} WITHIN 1 s") is None:
-        return shape.format(place.type)  # one event may or may not be the alias
-    return item
+    # One event may or may not be the alias, and beside ANY the type, too.
+    for name in (variable, place.type):
+        item = shape.format(name)
+        if bound(f"RETURN {item} PATTERN {pattern} WITHIN 1 s") is not None:
+            return item
+    return "COUNT(*)"
 
 
 # Predicates

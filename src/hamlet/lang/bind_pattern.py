@@ -13,6 +13,8 @@ from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
 from hamlet.lang.printer import print_name, print_pattern
 from hamlet.plan.query import (
+    ANY,
+    OTHER,
     Absence,
     Choice,
     Pattern,
@@ -25,6 +27,8 @@ from hamlet.plan.query import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hamlet.schema import Schema
 
 
@@ -39,6 +43,7 @@ class PatternBinder:
 
     problems: list[Problem]
     schema: Schema | None = None
+    types: tuple[str, ...] = ()  # all that the workload mentions
     places: list[Place] = field(default_factory=list)
     branches: list[Pattern] = field(default_factory=list)
     negations: list[Pattern] = field(default_factory=list)
@@ -86,6 +91,8 @@ class PatternBinder:
         match pattern:
             case tree.TypePattern():
                 return self._place(pattern)
+            case tree.AnyPattern():
+                return self._any(pattern)
             case (
                 tree.KleenePattern(body=tree.NotPattern() as negation)
                 | tree.CountedPattern(body=tree.NotPattern() as negation)
@@ -129,8 +136,8 @@ class PatternBinder:
         return None
 
     def _has_too_many_places(self, pattern: tree.Pattern) -> bool:
-        places = _number_of_places(pattern, written_out=True)
-        most = max(MOST_PLACES, _number_of_places(pattern, written_out=False))
+        places = self._number_of_places(pattern, written_out=True)
+        most = max(MOST_PLACES, self._number_of_places(pattern, written_out=False))
         if places > most:
             self._refuse(
                 "too-many-places",
@@ -140,6 +147,20 @@ class PatternBinder:
                 pattern.span,
             )
         return places > most
+
+    def _number_of_places(self, pattern: tree.Pattern, *, written_out: bool) -> int:
+        """How many places a pattern has, with all its repetitions written out or as it stands."""
+        match pattern:
+            case tree.TypePattern():
+                return 1
+            case tree.AnyPattern():
+                return len(self.types) + 1
+            case tree.CountedPattern(body=body, least=least, most=most):
+                times = min(_copies(least, most), MOST_TIMES) if written_out else 1
+                return self._number_of_places(body, written_out=written_out) * times
+            case tree.KleenePattern(body=body) | tree.NotPattern(body=body):
+                return self._number_of_places(body, written_out=written_out)
+        return sum(self._number_of_places(each, written_out=written_out) for each in pattern.items)
 
     def _times(self, pattern: tree.CountedPattern) -> Pattern | None:
         """As many copies of a pattern as it may match; their variables stand for all of them."""
@@ -237,6 +258,8 @@ class PatternBinder:
         self.is_whole = False
         if isinstance(pattern, tree.TypePattern):
             self._place(pattern)
+        elif isinstance(pattern, tree.AnyPattern):
+            self._any(pattern)
         elif isinstance(pattern, tree.KleenePattern | tree.CountedPattern | tree.NotPattern):
             self._name_places(pattern.body)
         else:
@@ -253,17 +276,35 @@ class PatternBinder:
         self._check_type(pattern.type)
         return Single(index)
 
-    def _alias(self, alias: tree.Name, index: int) -> None:
+    def _any(self, pattern: tree.AnyPattern) -> Choice:
+        """A place for each type that the workload mentions, and one for all others."""
+        alias = pattern.alias.text if pattern.alias else None
+        first = len(self.places)
+        for event_type in (*self.types, OTHER):
+            self.places.append(Place(len(self.places), event_type, alias, self._negation, ANY))
+        found = range(first, len(self.places))
+        if pattern.alias is not None:
+            self._alias(pattern.alias, *found)
+        if OTHER in self.types:
+            self._refuse(
+                "alias-is-type",
+                f"beside ANY a type cannot be called {OTHER!r}",
+                "Rename the type, or list what ANY may be: (A OR B).",
+                pattern.span,
+            )
+        return Choice(tuple(map(Single, found)))
+
+    def _alias(self, alias: tree.Name, *indices: int) -> None:
         if any(alias is known for known in self._alias_names):
-            self._aliases[alias.text].append(index)  # another copy of its place
+            self._aliases[alias.text] += indices  # another copy of its place
             return
         self._alias_names.append(alias)
         if alias.text not in self._aliases:
-            self._aliases[alias.text] = [index]
+            self._aliases[alias.text] = list(indices)
             return
-        other, own = self.places[self._aliases[alias.text][0]], self.places[index]
-        code = "alias-two-types" if other.type != own.type else "alias-reused"
-        message = f"the alias {alias.text} already stands for a place of {other.type}"
+        other, own = self.places[self._aliases[alias.text][0]], self.places[indices[0]]
+        code = "alias-two-types" if other.name != own.name else "alias-reused"
+        message = f"the alias {alias.text} already stands for a place of {other.name}"
         self._refuse(code, message, "An alias stands for one place; choose another.", alias.span)
 
     def _check_type(self, name: tree.Name) -> None:
@@ -278,7 +319,8 @@ class PatternBinder:
     def example_variable(self) -> str:
         """Some variable of the pattern, for messages."""
         positive = [place for place in self.places if place.negation is None]
-        place = (positive or self.places or [Place(0, "T")])[0]
+        named = [place for place in positive if place.alias or place.written is None]
+        place = (named or [Place(0, "T")])[0]
         return print_name(tree.Name(place.alias or place.type))
 
     def is_alias(self, variable: tree.Name) -> bool:
@@ -323,13 +365,15 @@ class PatternBinder:
         if self.schema is None:
             return "any"
         kinds = set[str]()
-        for event_type in dict.fromkeys(self.places[place].type for place in places):
+        for event_type, written in dict.fromkeys(
+            (self.places[place].type, self.places[place].written) for place in places
+        ):
             if self.schema.types is not None and event_type not in self.schema.types:
                 continue
             known = self.schema.of(event_type)
             if attribute.text in known:
                 kinds.add(known[attribute.text])
-            else:
+            elif written != ANY:  # which has events with it and events without
                 self._refuse(
                     "unknown-attribute",
                     f"event type {event_type} has no attribute '{attribute.text}'",
@@ -362,17 +406,22 @@ def _copies(least: int, most: int | None) -> int:
     return max(least, 1) if most is None else most
 
 
-def _number_of_places(pattern: tree.Pattern, *, written_out: bool) -> int:
-    """How many places a pattern has, with all its repetitions written out or as it stands."""
+def types_in(pattern: tree.Pattern) -> Iterator[str]:
+    """The types that a pattern mentions, in reading order."""
     match pattern:
-        case tree.TypePattern():
-            return 1
-        case tree.CountedPattern(body=body, least=least, most=most):
-            times = min(_copies(least, most), MOST_TIMES) if written_out else 1
-            return _number_of_places(body, written_out=written_out) * times
-        case tree.KleenePattern(body=body) | tree.NotPattern(body=body):
-            return _number_of_places(body, written_out=written_out)
-    return sum(_number_of_places(item, written_out=written_out) for item in pattern.items)
+        case tree.TypePattern(type=name):
+            yield name.text
+        case tree.AnyPattern():
+            pass
+        case (
+            tree.KleenePattern(body=body)
+            | tree.CountedPattern(body=body)
+            | tree.NotPattern(body=body)
+        ):
+            yield from types_in(body)
+        case _:
+            for item in pattern.items:
+                yield from types_in(item)
 
 
 def _first_of(pattern: tree.Pattern, kind: type[tree.NotPattern]) -> tree.NotPattern | None:

@@ -62,7 +62,9 @@ def _names(children: list[Any]) -> list[tree.Name]:
     return [name_of(c) for c in children if isinstance(c, Token) and c.type == "NAME"]
 
 
-def _type_pattern(children: list[Any]) -> tree.TypePattern:
+def _type_pattern(children: list[Any]) -> tree.TypePattern | tree.AnyPattern:
+    if _has(children, "ANY"):
+        return tree.AnyPattern(next(iter(_names(children)), None), span_of(children))
     name, *alias = _names(children)
     return tree.TypePattern(name, alias[0] if alias else None, span_of(children))
 
@@ -127,7 +129,7 @@ class TreeBuilder(Transformer[Token, Any]):
     def not_pattern(self, c: list[Any]) -> tree.NotPattern:
         return tree.NotPattern(c[1], span_of(c))
 
-    def type_pattern(self, c: list[Any]) -> tree.TypePattern:
+    def type_pattern(self, c: list[Any]) -> tree.TypePattern | tree.AnyPattern:
         return _type_pattern(c)
 
     def repeated_type(self, c: list[Any]) -> tree.Pattern:

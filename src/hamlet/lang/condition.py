@@ -115,7 +115,7 @@ class ConditionBinder:
 
     def _refuse_bare(self, node: tree.BareName) -> None:
         name, shown = node.name.text, self.pattern.example_variable
-        variables = [place.alias or place.type for place in self.pattern.places]
+        variables = [place.alias or place.name for place in self.pattern.places]
         self._refuse(
             "bare-attribute",
             f"{name} stands without a variable",
@@ -237,7 +237,7 @@ class ConditionBinder:
         places = self.pattern.places
         sources = set(self.pattern.places_of(first))
         after = {
-            places[q].alias or places[q].type
+            places[q].alias or places[q].name
             for positions in self.positions
             for p, q in positions.follow
             if p in sources

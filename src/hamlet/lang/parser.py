@@ -270,6 +270,7 @@ def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
     has_unfit = _replace_unfit(tokens, problems)
     if tokens[0].type == "PATTERN":
         _replace_odd_counts(tokens, problems)
+        _mark_any(tokens)
     try:
         value = _lark().parse(tokens, start=CLAUSES[tokens[0].type])
     except UnexpectedToken as error:
@@ -304,6 +305,13 @@ def _replace_odd_counts(tokens: list[Token], problems: list[Problem]) -> None:
         if token.type == "NUMBER" and not token.isdigit():
             problems.append(mistakes.odd_count(token))
             tokens[i] = token.update(value="1")
+
+
+def _mark_any(tokens: list[Token]) -> None:
+    """Turn the word ANY into a keyword, which it is in patterns."""
+    for token in tokens:
+        if token.type == "NAME" and token.upper() == "ANY":
+            token.type = "ANY"
 
 
 def _unreadable_token(tokens: list[Token]) -> Problem | None:

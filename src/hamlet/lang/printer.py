@@ -60,7 +60,8 @@ def print_name(name: tree.Name) -> str:
 
 def _is_reserved(word: str) -> bool:
     # GROUP and BY are words only together, but a type GROUP with an alias BY would be such a pair.
-    return word.upper() in KEYWORDS or word.upper() in ("GROUP", "BY")
+    # ANY is a word in patterns only.
+    return word.upper() in KEYWORDS or word.upper() in ("GROUP", "BY", "ANY")
 
 
 def print_item(item: tree.ReturnItem) -> str:
@@ -97,6 +98,8 @@ def print_pattern(pattern: tree.Pattern, place: int = 0) -> str:
     match pattern:
         case tree.TypePattern(type=name, alias=alias):
             return print_name(name) + (f" {print_name(alias)}" if alias else "")
+        case tree.AnyPattern(alias=alias):
+            return "ANY" + (f" {print_name(alias)}" if alias else "")
         case tree.KleenePattern(body=body):
             return print_pattern(body, _POSTFIX) + "+"
         case tree.CountedPattern(body=body, least=least, most=most):

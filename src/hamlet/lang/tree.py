@@ -42,6 +42,14 @@ class TypePattern:
 
 
 @dataclass(frozen=True, slots=True)
+class AnyPattern:
+    """One event of whatever type, with an optional alias: `ANY e`."""
+
+    alias: Name | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class KleenePattern:
     """One or more matches of a pattern, one after another: `P+`."""
 
@@ -95,7 +103,14 @@ class AndPattern:
 
 
 Pattern = (
-    TypePattern | KleenePattern | CountedPattern | NotPattern | SeqPattern | OrPattern | AndPattern
+    TypePattern
+    | AnyPattern
+    | KleenePattern
+    | CountedPattern
+    | NotPattern
+    | SeqPattern
+    | OrPattern
+    | AndPattern
 )
 
 # Conditions

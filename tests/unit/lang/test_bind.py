@@ -557,5 +557,29 @@ def test_an_alias_that_an_event_may_or_may_not_be_is_refused_in_repetitions_too(
     assert problems == [("ambiguous-alias", "b")]
 
 
+# ANY
+
+
+def test_any_is_a_place_for_each_type_of_the_workload_and_one_for_all_others():
+    query = _query("SEQ(A, ANY e)", "e.x > 1")
+
+    assert [place.type for place in query.places] == ["A", "A", "any other type"]
+    assert [place.label for place in query.places] == ["A", "ANY e", "ANY e"]
+    assert [condition is None for condition in query.local] == [True, False, False]
+
+
+def test_any_without_an_alias_cannot_be_spoken_of():
+    assert [code for code, _ in _problems("SEQ(A, ANY)", "ANY.x > 1")] == ["unknown-variable"]
+
+
+@pytest.mark.parametrize("pattern", ["A OR ANY", "ANY AND A", "SEQ(A*, ANY*)"])
+def test_a_type_that_an_event_may_or_may_not_be_matched_as_is_refused(pattern):
+    assert _problems(pattern, returned="COUNT(A)") == [("ambiguous-alias", "A")]
+
+
+def test_the_type_that_stands_for_all_others_cannot_be_named_beside_any():
+    assert [code for code, _ in _problems("SEQ(ANY, `any other type`)")] == ["alias-is-type"]
+
+
 def test_a_thousand_of_one_type_behind_any_number_of_it_are_too_complex():
     assert [code for code, _ in _problems("SEQ(A*, A{1,1000}, B)")] == ["too-complex"]
