@@ -12,6 +12,7 @@ A word that Python has itself ends in an underscore: `sum_`, `min_`, `max_`, `no
 
 from hamlet.lang.builder.aggregates import avg, count, max_, min_, sum_
 from hamlet.lang.builder.conditions import attr, equal, next_
+from hamlet.lang.builder.definitions import define
 from hamlet.lang.builder.draft import query
 from hamlet.lang.builder.patterns import (
     and_,
@@ -32,6 +33,7 @@ __all__ = [
     "attr",
     "avg",
     "count",
+    "define",
     "equal",
     "event",
     "max_",

@@ -167,6 +167,13 @@ def durations() -> SearchStrategy[tree.Duration]:
     return st.builds(tree.Duration, amounts, st.one_of(known, known, odd))
 
 
+def definitions() -> SearchStrategy[tree.Definition]:
+    """Types by condition, with anything in the condition."""
+    from hypothesis import strategies as st
+
+    return st.builds(tree.Definition, names(), st.none() | names(), conditions(6))
+
+
 def queries() -> SearchStrategy[tree.QueryTree]:
     """Queries that the grammar allows, whether or not they mean something."""
     from hypothesis import strategies as st

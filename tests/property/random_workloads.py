@@ -17,6 +17,7 @@ from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
 from hamlet.lang.printer import print_pattern
 from hamlet.plan.positions import positions_of
+from hamlet.plan.query import ANY
 from hamlet.testing import matchable_patterns, renamed
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ WINDOWS = (
     "10 s", "4 s", "10 s SLIDE 5 s", "10 s SLIDE 3 s", "7 s SLIDE 2 s", "6 s SLIDE 4 s",
     "20 s SLIDE 7 s", "2500 ms SLIDE 1500 ms", "1 min", "3 s SLIDE 500 ms",
 )  # fmt: skip
+# U and V exclude each other, W overlaps with both.
+DEFINED = "DEFINE U AS x > 0, V AS x <= 0, W AS A WHERE y < 1 OR s = 'u'"
 GROUPINGS = ("", "", "", "GROUPBY g", "GROUPBY d", "GROUPBY d, g")
 
 
@@ -49,14 +52,19 @@ class Sample:
 def samples(draw: DrawFn, most_events: int = 12) -> Sample:
     """A workload and a stream of its types."""
     types = draw(st.sampled_from(["AB", "ABC", "ABCD"]))
-    queries = draw(st.lists(query_texts(types), min_size=1, max_size=4))
+    is_defining = draw(st.integers(0, 3)) == 3
+    mentioned = types + "UVW" if is_defining else types
+    queries = draw(st.lists(query_texts(mentioned), min_size=1, max_size=4))
     events = draw(streams(types, most_events))
-    return Sample(";\n".join(queries), tuple(events), draw(st.sampled_from([None, "seq"])))
+    defined = [DEFINED] if is_defining else []
+    return Sample(
+        ";\n".join([*defined, *queries]), tuple(events), draw(st.sampled_from([None, "seq"]))
+    )
 
 
 def bound(text: str) -> Query | None:
     """The query of a text, None where it is refused."""
-    trees, problems = read(text)
+    trees, problems = read(f"{DEFINED}; {text}")
     found, more = bind(trees)
     return found[0].query if found and not problems and not more else None
 
@@ -111,7 +119,7 @@ def query_texts(draw: DrawFn, types: str) -> str:
 
 def _names(place: Place) -> list[str]:
     """What a place is called in conditions and aggregates; ANY without an alias is not."""
-    types = [] if place.written else [place.type]
+    types = [] if place.written == ANY else [place.name]
     return types if place.alias is None else [place.alias, *types]
 
 
@@ -138,7 +146,7 @@ def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
         function, f"{function}({{}}.{attribute})"
     )
     # One event may or may not be the alias, and beside ANY the type, too.
-    for name in (variable, place.type):
+    for name in (variable, *_names(place)):
         item = shape.format(name)
         if bound(f"RETURN {item} PATTERN {pattern} WITHIN 1 s") is not None:
             return item

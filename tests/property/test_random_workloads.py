@@ -27,7 +27,7 @@ def is_valid(sample: Sample) -> bool:
 
 
 FEATURES = (
-    "several queries", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
+    "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
     "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
     "GROUPBY", "uneven slide", "ties",
 )  # fmt: skip
@@ -40,7 +40,7 @@ def features(sample: Sample) -> set[str]:
     found |= {"ties"} if times and max(times.values()) > 1 else set()
     found |= {
         word
-        for word in ("AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY")
+        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY")
         if word in sample.workload
     }
     found |= (

@@ -16,6 +16,7 @@ from hamlet.lang import tree
 from hamlet.lang.bind_pattern import PatternBinder, types_in
 from hamlet.lang.build import UNITS
 from hamlet.lang.condition import ConditionBinder
+from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import aggregate_text, print_duration
 from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
@@ -41,10 +42,13 @@ def bind(
     """Bind the queries of a workload; of those that were not read whole, check what was."""
     names, problems = _names(queries)
     bound: list[PlannedQuery] = []
+    definitions = Definitions(queries[0].definitions if queries else (), schema)
+    problems += definitions.problems
     patterns = (query.pattern for query in queries if query.pattern is not None)
-    types = tuple(dict.fromkeys(name for each in patterns for name in types_in(each)))
+    written = (definitions.base(name) for each in patterns for name in types_in(each))
+    types = tuple(dict.fromkeys(name for name in written if name is not None))
     for query, name in zip(queries, names, strict=True):
-        binder = _Binder(query, name, schema, types)
+        binder = _Binder(query, name, schema, types, definitions)
         result = binder.bind()
         problems += binder.problems
         if result is not None:
@@ -86,11 +90,12 @@ class _Binder:
     name: str
     schema: Schema | None
     types: tuple[str, ...]  # all that the workload mentions
+    definitions: Definitions
     problems: list[Problem] = field(default_factory=list)
 
     def bind(self) -> PlannedQuery | None:
         """The query and its templates, or None where a problem was found."""
-        pattern = PatternBinder(self.problems, self.schema, self.types)
+        pattern = PatternBinder(self.problems, self.schema, self.types, self.definitions)
         if self.written.pattern is not None:
             pattern.bind(self.written.pattern)
         window = self._window()
@@ -135,7 +140,7 @@ class _Binder:
     ) -> None:
         """Refuse an aggregate of a variable where an event of a trend may or may not be it.
 
-        Without ANY a type is every event of that type, so only aliases are looked at.
+        Without ANY and DEFINE a type is every event of that type, so only aliases are looked at.
         """
         has_any = any(place.written for place in query.places)
         named = [
@@ -149,7 +154,7 @@ class _Binder:
         pairs = set[tuple[int, int]]()
         for one in branches:
             for other in branches:
-                pairs |= twins(one, other, types)
+                pairs |= twins(one, other, types, query.local)
         for item, aggregate in named:
             for p, q in sorted(pairs):
                 if p in aggregate.places and q not in aggregate.places:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
+from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_name, print_pattern
 from hamlet.plan.query import (
     ANY,
@@ -29,6 +30,7 @@ from hamlet.plan.query import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hamlet.plan.predicates import Expression
     from hamlet.schema import Schema
 
 
@@ -44,6 +46,7 @@ class PatternBinder:
     problems: list[Problem]
     schema: Schema | None = None
     types: tuple[str, ...] = ()  # all that the workload mentions
+    definitions: Definitions = field(default_factory=lambda: Definitions(()))
     places: list[Place] = field(default_factory=list)
     branches: list[Pattern] = field(default_factory=list)
     negations: list[Pattern] = field(default_factory=list)
@@ -51,6 +54,10 @@ class PatternBinder:
     _aliases: dict[str, list[int]] = field(default_factory=dict)
     _types: dict[str, list[int]] = field(default_factory=dict)
     _alias_names: list[tree.Name] = field(default_factory=list)
+    # Of each place of a defined type, what it is defined by
+    conditions: dict[int, tuple[Expression, ...]] = field(default_factory=dict)
+    # Places whose events may or may not have an attribute
+    _lenient: set[int] = field(default_factory=set)
     _negation: int | None = None
     # By node: what a pattern that is there several times has of it, once for all.
     _absences: dict[int, Absence | None] = field(default_factory=dict)
@@ -151,8 +158,9 @@ class PatternBinder:
     def _number_of_places(self, pattern: tree.Pattern, *, written_out: bool) -> int:
         """How many places a pattern has, with all its repetitions written out or as it stands."""
         match pattern:
-            case tree.TypePattern():
-                return 1
+            case tree.TypePattern(type=name):
+                is_of_any = name.text in self.definitions and not self.definitions[name.text].type
+                return len(self.types) + 1 if is_of_any else 1
             case tree.AnyPattern():
                 return len(self.types) + 1
             case tree.CountedPattern(body=body, least=least, most=most):
@@ -266,25 +274,42 @@ class PatternBinder:
             for item in pattern.items:
                 self._name_places(item)
 
-    def _place(self, pattern: tree.TypePattern) -> Single:
-        index = len(self.places)
-        alias = pattern.alias.text if pattern.alias else None
-        self.places.append(Place(index, pattern.type.text, alias, self._negation))
-        self._types.setdefault(pattern.type.text, []).append(index)
-        if pattern.alias is not None and alias is not None:
-            self._alias(pattern.alias, index)
-        self._check_type(pattern.type)
-        return Single(index)
+    def _place(self, pattern: tree.TypePattern) -> Pattern:
+        name = pattern.type.text
+        if name not in self.definitions:
+            self._check_type(pattern.type)
+            (index,) = self._new_places((name,), pattern.alias, None)
+            self._types.setdefault(name, []).append(index)
+            return Single(index)
+        defined = self.definitions[name]
+        types = (*self.types, OTHER) if defined.type is None else (defined.type.text,)
+        found = self._new_places(types, pattern.alias, name)
+        self._types.setdefault(name, []).extend(found)
+        for place in found:
+            self.conditions[place] = defined.conditions
+        if defined.type is not None:
+            self._check_type(defined.type)
+            return Single(found[0])
+        self._lenient |= set(found)
+        return Choice(tuple(map(Single, found)))
+
+    def _new_places(
+        self, types: tuple[str, ...], alias: tree.Name | None, written: str | None
+    ) -> range:
+        """Places for events of some types that stand at one place of the pattern."""
+        first, called = len(self.places), alias.text if alias else None
+        for event_type in types:
+            place = Place(len(self.places), event_type, called, self._negation, written)
+            self.places.append(place)
+        found = range(first, len(self.places))
+        if alias is not None:
+            self._alias(alias, *found)
+        return found
 
     def _any(self, pattern: tree.AnyPattern) -> Choice:
         """A place for each type that the workload mentions, and one for all others."""
-        alias = pattern.alias.text if pattern.alias else None
-        first = len(self.places)
-        for event_type in (*self.types, OTHER):
-            self.places.append(Place(len(self.places), event_type, alias, self._negation, ANY))
-        found = range(first, len(self.places))
-        if pattern.alias is not None:
-            self._alias(pattern.alias, *found)
+        found = self._new_places((*self.types, OTHER), pattern.alias, ANY)
+        self._lenient |= set(found)
         if OTHER in self.types:
             self._refuse(
                 "alias-is-type",
@@ -365,15 +390,15 @@ class PatternBinder:
         if self.schema is None:
             return "any"
         kinds = set[str]()
-        for event_type, written in dict.fromkeys(
-            (self.places[place].type, self.places[place].written) for place in places
+        for event_type, is_lenient in dict.fromkeys(
+            (self.places[place].type, place in self._lenient) for place in places
         ):
             if self.schema.types is not None and event_type not in self.schema.types:
                 continue
             known = self.schema.of(event_type)
             if attribute.text in known:
                 kinds.add(known[attribute.text])
-            elif written != ANY:  # which has events with it and events without
+            elif not is_lenient:
                 self._refuse(
                     "unknown-attribute",
                     f"event type {event_type} has no attribute '{attribute.text}'",

@@ -92,6 +92,13 @@ def _has(children: list[Any], kind: str) -> bool:
 class TreeBuilder(Transformer[Token, Any]):
     """Callbacks by the names of the rules in grammar.lark."""
 
+    def define_clause(self, c: list[Any]) -> tuple[tree.Definition, ...]:
+        return tuple(c[1::2])
+
+    def definition(self, c: list[Any]) -> tree.Definition:
+        base = name_of(c[2]) if _has(c, "WHERE") else None
+        return tree.Definition(name_of(c[0]), base, c[-1], span_of(c))
+
     def return_clause(self, c: list[Any]) -> tuple[tree.ReturnItem, ...]:
         return tuple(c[1::2])
 

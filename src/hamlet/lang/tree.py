@@ -277,6 +277,19 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """A type by condition: `Late AS delay > 15`, `Big AS Trade WHERE volume > 1000`.
+
+    In the condition attributes stand bare: they are those of the event itself.
+    """
+
+    name: Name
+    type: Name | None
+    condition: Expression
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class QueryTree:
     """One query."""
 
@@ -306,10 +319,12 @@ class PartialQuery:
     slide: Duration | None
     is_whole: bool
     span: Span = _span()
+    definitions: tuple[Definition, ...] = ()  # those of the workload
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadTree:
-    """The queries of one text, in order."""
+    """The queries of one text, in order, and the types that it defines."""
 
     queries: tuple[QueryTree, ...]
+    definitions: tuple[Definition, ...] = ()

@@ -32,8 +32,9 @@ ANY = "ANY"
 class Place:
     """One place of a pattern: a type, perhaps an alias, and the negation it stands in.
 
-    `written` is what stands in the pattern where that is not the type itself: ANY is a place for
-    each type of the workload, and one for all others.
+    `written` is what stands in the pattern where that is not the type itself: ANY, or a type by
+    condition that has no other type, is a place for each type of the workload, and one for all
+    others.
     """
 
     index: int
@@ -236,6 +237,15 @@ def show_duration(microseconds: int) -> str:
     return f"{microseconds / 1000:g} ms"
 
 
+def _is_one_written(query: Query, place: int, others: list[Pattern]) -> bool:
+    """Whether places are one in the pattern as it is written: ANY, or a defined type."""
+    first = query.places[place]
+    return first.written is not None and all(
+        isinstance(each, Single) and query.places[each.place].label == first.label
+        for each in others
+    )
+
+
 def show_times(least: int, most: int | None) -> str:
     """How often a pattern is repeated, as it is written behind it.
 
@@ -266,7 +276,7 @@ def show_pattern(query: Query, pattern: Pattern | Absence) -> str:
             return f"NOT {show_pattern(query, query.negations[number])}"
         case Sequence(items=items):
             return f"SEQ({', '.join(show_pattern(query, item) for item in items)})"
-        case Choice(items=(Single(place=place), *_)) if query.places[place].written == ANY:
+        case Choice(items=(Single(place=place), *others)) if _is_one_written(query, place, others):
             return query.places[place].label
         case Choice(items=items):
             return "(" + " OR ".join(show_pattern(query, item) for item in items) + ")"
