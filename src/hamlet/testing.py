@@ -145,6 +145,7 @@ def conditions(max_leaves: int = 10) -> SearchStrategy[tree.Expression]:
             st.builds(tree.Comparison, compared, inner, inner),
             st.builds(tree.InList, inner, listed, st.booleans()),
             st.builds(tree.IsNull, inner, st.booleans()),
+            st.builds(tree.Between, inner, inner, inner, st.booleans()),
             st.builds(tree.NotCondition, inner),
             st.builds(tree.AndCondition, several),
             st.builds(tree.OrCondition, several),

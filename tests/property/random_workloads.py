@@ -189,6 +189,8 @@ _LOCAL = (
     "({v}.{a} {op} {n} OR {v}.s {op2} {t})",
     "NOT ({v}.{a} {op} {n} AND {v}.p)",
     "{v}.x % 2 {op} {n}",
+    "{v}.{z} BETWEEN {n} AND 2",
+    "{v}.{a} NOT BETWEEN {v}.{b} AND {n}",
     "{v}.{a} / {v}.{b} {op} {n}",
 )
 
@@ -205,7 +207,9 @@ _EDGE = (
     "{v}.{a} + {w}.{b} {op} {n}",
     "{v}.{a} - {w}.{b} {op} {v}.{b} {sign} {n}",
     "{v}.{a} {op} {w}.{a} {sign} {n} - {v}.{b}",
+    "{w}.{a} BETWEEN {v}.{b} AND {v}.{b} + 1",
     # general
+    "{w}.{a} NOT BETWEEN {v}.{b} AND {n}",
     "({v}.{z} {op} {w}.{z} OR {v}.s {op2} {w}.s)",
     "({v}.{a} {op} {w}.{b} AND {v}.p OR {w}.{a} {op2} {n})",
     "NOT {v}.{a} {op} {w}.{b}",

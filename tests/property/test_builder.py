@@ -106,6 +106,10 @@ def built_condition(node: tree.Expression) -> Expression:
         case tree.IsNull(operand=operand, is_negated=is_negated):
             one = built_condition(operand)
             return one.is_not_null() if is_negated else one.is_null()
+        case tree.Between(operand=operand, is_negated=is_negated):
+            one, low, high = map(built_condition, (operand, node.low, node.high))
+            limits = plain(low), plain(high)
+            return one.not_between(*limits) if is_negated else one.between(*limits)
         case tree.NotCondition(operand=operand):
             return ~built_condition(operand)
     first, *others = map(built_condition, node.items)
@@ -127,6 +131,8 @@ def flat(node: object) -> object:
         return replace(node, items=tuple(joined))
     if isinstance(node, tree.Negative | tree.NotCondition | tree.IsNull | tree.InList):
         return replace(node, operand=flat(node.operand))
+    if isinstance(node, tree.Between):
+        return replace(node, operand=flat(node.operand), low=flat(node.low), high=flat(node.high))
     if isinstance(node, tree.Arithmetic | tree.Comparison):
         return replace(node, left=flat(node.left), right=flat(node.right))
     return node

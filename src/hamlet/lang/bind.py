@@ -50,7 +50,7 @@ def bind(
     for query, name in zip(queries, names, strict=True):
         binder = _Binder(query, name, schema, types, definitions)
         result = binder.bind()
-        problems += binder.problems
+        problems += dict.fromkeys(binder.problems)  # what two parts of a condition have in common
         if result is not None:
             bound.append(result)
     return bound, problems

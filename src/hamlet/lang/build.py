@@ -192,6 +192,10 @@ class TreeBuilder(Transformer[Token, Any]):
     def is_null(self, c: list[Any]) -> tree.IsNull:
         return tree.IsNull(c[0], _has(c, "NOT"), span_of(c))
 
+    def between_limits(self, c: list[Any]) -> tree.Between:
+        low, high = (each for each in c[1:] if not isinstance(each, Token))
+        return tree.Between(c[0], low, high, _has(c, "NOT"), span_of(c))
+
     def arithmetic(self, c: list[Any]) -> tree.Arithmetic:
         return tree.Arithmetic(str(c[1]), c[0], c[2], span_of(c))
 

@@ -264,5 +264,7 @@ def _parts(condition: tree.Expression) -> Iterator[tree.Expression]:
     if isinstance(condition, tree.AndCondition):
         for item in condition.items:
             yield from _parts(item)
+    elif isinstance(condition, tree.Between) and not condition.is_negated:
+        yield from condition.comparisons
     else:
         yield condition

@@ -28,6 +28,9 @@ def nodes_of(node: tree.Expression) -> Iterator[tree.Expression]:
         case tree.Arithmetic(left=left, right=right) | tree.Comparison(left=left, right=right):
             yield from nodes_of(left)
             yield from nodes_of(right)
+        case tree.Between(operand=operand, low=low, high=high):
+            for inner in (operand, low, high):
+                yield from nodes_of(inner)
         case tree.AndCondition(items=items) | tree.OrCondition(items=items):
             for item in items:
                 yield from nodes_of(item)
@@ -61,6 +64,9 @@ def converted(
             return Operation("not in" if is_negated else "in", (convert(operand), *values))
         case tree.IsNull(operand=operand, is_negated=is_negated):
             return Operation("is not null" if is_negated else "is null", (convert(operand),))
+        case tree.Between(is_negated=is_negated):
+            inside = Operation("and", tuple(convert(each) for each in node.comparisons))
+            return Operation("not", (inside,)) if is_negated else inside
         case tree.NotCondition(operand=operand):
             return Operation("not", (convert(operand),))
         case tree.AndCondition(items=items):

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import resources
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from lark import Lark, Token
@@ -293,7 +293,9 @@ def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
     has_unfit = _replace_unfit(tokens, problems)
     if tokens[0].type == "PATTERN":
         _replace_odd_counts(tokens, problems)
-        _mark_any(tokens)
+        _mark(tokens, "ANY")
+    if tokens[0].type in ("WHERE", "DEFINE"):
+        _mark(tokens, "BETWEEN")
     try:
         value = _lark().parse(tokens, start=CLAUSES.get(tokens[0].type, _DEFINE))
     except UnexpectedToken as error:
@@ -330,11 +332,11 @@ def _replace_odd_counts(tokens: list[Token], problems: list[Problem]) -> None:
             tokens[i] = token.update(value="1")
 
 
-def _mark_any(tokens: list[Token]) -> None:
-    """Turn the word ANY into a keyword, which it is in patterns."""
-    for token in tokens:
-        if token.type == "NAME" and token.upper() == "ANY":
-            token.type = "ANY"
+def _mark(tokens: list[Token], word: str) -> None:
+    """Turn a word into the keyword that it is in this clause; T.any is an attribute still."""
+    for before, token in pairwise(tokens):
+        if token.type == "NAME" and token.upper() == word and before.type != "DOT":
+            token.type = word
 
 
 def _unreadable_token(tokens: list[Token]) -> Problem | None:

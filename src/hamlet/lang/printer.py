@@ -78,8 +78,9 @@ def print_name(name: tree.Name) -> str:
 
 def _is_reserved(word: str) -> bool:
     # GROUP and BY are words only together, but a type GROUP with an alias BY would be such a pair.
-    # ANY is a word in patterns only, DEFINE only at the beginning.
-    return word.upper() in KEYWORDS or word.upper() in ("GROUP", "BY", "ANY", "DEFINE")
+    # ANY is a word in patterns only, BETWEEN in conditions, DEFINE at the beginning.
+    more = ("GROUP", "BY", "ANY", "BETWEEN", "DEFINE")
+    return word.upper() in KEYWORDS or word.upper() in more
 
 
 def print_item(item: tree.ReturnItem) -> str:
@@ -166,6 +167,10 @@ def print_condition(node: tree.Expression, place: int = 0) -> str:
         case tree.IsNull(operand=operand, is_negated=is_negated):
             word = "IS NOT NULL" if is_negated else "IS NULL"
             return _bracketed(f"{show(operand, _SUM)} {word}", _COMPARISON, place)
+        case tree.Between(operand=operand, low=low, high=high, is_negated=is_negated):
+            word = "NOT BETWEEN" if is_negated else "BETWEEN"
+            limits = f"{show(low, _SUM)} AND {show(high, _SUM)}"
+            return _bracketed(f"{show(operand, _SUM)} {word} {limits}", _COMPARISON, place)
         case tree.NotCondition(operand=operand):
             return _bracketed(f"NOT {show(operand, _NOT)}", _NOT, place)
         case tree.AndCondition(items=items):

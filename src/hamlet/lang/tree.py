@@ -190,6 +190,25 @@ class IsNull:
 
 
 @dataclass(frozen=True, slots=True)
+class Between:
+    """Whether an expression is between two others, both included: `T.x BETWEEN 1 AND 9`."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+    is_negated: bool = False
+    span: Span = _span()
+
+    @property
+    def comparisons(self) -> tuple[Comparison, Comparison]:
+        """The two comparisons that it stands for where it is not negated."""
+        return (
+            Comparison(">=", self.operand, self.low, self.span),
+            Comparison("<=", self.operand, self.high, self.span),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class NotCondition:
     """A condition that must not hold."""
 
@@ -230,6 +249,7 @@ Expression = (
     | Comparison
     | InList
     | IsNull
+    | Between
     | NotCondition
     | AndCondition
     | OrCondition

@@ -650,3 +650,27 @@ def test_definitions_stand_before_the_first_query():
     assert [code for code, _ in _bind(f"{query}; DEFINE B AS x > 1")[1]] == ["clause-order"]
     assert [code for code, _ in _bind(f"DEFINE B AS x > 1 {query}")[1]] == ["missing-semicolon"]
     assert [code for code, _ in _bind("DEFINE B AS x > 1")[1]] == ["empty-workload"]
+
+
+# BETWEEN
+
+
+def test_limits_are_two_conditions_so_that_each_may_be_answered_by_an_order():
+    query = _query("A a+", "NEXT(a).x BETWEEN a.x AND a.y")
+
+    assert [show_edge(each) for each in query.edge_predicates] == [
+        "previous.x <= next.x",
+        "previous.y >= next.x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("where", "problems"),
+    [
+        ("C.x BETWEEN 1 AND 2", [("unknown-variable", "C")]),
+        ("A.x + TRUE BETWEEN 1 AND 2", [("wrong-kind", "TRUE")]),
+        ("A.x BETWEEN NULL AND 2", [("null-comparison", "A.x BETWEEN NULL AND 2")]),
+    ],
+)
+def test_a_mistake_in_limits_is_reported_once(where, problems):
+    assert _problems("A", where) == problems
