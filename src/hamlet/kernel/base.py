@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hamlet.kernel.number_table import NumberTable
     from hamlet.plan.aggregates import WeightKind
     from hamlet.plan.query import Aggregate
 
@@ -125,9 +126,7 @@ class Emission:
         part: Partition.
         unit: The template of the set, by its number in the program, that is not a guard.
         window: Window number i of [i*slide, i*slide+within).
-        components: [r, c], c the most components that any unit has. Exact mode: int64, or Python
-            integers where some do not fit. Float mode: mantissas.
-        exponents: Float mode: [r, c] such that value = mantissa * 2**(512 * exponent).
+        numbers: [r, c], c the most components that any unit has.
         extremes: [r, x], by number of the query's MIN and MAX aggregates in order; the greatest is
             given as it is, NaN where there is none.
     """
@@ -135,8 +134,7 @@ class Emission:
     part: NDArray[np.int32]
     unit: NDArray[np.int32]
     window: NDArray[np.int64]
-    components: NDArray[np.int64] | NDArray[np.float64] | NDArray[np.object_]
-    exponents: NDArray[np.float64] | None
+    numbers: NumberTable
     extremes: NDArray[np.float64]
 
 
