@@ -47,6 +47,9 @@ def finite_codes(values: Doubles) -> Doubles:
     >>> np.array_equal(values_of_codes(codes), values, equal_nan=True)
     True
     """
+    far = _MOVED.view(np.float64)
+    if np.fmin.reduce(values, initial=0.0) > -far and np.fmax.reduce(values, initial=0.0) < far:
+        return values
     size = np.abs(values).view(np.int64)
     return np.where(size >= _MOVED, _with_size(values, size - 1), values)
 
