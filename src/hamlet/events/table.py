@@ -61,6 +61,7 @@ class EventTable:
     ts: Time in microseconds.
     times: What times were given in, and windows are.
     types: Codes and words of the types.
+    arranged: Kept for who encodes it, by the attributes that it is partitioned by.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class EventTable:
         self.times = times
         self.statistics = statistics
         self._order = order
+        self.arranged: dict[tuple[str, ...], Any] = {}
         self._values: dict[str, Values] = {}
         self._is_used: NDArray[np.bool_] | None = None
 

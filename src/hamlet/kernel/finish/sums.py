@@ -1,0 +1,115 @@
+"""The records of each group added up, component by component, in one compiled pass for each."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hamlet.kernel.finish.integers import Integers
+from hamlet.kernel.finish.wides import NO_EXPONENT, Wides
+from hamlet.kernel.finish.words import Words
+from hamlet.kernel.jit import interpretable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hamlet.kernel.number_table import NumberTable
+
+    Longs = NDArray[np.int64]
+    Rows = NDArray[np.int32]
+
+
+def summed(table: NumberTable, component: int, order: Rows, starts: Longs) -> Integers | Wides:
+    """One component of records, over those of `order` from each start to the next.
+
+    Args:
+        table: The numbers of all records.
+        component: Which of them; 0 where there are not so many.
+        order: Records, those of one sum side by side.
+        starts: Where in `order` the records of each sum begin.
+    """
+    size = len(starts)
+    if component >= len(table.place):
+        if table.mode.has_exponents:
+            return Wides(np.zeros(size), np.full(size, NO_EXPONENT))
+        return Integers(np.zeros(size, np.int64))
+    place = table.place[component]
+    if table.mode.has_exponents:
+        mantissa, exponent = np.empty(size), np.empty(size, np.int64)
+        _sum_doubles(table.data, place, table.words, order, starts, mantissa, exponent)
+        return Wides(mantissa, exponent)
+    if (table.words == 1).all():
+        small = np.empty(size, np.int64)
+        if _sum_small(table.data.view(np.int64), place, order, starts, small):
+            return Integers(small)
+    return Integers.of_words(Words.summed(table, component, order, starts))
+
+
+@interpretable
+def _sum_small(data, place, order, starts, out):  # type: ignore[no-untyped-def]
+    """Sums of integers of one word; whether they all are one word."""
+    for number in range(len(starts)):
+        end = starts[number + 1] if number + 1 < len(starts) else len(order)
+        total = np.int64(0)
+        for entry in range(starts[number], end):
+            at = place[order[entry]]
+            if at < 0:
+                continue
+            more = total + data[at]
+            if (total ^ more) & (data[at] ^ more) < 0:
+                return False
+            total = more
+        out[number] = total
+    return True
+
+
+@interpretable
+def _sum_doubles(data, place, words, order, starts, mantissa, exponent):  # type: ignore[no-untyped-def]
+    """Sums of doubles, with what rounding takes from them added in the end."""
+    for number in range(len(starts)):
+        end = starts[number + 1] if number + 1 < len(starts) else len(order)
+        top = _largest_exponent(data, place, words, order, starts[number], end)
+        total = lost = 0.0
+        for entry in range(starts[number], end):
+            row = order[entry]
+            at = place[row]
+            if at < 0:
+                continue
+            value = data[at]
+            if top != 0 and value != 0.0:
+                fraction, shift = math.frexp(value)
+                if words[row] > 1:
+                    shift += 512 * int(data[at + 1])
+                value = math.ldexp(fraction, max(shift - top, -3000))
+            more = total + value
+            kept = more - total
+            lost += (total - (more - kept)) + (value - kept)
+            total = more
+        fraction, shift = math.frexp(total + lost)
+        mantissa[number] = fraction
+        exponent[number] = NO_EXPONENT if fraction == 0.0 else shift + top
+
+
+@interpretable
+def _largest_exponent(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
+    """The largest exponent of some numbers; 0 where all are doubles as they are."""
+    is_plain, largest = True, NO_EXPONENT
+    for entry in range(start, end):
+        row = order[entry]
+        at = place[row]
+        if at >= 0 and words[row] > 1 and data[at] != 0.0 and data[at + 1] != 0.0:
+            is_plain = False
+            break
+    if is_plain:
+        return 0
+    for entry in range(start, end):
+        row = order[entry]
+        at = place[row]
+        if at >= 0 and data[at] != 0.0:
+            shift = math.frexp(data[at])[1]
+            if words[row] > 1:
+                shift += 512 * int(data[at + 1])
+            largest = max(largest, shift)
+    return largest if largest != 0 else 1
