@@ -18,6 +18,7 @@ from sampling import random_sample
 from hamlet import QueryError, Workload
 from hamlet.build import (
     and_,
+    any_,
     attr,
     avg,
     count,
@@ -70,6 +71,8 @@ def built_pattern(node: tree.Pattern) -> Pattern:
     match node:
         case tree.TypePattern(type=name, alias=alias):
             return event(name.text, alias.text if alias else None)
+        case tree.AnyPattern(alias=alias):
+            return any_(None if alias is None else alias.text)
         case tree.KleenePattern(body=body):
             return plus(built_pattern(body))
         case tree.CountedPattern(body=body, least=0, most=1):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _CLAUSE_WORDS = ("RETURN", "PATTERN", "WHERE", "GROUPBY", "WITHIN", "SLIDE")
 
 _EXAMPLES = {
+    "DEFINE": "DEFINE Late AS delay > 15, Big AS Trade WHERE volume > 1000;",
     "RETURN": "RETURN COUNT(*), AVG(T.speed) AS speed",
     "PATTERN": "PATTERN SEQ(Request, Travel T+, NOT Pickup)",
     "WHERE": "WHERE [driver] AND T.speed < 10 AND T.speed < NEXT(T).speed",
@@ -105,6 +106,13 @@ def missing_semicolon(token: Token) -> Problem:
 def unreadable_head(head: list[Token], has_clauses: bool) -> Problem:
     """Something other than a name and a colon before the first clause."""
     first = head[0]
+    if first.upper() == "DEFINE":
+        return Problem(
+            "clause-order",
+            "definitions stand before the first query",
+            f"Begin the text with them: {_EXAMPLES['DEFINE']}",
+            token_span(first),
+        )
     span = Span(first.start_pos or 0, head[-1].end_pos or 0)
     if first.type in ("UNFINISHED", "UNKNOWN"):
         return unreadable(first)

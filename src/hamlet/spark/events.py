@@ -22,6 +22,7 @@ from hamlet.errors import SchemaError
 from hamlet.events.source import Wanted
 from hamlet.events.table import NO_TYPE, EventTable
 from hamlet.events.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
+from hamlet.plan.query import OTHER, asked_types
 from hamlet.spark.files.infer_types import Look
 from hamlet.spark.files.untyped import Typed, look_at, time_column
 from hamlet.spark.kinds import (
@@ -150,7 +151,7 @@ def events_of(
     return EventFrame(
         name=name,
         frame=renamed,
-        types=types,
+        types=_as_asked(types, plan),
         time=time,
         times=times_of(arrow_type(kind)),
         order=None if wanted.order is None else columns[wanted.order],
@@ -158,6 +159,15 @@ def events_of(
         whole=seen.whole,
         faults=faults,
     )
+
+
+def _as_asked(types: Column, plan: WorkloadPlan) -> Column:
+    """Types, with one for all that nobody mentions where somebody asks for that."""
+    asked = asked_types(planned.query for planned in plan.queries)
+    if OTHER not in asked:
+        return types
+    named = sorted(asked - {OTHER})
+    return F.when(types.isin(*named), types).otherwise(F.lit(OTHER)) if named else F.lit(OTHER)
 
 
 def _check(
