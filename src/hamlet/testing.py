@@ -92,6 +92,7 @@ def patterns(max_leaves: int = 8) -> SearchStrategy[tree.Pattern]:
         several = st.lists(inner, min_size=2, max_size=3).map(tuple)
         return st.one_of(
             st.builds(tree.KleenePattern, inner),
+            st.builds(_counted, inner, st.integers(0, 3), st.none() | st.integers(0, 3)),
             st.builds(tree.NotPattern, inner),
             st.builds(tree.SeqPattern, st.lists(inner, min_size=1, max_size=3).map(tuple)),
             st.builds(tree.OrPattern, several),
@@ -191,12 +192,21 @@ def queries() -> SearchStrategy[tree.QueryTree]:
 
 
 def matchable_patterns(
-    types: Sequence[str] = ("A", "B", "C"), max_places: int = 5, has_not: bool = True
+    types: Sequence[str] = ("A", "B", "C"),
+    max_places: int = 5,
+    has_not: bool = True,
+    has_counts: bool = False,
 ) -> SearchStrategy[tree.Pattern]:
     """Patterns that a query may have, without AND; each place has an alias p0, p1, ... of its own.
 
     NOT stands at the start, in the middle and at the end of SEQ, inside repetitions and choices,
     over single events, sequences and repetitions.
+
+    Args:
+        types: What events there are.
+        max_places: How many places are written at most.
+        has_not: Whether there may be NOT.
+        has_counts: Whether there may be `?`, `*`, `{n}`, `{n,}` and `{n,m}`.
     """
     from hypothesis import strategies as st
 
@@ -213,7 +223,12 @@ def matchable_patterns(
             pattern = tree.OrPattern(tuple(draw(of_size(size, may_negate)) for size in sizes))
         else:
             pattern = tree.SeqPattern(draw(sequences(places, may_negate)))
-        return tree.KleenePattern(pattern) if draw(st.integers(0, 2)) == 2 else pattern
+        times = draw(st.integers(0, 2 + has_counts))
+        if times == 3:
+            least = draw(st.integers(0, 2))
+            most = draw(st.none() | st.integers(max(least, 1), 3))
+            return _counted(pattern, least, most)
+        return tree.KleenePattern(pattern) if times == 2 else pattern
 
     @st.composite
     def sequences(draw: DrawFn, places: int, may_negate: bool) -> tuple[tree.Pattern, ...]:
@@ -232,6 +247,13 @@ def matchable_patterns(
     return sizes.flatmap(lambda places: of_size(places, has_not)).map(_with_aliases)
 
 
+def _counted(body: tree.Pattern, least: int, most: int | None) -> tree.Pattern:
+    """So many matches of a pattern, as the parser has it: one or more are `P+`."""
+    if (least, most) == (1, None):
+        return tree.KleenePattern(body)
+    return tree.CountedPattern(body, least, most)
+
+
 def _with_aliases(pattern: tree.Pattern) -> tree.Pattern:
     """The pattern with the aliases p0, p1, ... from left to right."""
     return renamed(pattern, 0)[0]
@@ -241,7 +263,7 @@ def renamed(pattern: tree.Pattern, first: int) -> tuple[tree.Pattern, int]:
     """A pattern with the aliases p<first>, p<first + 1>, ..., and the next free number."""
     if isinstance(pattern, tree.TypePattern):
         return replace(pattern, alias=tree.Name(f"p{first}")), first + 1
-    if isinstance(pattern, tree.KleenePattern | tree.NotPattern):
+    if isinstance(pattern, tree.KleenePattern | tree.CountedPattern | tree.NotPattern):
         body, first = renamed(pattern.body, first)
         return replace(pattern, body=body), first
     items = []

@@ -67,7 +67,8 @@ def bound(text: str) -> Query | None:
 @st.composite
 def _patterns(draw: DrawFn, types: str) -> str:
     """A pattern as text: with or without AND, places with or without aliases."""
-    pattern = draw(matchable_patterns(types, max_places=5))
+    counts = draw(st.integers(0, 2)) == 2
+    pattern = draw(matchable_patterns(types, max_places=4 if counts else 5, has_counts=counts))
     if draw(st.integers(0, 5)) == 5:
         sides = (pattern, draw(matchable_patterns(types, max_places=3)))
         pattern = renamed(tree.AndPattern(sides), 0)[0]
@@ -77,7 +78,7 @@ def _patterns(draw: DrawFn, types: str) -> str:
 def _with_fewer_aliases(draw: DrawFn, pattern: tree.Pattern) -> tree.Pattern:
     if isinstance(pattern, tree.TypePattern):
         return pattern if draw(st.booleans()) else replace(pattern, alias=None)
-    if isinstance(pattern, tree.KleenePattern | tree.NotPattern):
+    if isinstance(pattern, tree.KleenePattern | tree.CountedPattern | tree.NotPattern):
         return replace(pattern, body=_with_fewer_aliases(draw, pattern.body))
     items = tuple(_with_fewer_aliases(draw, item) for item in pattern.items)
     return replace(pattern, items=items)

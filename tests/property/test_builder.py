@@ -27,11 +27,14 @@ from hamlet.build import (
     min_,
     next_,
     not_,
+    optional,
     or_,
     plus,
     query,
     seq,
+    star,
     sum_,
+    times,
 )
 from hamlet.lang import tree
 from hamlet.lang.builder.conditions import Expression
@@ -69,6 +72,12 @@ def built_pattern(node: tree.Pattern) -> Pattern:
             return event(name.text, alias.text if alias else None)
         case tree.KleenePattern(body=body):
             return plus(built_pattern(body))
+        case tree.CountedPattern(body=body, least=0, most=1):
+            return optional(built_pattern(body))
+        case tree.CountedPattern(body=body, least=0, most=None):
+            return star(built_pattern(body))
+        case tree.CountedPattern(body=body, least=least, most=most):
+            return times(built_pattern(body), least, most)
         case tree.NotPattern(body=body):
             return not_(built_pattern(body))
     function = {tree.SeqPattern: seq, tree.OrPattern: or_, tree.AndPattern: and_}[type(node)]

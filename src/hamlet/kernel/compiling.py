@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from numba import typeof
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
 # How every line begins that says so.
 COMPILING = "compiling "
@@ -108,10 +112,31 @@ def told_of(dispatcher: Any, args: tuple[Any, ...]) -> str:
 def _for_numbers(part: _Part, args: tuple[Any, ...]) -> str:
     if not part.numbers:
         return ""
+    kind = _kind_of_numbers(part, args)
+    return f" for {_NUMBERS.get(kind, kind)}"
+
+
+def has_code(function: Any, zero: NDArray[Any]) -> bool:
+    """Whether a kernel need not be compiled: it has been, in this process or on this machine.
+
+    Args:
+        function: The kernel: see `kept_on_disk` in jit.py.
+        zero: An empty array of the kind of numbers it is to compute with.
+    """
+    part = _PARTS[function.py_func.__module__]
+    kind = str(typeof(zero))  # type: ignore[no-untyped-call]
+    if any(_kind_of_numbers(part, signature) == kind for signature in function.signatures):
+        return True
+    # Numba can be asked for that by loading it only; the index of its files is small.
+    index = function._cache._cache_file._load_index()
+    return any(_kind_of_numbers(part, key[0]) == kind for key in index)
+
+
+def _kind_of_numbers(part: _Part, args: tuple[Any, ...]) -> str:
     found = args[0]  # all arguments in one tuple: see kept_on_disk in kernel/jit.py
     for place in part.numbers:
         found = found.types[place]
-    return f" for {_NUMBERS.get(str(found), str(found))}"
+    return str(found)
 
 
 @dataclass(slots=True)

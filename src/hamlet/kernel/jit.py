@@ -13,14 +13,21 @@ at once: nothing would be compiled.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numba import _dynfunc, njit  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 class _Lowered(JITCodeLibrary):
@@ -69,15 +76,86 @@ class _Compiler(CompilerBase):
         return [passes]
 
 
+# Whether functions of Python's own run as they are written: see `interpreted`.
+_is_interpreted: ContextVar[bool] = ContextVar("is_interpreted", default=False)
+# Whether one of them is running.
+_is_inside: ContextVar[bool] = ContextVar("is_inside", default=False)
+
+
+@contextmanager
+def interpreted(is_so: bool = True) -> Iterator[None]:
+    """Have `interpretable` functions run as they are written, without waiting for a compiler.
+
+    Args:
+        is_so: False to have them compiled after all.
+    """
+    token = _is_interpreted.set(is_so)
+    try:
+        # Where compiled integers wrap round, those of NumPy do too, but warn.
+        with np.errstate(over="ignore"):
+            yield
+    finally:
+        _is_interpreted.reset(token)
+
+
+def is_interpreted() -> bool:
+    """Whether no code is to be compiled now."""
+    return _is_interpreted.get()
+
+
+class _Interpretable(CPUDispatcher):
+    """A function that is compiled when it is called, but not where code is interpreted."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        if _is_interpreted.get():
+            return self._as_written(arguments)
+        return super().__call__(*arguments)
+
+    def _as_written(self, arguments: tuple[Any, ...]) -> Any:
+        """Run the function itself; what it calls runs so too, with numbers of NumPy."""
+        if _is_inside.get():
+            return self.py_func(*arguments)
+        token = _is_inside.set(True)
+        try:
+            return _unboxed(self.py_func(*arguments))
+        finally:
+            _is_inside.reset(token)
+
+
+def _unboxed(result: Any) -> Any:
+    """Numbers as compiled functions return them: Python's own, which do not overflow."""
+    if isinstance(result, tuple):
+        return tuple(map(_unboxed, result))
+    return result.item() if isinstance(result, np.generic) else result
+
+
+# No divisor is ever 0: nothing has to be raised.
+_ALWAYS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy"}
+
+
+def interpretable(function: Callable[..., Any]) -> Any:
+    """A function for Python to call, which is kept on disk and can also run as it is written."""
+    made = _Interpretable(function, targetoptions=_ALWAYS)
+    made.enable_caching()
+    return made
+
+
 # Wrappers for Python are not needed either.
-OPTIONS: dict[str, Any] = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "nogil": True,
-    "pipeline_class": _Compiler,
-}
-compiled = njit(**OPTIONS)
-inlined = njit(**OPTIONS, forceinline=True)
+_FOR_CALLERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"nogil": True, "pipeline_class": _Compiler, **_FOR_CALLERS}
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A function for compiled functions to call."""
+    return _Interpretable(
+        function, targetoptions={**_ALWAYS, **_FOR_CALLERS}, pipeline_class=_Compiler
+    )
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A function that becomes part of the compiled functions that call it."""
+    options = {**_ALWAYS, **_FOR_CALLERS, "forceinline": True}
+    return _Interpretable(function, targetoptions=options, pipeline_class=_Compiler)
 
 
 def kept_on_disk(function: Any, key: int) -> Any:

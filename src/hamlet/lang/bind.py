@@ -113,7 +113,7 @@ class _Binder:
                 equivalence=tuple(condition.equivalence),
                 window=window,
             )
-            self._check_aliases(query, positions[: len(query.branches)])
+            self._check_aliases(query, pattern, positions[: len(query.branches)])
             return None if self.problems else PlannedQuery(query, templates_of(query, positions))
         except TooComplex:
             self._refuse(
@@ -127,12 +127,14 @@ class _Binder:
     def _refuse(self, code: str, message: str, remedy: str, at: Span) -> None:
         self.problems.append(Problem(code, message, remedy, at))
 
-    def _check_aliases(self, query: Query, branches: list[Positions]) -> None:
+    def _check_aliases(
+        self, query: Query, pattern: PatternBinder, branches: list[Positions]
+    ) -> None:
         """Refuse an aggregate of an alias where an event of a trend may or may not be it."""
         named = [
             (item, aggregate)
             for item, aggregate in zip(self._aggregate_items, query.aggregates, strict=True)
-            if len(aggregate.places) == 1 and query.places[aggregate.places[0]].alias
+            if aggregate.places and pattern.is_alias(_variable(item))
         ]
         if not named:
             return
@@ -323,3 +325,11 @@ class _Binder:
             )
             return None
         return int(length)
+
+
+def _variable(item: tree.AggregateItem) -> tree.Name:
+    """The variable that an aggregate is over."""
+    argument = item.argument
+    if isinstance(argument, tree.AttributeRef):
+        return argument.variable
+    return argument if isinstance(argument, tree.Name) else tree.Name("*")

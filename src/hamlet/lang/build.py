@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from lark import Token, Transformer
 
@@ -67,6 +67,22 @@ def _type_pattern(children: list[Any]) -> tree.TypePattern:
     return tree.TypePattern(name, alias[0] if alias else None, span_of(children))
 
 
+class Times(NamedTuple):
+    """How many matches of a pattern there may be; `most` is None where there is no limit."""
+
+    least: int
+    most: int | None
+    span: Span
+
+
+def _times(body: tree.Pattern, children: list[Any]) -> tree.Pattern:
+    """A pattern as often as it was written behind it."""
+    least, most, _ = next(child for child in children if isinstance(child, Times))
+    if (least, most) == (1, None):
+        return tree.KleenePattern(body, span_of(children))
+    return tree.CountedPattern(body, least, most, span_of(children))
+
+
 def _has(children: list[Any], kind: str) -> bool:
     return any(isinstance(child, Token) and child.type == kind for child in children)
 
@@ -114,11 +130,29 @@ class TreeBuilder(Transformer[Token, Any]):
     def type_pattern(self, c: list[Any]) -> tree.TypePattern:
         return _type_pattern(c)
 
-    def kleene_type(self, c: list[Any]) -> tree.KleenePattern:
-        return tree.KleenePattern(_type_pattern(c), span_of(c))
+    def repeated_type(self, c: list[Any]) -> tree.Pattern:
+        return _times(_type_pattern(c), c)
 
-    def kleene(self, c: list[Any]) -> tree.KleenePattern:
-        return tree.KleenePattern(c[0], span_of(c))
+    def repeated(self, c: list[Any]) -> tree.Pattern:
+        return _times(c[0], c)
+
+    def one_or_more(self, c: list[Any]) -> Times:
+        return Times(1, None, span_of(c))
+
+    def any_number(self, c: list[Any]) -> Times:
+        return Times(0, None, span_of(c))
+
+    def at_most_one(self, c: list[Any]) -> Times:
+        return Times(0, 1, span_of(c))
+
+    def exactly(self, c: list[Any]) -> Times:
+        return Times(int(c[1]), int(c[1]), span_of(c))
+
+    def at_least(self, c: list[Any]) -> Times:
+        return Times(int(c[1]), None, span_of(c))
+
+    def between(self, c: list[Any]) -> Times:
+        return Times(int(c[1]), int(c[3]), span_of(c))
 
     def seq_pattern(self, c: list[Any]) -> tree.SeqPattern:
         return tree.SeqPattern(tuple(c[2::2]), span_of(c))

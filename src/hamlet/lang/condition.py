@@ -179,11 +179,10 @@ class ConditionBinder:
             self._adjacent.setdefault(pair, set()).add(number)
 
     def _pairs(self, before: tree.Name, after: tree.Name) -> list[tuple[int, int]]:
-        sources, targets = self.pattern.places_of(before), self.pattern.places_of(after)
-        return [(p, q) for p in sources for q in targets if self._is_followed(p, q)]
-
-    def _is_followed(self, p: int, q: int) -> bool:
-        return any((p, q) in each.follow for each in self.positions)
+        sources = set(self.pattern.places_of(before))
+        targets = set(self.pattern.places_of(after))
+        pairs = (pair for each in self.positions for pair in each.follow)
+        return [(p, q) for p, q in pairs if p in sources and q in targets]
 
     def _may_meet(self, part: tree.Expression, first: tree.Name, second: tree.Name) -> bool:
         """Whether some place of each variable is outside NOT, or both are inside the same one."""

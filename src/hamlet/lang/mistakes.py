@@ -46,7 +46,6 @@ _FOREIGN_CLAUSES = {
 
 # Signs that patterns have in other languages, and what to write here.
 _FOREIGN_SIGNS = {
-    "STAR": "There is no '*': one or more is B+, and A with none or more is SEQ(A, B+) OR A.",
     "MINUS": "There is no '->': one after the other is SEQ(A, B).",
 }
 
@@ -62,6 +61,9 @@ _WORDS = {
     "RPAR": "')'",
     "LSQB": "'['",
     "RSQB": "']'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "QUESTION": "'?'",
     "PLUS": "'+'",
     "MINUS": "'-'",
     "STAR": "'*'",
@@ -167,6 +169,16 @@ def number_too_large(token: Token) -> Problem:
     )
 
 
+def odd_count(token: Token) -> Problem:
+    """A number of repetitions that is not whole."""
+    return Problem(
+        "odd-count",
+        f"{token} is not a number of repetitions",
+        "Write digits: B{2}, B{2,} or B{2,5}.",
+        token_span(token),
+    )
+
+
 def unreadable(token: Token) -> Problem:
     """A character that means nothing here, or a quote that is never closed."""
     span = token_span(token)
@@ -209,7 +221,7 @@ def unopened_bracket(token: Token) -> Problem:
 
 def unclosed_bracket(token: Token) -> Problem:
     """An opening bracket that its clause never closes."""
-    closing = {"(": ")", "[": "]"}[str(token)]
+    closing = {"(": ")", "[": "]", "{": "}"}[str(token)]
     return Problem(
         "unclosed-bracket",
         f"this '{token}' is never closed",

@@ -38,7 +38,7 @@ KEYWORDS = frozenset(CLAUSES) | {
 }
 _ORDER = {keyword: position for position, keyword in enumerate(CLAUSES)}
 _NEEDED = ("RETURN", "PATTERN", "WITHIN")
-_OPENING = {"LPAR": "RPAR", "LSQB": "RSQB"}
+_OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 
 # Deeper nesting than this is refused rather than risking Python's own recursion limit.
 _DEEPEST = 100
@@ -268,6 +268,8 @@ def _place_for(keyword: str, parts: _Parts) -> Token:
 def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
     """The value of one clause, or None with the reason added to `problems`."""
     has_unfit = _replace_unfit(tokens, problems)
+    if tokens[0].type == "PATTERN":
+        _replace_odd_counts(tokens, problems)
     try:
         value = _lark().parse(tokens, start=CLAUSES[tokens[0].type])
     except UnexpectedToken as error:
@@ -294,6 +296,14 @@ def _replace_unfit(tokens: list[Token], problems: list[Problem]) -> bool:
         problems.append(mistakes.number_too_large(tokens[i]))
         tokens[i] = tokens[i].update(value="0")
     return bool(unfit)
+
+
+def _replace_odd_counts(tokens: list[Token], problems: list[Problem]) -> None:
+    """Report numbers of repetitions that are not whole, and put 1 in their place."""
+    for i, token in enumerate(tokens):
+        if token.type == "NUMBER" and not token.isdigit():
+            problems.append(mistakes.odd_count(token))
+            tokens[i] = token.update(value="1")
 
 
 def _unreadable_token(tokens: list[Token]) -> Problem | None:

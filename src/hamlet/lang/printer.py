@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from hamlet.lang import tree
 from hamlet.lang.parser import KEYWORDS
+from hamlet.plan.query import show_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +99,8 @@ def print_pattern(pattern: tree.Pattern, place: int = 0) -> str:
             return print_name(name) + (f" {print_name(alias)}" if alias else "")
         case tree.KleenePattern(body=body):
             return print_pattern(body, _POSTFIX) + "+"
+        case tree.CountedPattern(body=body, least=least, most=most):
+            return print_pattern(body, _POSTFIX) + show_times(least, most)
         case tree.NotPattern(body=body):
             return _bracketed(f"NOT {print_pattern(body, _NOT)}", _NOT, place)
         case tree.SeqPattern(items=items):

@@ -50,6 +50,19 @@ class KleenePattern:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedPattern:
+    """So many matches of a pattern, one after another: `P?`, `P*`, `P{2}`, `P{2,}`, `P{2,5}`.
+
+    `most` is None where there is no limit; `P{1,}` is `P+`, a `KleenePattern`.
+    """
+
+    body: Pattern
+    least: int
+    most: int | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class NotPattern:
     """No match of a pattern at this place: `NOT P`."""
 
@@ -81,7 +94,9 @@ class AndPattern:
     span: Span = _span()
 
 
-Pattern = TypePattern | KleenePattern | NotPattern | SeqPattern | OrPattern | AndPattern
+Pattern = (
+    TypePattern | KleenePattern | CountedPattern | NotPattern | SeqPattern | OrPattern | AndPattern
+)
 
 # Conditions
 

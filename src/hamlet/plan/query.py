@@ -50,6 +50,20 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """From `least` to `most` matches of a pattern, one after another.
+
+    Each match has places of its own: `copies` has the pattern with those of the first match, of the
+    second, and so on, `most` of them. Where `most` is None there are as many as are needed, at
+    least one, and the last is repeated.
+    """
+
+    copies: tuple[Pattern, ...]
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Absence:
     """No match of a negated pattern, given by its number, at this point of a sequence."""
 
@@ -70,7 +84,7 @@ class Choice:
     items: tuple[Pattern, ...]
 
 
-Pattern = Single | Repeat | Sequence | Choice
+Pattern = Single | Repeat | Times | Sequence | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +210,20 @@ def show_duration(microseconds: int) -> str:
     return f"{microseconds / 1000:g} ms"
 
 
+def show_times(least: int, most: int | None) -> str:
+    """How often a pattern is repeated, as it is written behind it.
+
+    >>> [show_times(*each) for each in ((0, 1), (0, None), (2, 2), (2, None), (2, 5))]
+    ['?', '*', '{2}', '{2,}', '{2,5}']
+    """
+    short = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+    if (least, most) in short:
+        return short[least, most]
+    if least == most:
+        return f"{{{least}}}"
+    return f"{{{least},{'' if most is None else most}}}"
+
+
 def show_pattern(query: Query, pattern: Pattern | Absence) -> str:
     """A pattern as text, from its places.
 
@@ -206,6 +234,8 @@ def show_pattern(query: Query, pattern: Pattern | Absence) -> str:
             return query.places[place].label
         case Repeat(body=body):
             return f"{show_pattern(query, body)}+"
+        case Times(copies=copies, least=least, most=most):
+            return show_pattern(query, copies[0]) + show_times(least, most)
         case Absence(negation=number):
             return f"NOT {show_pattern(query, query.negations[number])}"
         case Sequence(items=items):

@@ -513,3 +513,49 @@ def test_a_pattern_with_too_many_ways_to_match_is_refused_as_a_whole():
     pattern = f"SEQ({', '.join(['A+'] * 20)})"
 
     assert _problems(pattern) == [("too-complex", pattern)]
+
+
+# Counted repetitions
+
+
+def test_an_alias_stands_for_all_matches_of_its_repetition():
+    query = _query("SEQ(A, B b{2,3})", "b.x < NEXT(b).x", "COUNT(b)")
+
+    assert query.aggregates[0].places == (1, 2, 3)
+    assert [pair for pair, _ in query.adjacent] == [(1, 2), (2, 3)]
+
+
+def test_a_negation_inside_a_repetition_is_there_once():
+    query = _query("(SEQ(A, NOT N, B)){3}")
+
+    assert len(query.negations) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ("A{0}", "empty-pattern"),
+        ("A{0,0}", "empty-pattern"),
+        ("A{5,2}", "odd-count"),
+        ("A{1001}", "odd-count"),
+        ("A{1,1001}", "odd-count"),
+        ("(A{1000}){6}", "too-many-places"),
+        ("(NOT A)?", "repeated-not"),
+    ],
+)
+def test_a_count_that_cannot_be_is_one_problem(pattern, code):
+    assert [found for found, _ in _problems(f"SEQ(B, {pattern})", "A.x > 1")] == [code]
+
+
+def test_a_mistake_inside_a_repetition_is_reported_once():
+    assert _problems("(SEQ(A a, B a)){3}") == [("alias-two-types", "a")]
+
+
+def test_an_alias_that_an_event_may_or_may_not_be_is_refused_in_repetitions_too():
+    problems = _problems("SEQ(B b{1,2}, B c{1,2})", returned="COUNT(b)")
+
+    assert problems == [("ambiguous-alias", "b")]
+
+
+def test_a_thousand_of_one_type_behind_any_number_of_it_are_too_complex():
+    assert [code for code, _ in _problems("SEQ(A*, A{1,1000}, B)")] == ["too-complex"]

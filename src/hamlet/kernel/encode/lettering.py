@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from hamlet.kernel.encode.evaluate import holds
 from hamlet.kernel.encode.sorting import (
@@ -24,6 +23,7 @@ from hamlet.kernel.encode.sorting import (
     sort_by_code,
     take,
 )
+from hamlet.kernel.jit import interpretable
 from hamlet.plan.predicates import columns_of
 
 if TYPE_CHECKING:
@@ -158,14 +158,14 @@ def _by_packed(
     return table
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _note(codes, code, packed, occurs):  # type: ignore[no-untyped-def]
     for row in range(len(codes)):
         if codes[row] == code:
             occurs[packed[row]] = 1
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _number(codes, code, packed, numbers, letter):  # type: ignore[no-untyped-def]
     for row in range(len(codes)):
         if codes[row] == code:

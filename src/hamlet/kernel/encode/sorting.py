@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from hamlet.events.columns import Values
+from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +70,7 @@ def _hashed(values: NDArray[np.int64], codes: Codes) -> Rows:
         size *= 4
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _range(values):  # type: ignore[no-untyped-def]
     low = high = values[0]
     for value in values:
@@ -79,7 +79,7 @@ def _range(values):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _codes_by_table(values, low, table, codes, first):  # type: ignore[no-untyped-def]
     count = 0
     for row in range(len(values)):
@@ -94,7 +94,7 @@ def _codes_by_table(values, low, table, codes, first):  # type: ignore[no-untype
     return count
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _insert(values, first, count, slots, shift):  # type: ignore[no-untyped-def]
     mask = len(slots) - 1
     for code in range(count):
@@ -105,7 +105,7 @@ def _insert(values, first, count, slots, shift):  # type: ignore[no-untyped-def]
         slots[slot] = code
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _codes_by_hash(values, slots, shift, codes, first, done, count):  # type: ignore[no-untyped-def]
     """Codes from row `done` on; stops where the table is half full."""
     mask = len(slots) - 1
@@ -157,13 +157,13 @@ def counts_of(codes: Codes, count: int) -> Ints:
     return counts[1:]
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _count(codes, starts):  # type: ignore[no-untyped-def]
     for code in codes:
         starts[code + 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _place(codes, ends, order):  # type: ignore[no-untyped-def]
     for row in range(len(codes)):
         code = codes[row]
@@ -171,7 +171,7 @@ def _place(codes, ends, order):  # type: ignore[no-untyped-def]
         ends[code] += 1
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _place_rows(codes, rows, ends, order):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         row = rows[place]
@@ -197,7 +197,7 @@ def sort_by_value(values: NDArray[np.int64], rows: Rows | None = None) -> Rows:
     return order
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _radix_pass(keys, order, new_keys, new_order, shift):  # type: ignore[no-untyped-def]
     ends = np.zeros(257, np.int64)
     low = np.uint64(255)
@@ -220,7 +220,7 @@ def is_sorted(values: NDArray[np.int64], order: NDArray[np.int64] | None = None)
     return bool(_is_sorted_by_both(read_only(values), read_only(order)))
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted(values):  # type: ignore[no-untyped-def]
     for row in range(1, len(values)):  # noqa: SIM110 - compiled, and faster so
         if values[row] < values[row - 1]:
@@ -228,7 +228,7 @@ def _is_sorted(values):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted_by_both(values, order):  # type: ignore[no-untyped-def]
     for row in range(1, len(values)):
         if values[row] < values[row - 1]:
@@ -238,7 +238,7 @@ def _is_sorted_by_both(values, order):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted_inside(part, ts, order):  # type: ignore[no-untyped-def]
     for row in range(1, len(part)):
         if part[row] == part[row - 1] and (
@@ -283,7 +283,7 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     return out
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _take(values, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         out[place] = values[rows[place]]
@@ -294,7 +294,7 @@ def gather_columns(table: NDArray[Any], rows: Rows, out: NDArray[Any]) -> None:
     _gather_columns(read_only(table), read_only(rows), out)
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _gather_columns(table, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         row = rows[place]

@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.wides import NO_EXPONENT, Wides
 from hamlet.kernel.finish.words import Words
+from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def summed(table: NumberTable, component: int, order: Rows, starts: Longs) -> In
     return Integers.of_words(Words.summed(table, component, order, starts))
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _sum_small(data, place, order, starts, out):  # type: ignore[no-untyped-def]
     """Sums of integers of one word; whether they all are one word."""
     for number in range(len(starts)):
@@ -65,7 +65,7 @@ def _sum_small(data, place, order, starts, out):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _sum_doubles(data, place, words, order, starts, mantissa, exponent):  # type: ignore[no-untyped-def]
     """Sums of doubles, with what rounding takes from them added in the end."""
     for number in range(len(starts)):
@@ -79,7 +79,7 @@ def _sum_doubles(data, place, words, order, starts, mantissa, exponent):  # type
         exponent[number] = NO_EXPONENT if fraction == 0.0 else shift + top
 
 
-@njit(nogil=True)
+@interpretable
 def _sum_plain(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
     """The sum of doubles as they are; NaN where one has an exponent."""
     total = lost = 0.0
@@ -98,7 +98,7 @@ def _sum_plain(data, place, words, order, start, end):  # type: ignore[no-untype
     return total + lost
 
 
-@njit(nogil=True)
+@interpretable
 def _sum_aligned(data, place, words, order, start, end, top):  # type: ignore[no-untyped-def]
     """The sum of doubles with exponents, divided by 2**top; what is too small becomes 0."""
     total = lost = 0.0
@@ -118,7 +118,7 @@ def _sum_aligned(data, place, words, order, start, end, top):  # type: ignore[no
     return total + lost
 
 
-@njit(nogil=True)
+@interpretable
 def _largest_exponent(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
     largest = NO_EXPONENT
     for entry in range(start, end):

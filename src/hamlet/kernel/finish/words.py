@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
-from hamlet.kernel.limbs import bit_length
+from hamlet.kernel.jit import interpretable
 from hamlet.kernel.numbers import integers
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ def _summed(
     return Words(out[:used], first, count)
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _sum_words(data, place, words, shifts, order, starts, longest, scratch, out, first, count):  # type: ignore[no-untyped-def]
     at = 0
     for number in range(len(starts)):
@@ -204,7 +203,7 @@ def _sum_words(data, place, words, shifts, order, starts, longest, scratch, out,
     return at
 
 
-@njit(nogil=True)
+@interpretable
 def _add(scratch, size, data, place, words, shift):  # type: ignore[no-untyped-def]
     """Add a number * 2**shift to one of `size` words."""
     fill = _ZERO - (data[place + words - 1] >> _TOP_BIT)
@@ -222,7 +221,7 @@ def _add(scratch, size, data, place, words, shift):  # type: ignore[no-untyped-d
         carry = over + (_ONE if scratch[k] < carry else _ZERO)
 
 
-@njit(nogil=True)
+@interpretable
 def _word_of_size(data, first, k, lowest, is_negative):  # type: ignore[no-untyped-def]
     """A word of the absolute value of a number, whose lowest word that is not 0 is known."""
     if k < 0:
@@ -233,7 +232,17 @@ def _word_of_size(data, first, k, lowest, is_negative):  # type: ignore[no-untyp
     return _ZERO - word if k == lowest else ~word
 
 
-@njit(cache=True, nogil=True)
+@interpretable
+def _bit_length(word):  # type: ignore[no-untyped-def]
+    bits = 0
+    for half in (32, 16, 8, 4, 2, 1):
+        if word >> np.uint64(half) != _ZERO:
+            word >>= np.uint64(half)
+            bits += half
+    return bits + 1
+
+
+@interpretable
 def _lead(data, first, count, high, low, exponent):  # type: ignore[no-untyped-def]
     for row in range(len(first)):
         at, top = first[row], count[row] - 1
@@ -249,7 +258,7 @@ def _lead(data, first, count, high, low, exponent):  # type: ignore[no-untyped-d
             continue
         two = _word_of_size(data, at, top - 1, lowest, is_negative)
         three = _word_of_size(data, at, top - 2, lowest, is_negative)
-        bits: int = bit_length(one)  # type: ignore[call-arg]
+        bits = _bit_length(one)
         left = np.uint64(64 - bits)
         if left != _ZERO:
             one = (one << left) | (two >> (_WORD_BITS - left))
@@ -264,7 +273,7 @@ def _lead(data, first, count, high, low, exponent):  # type: ignore[no-untyped-d
         exponent[row] = 64 * top + bits - 53
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@interpretable
 def _write_digits(data, first, count, halves, billions, offsets, text):  # type: ignore[no-untyped-def]
     """The absolute value in halves of words is divided by a billion until nothing is left."""
     at = 0
