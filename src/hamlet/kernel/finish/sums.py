@@ -10,7 +10,7 @@ import numpy as np
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.wides import NO_EXPONENT, Wides
 from hamlet.kernel.finish.words import Words
-from hamlet.kernel.jit import interpretable
+from hamlet.kernel.jit import compiled, interpretable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def _sum_doubles(data, place, words, order, starts, mantissa, exponent):  # type
         exponent[number] = NO_EXPONENT if fraction == 0.0 else shift + top
 
 
-@interpretable
+@compiled
 def _sum_plain(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
     """The sum of doubles as they are; NaN where one has an exponent."""
     total = lost = 0.0
@@ -98,7 +98,7 @@ def _sum_plain(data, place, words, order, start, end):  # type: ignore[no-untype
     return total + lost
 
 
-@interpretable
+@compiled
 def _sum_aligned(data, place, words, order, start, end, top):  # type: ignore[no-untyped-def]
     """The sum of doubles with exponents, divided by 2**top; what is too small becomes 0."""
     total = lost = 0.0
@@ -118,7 +118,7 @@ def _sum_aligned(data, place, words, order, start, end, top):  # type: ignore[no
     return total + lost
 
 
-@interpretable
+@compiled
 def _largest_exponent(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
     largest = NO_EXPONENT
     for entry in range(start, end):
