@@ -150,11 +150,11 @@ class EventTable:
         """The values that order events of equal time, where there are any."""
         return None if self._order is None else self.column(self._order)
 
-    def mark_used(self, rows: NDArray[Any] | None) -> None:
-        """Note that some rows, or all, take part in a query."""
+    def mark_used(self, taking_part: NDArray[np.bool_]) -> None:
+        """Note which rows take part in a query."""
         if self._is_used is None:
             self._is_used = np.zeros(len(self), np.bool_)
-        self._is_used[slice(None) if rows is None else rows] = True
+        self._is_used |= taking_part
         self.statistics.used = int(np.count_nonzero(self._is_used))
 
 

@@ -94,8 +94,8 @@ class Arranged:
 
 def arranged(
     table: EventTable, attributes: tuple[str, ...], taking_part: NDArray[np.bool_], is_shared: bool
-) -> tuple[Arranged, Rows | None]:
-    """The rows of a set in order, and, None for all, which they are in the order of the table.
+) -> tuple[Arranged, NDArray[np.bool_]]:
+    """The rows of a set in order, and which rows of the table they are.
 
     Args:
         table: The events.
@@ -105,17 +105,17 @@ def arranged(
     """
     complete = present_rows(table, attributes)
     wanted = taking_part if complete is None else taking_part & complete
-    rows = None if wanted.all() else np.flatnonzero(wanted).astype(np.int32)
-    count = len(table) if rows is None else len(rows)
+    count = int(np.count_nonzero(wanted))
     if not is_shared or count < MANY * len(table):
-        return _placed(table, attributes, rows), rows
+        rows = None if count == len(table) else np.flatnonzero(wanted).astype(np.int32)
+        return _placed(table, attributes, rows), wanted
     if attributes not in table.arranged:
         every = None if complete is None else np.flatnonzero(complete).astype(np.int32)
         table.arranged[attributes] = _placed(table, attributes, every)
     whole: Arranged = table.arranged[attributes]
     if count == len(whole.rows):
-        return whole, rows
-    return whole.where(np.flatnonzero(wanted[whole.rows]).astype(np.int32)), rows
+        return whole, wanted
+    return whole.where(np.flatnonzero(wanted[whole.rows]).astype(np.int32)), wanted
 
 
 def _placed(table: EventTable, attributes: tuple[str, ...], rows: Rows | None) -> Arranged:

@@ -92,8 +92,8 @@ def encode(
     """
     letter, letters = letters_of(table, program.alphabet)
     is_shared = sum(each.partition == sharable.partition for each in plan.sets) > 1
-    placed, rows = arranged(table, sharable.partition, letter >= 0, is_shared)
-    table.mark_used(rows)
+    placed, taking_part = arranged(table, sharable.partition, letter >= 0, is_shared)
+    table.mark_used(taking_part)
     queries = [plan.queries[number].query for number in sharable.queries]
     digits, zeros, specs, weights = _weights(queries, placed, NumberMode(numbers), grids)
     extremes, length = _attributes(queries, lambda a: a.sign != 0), len(placed.part)

@@ -10,7 +10,7 @@ import numpy as np
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.wides import NO_EXPONENT, Wides
 from hamlet.kernel.finish.words import Words
-from hamlet.kernel.jit import interpretable
+from hamlet.kernel.jit import compiled, interpretable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,40 +70,57 @@ def _sum_doubles(data, place, words, order, starts, mantissa, exponent):  # type
     """Sums of doubles, with what rounding takes from them added in the end."""
     for number in range(len(starts)):
         end = starts[number + 1] if number + 1 < len(starts) else len(order)
-        top = _largest_exponent(data, place, words, order, starts[number], end)
-        total = lost = 0.0
-        for entry in range(starts[number], end):
-            row = order[entry]
-            at = place[row]
-            if at < 0:
-                continue
-            value = data[at]
-            if top != 0 and value != 0.0:
-                fraction, shift = math.frexp(value)
-                if words[row] > 1:
-                    shift += 512 * int(data[at + 1])
-                value = math.ldexp(fraction, max(shift - top, -3000))
-            more = total + value
-            kept = more - total
-            lost += (total - (more - kept)) + (value - kept)
-            total = more
-        fraction, shift = math.frexp(total + lost)
+        total, top = _sum_plain(data, place, words, order, starts[number], end), 0
+        if math.isnan(total):
+            top = _largest_exponent(data, place, words, order, starts[number], end)
+            total = _sum_aligned(data, place, words, order, starts[number], end, top)
+        fraction, shift = math.frexp(total)
         mantissa[number] = fraction
         exponent[number] = NO_EXPONENT if fraction == 0.0 else shift + top
 
 
-@interpretable
-def _largest_exponent(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
-    """The largest exponent of some numbers; 0 where all are doubles as they are."""
-    is_plain, largest = True, NO_EXPONENT
+@compiled
+def _sum_plain(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
+    """The sum of doubles as they are; NaN where one has an exponent."""
+    total = lost = 0.0
     for entry in range(start, end):
         row = order[entry]
         at = place[row]
-        if at >= 0 and words[row] > 1 and data[at] != 0.0 and data[at + 1] != 0.0:
-            is_plain = False
-            break
-    if is_plain:
-        return 0
+        if at < 0:
+            continue
+        value = data[at]
+        if words[row] > 1 and data[at + 1] != 0.0 and value != 0.0:
+            return math.nan
+        more = total + value
+        kept = more - total
+        lost += (total - (more - kept)) + (value - kept)
+        total = more
+    return total + lost
+
+
+@compiled
+def _sum_aligned(data, place, words, order, start, end, top):  # type: ignore[no-untyped-def]
+    """The sum of doubles with exponents, divided by 2**top; what is too small becomes 0."""
+    total = lost = 0.0
+    for entry in range(start, end):
+        row = order[entry]
+        at = place[row]
+        if at < 0 or data[at] == 0.0:
+            continue
+        fraction, shift = math.frexp(data[at])
+        if words[row] > 1:
+            shift += 512 * int(data[at + 1])
+        value = math.ldexp(fraction, max(shift - top, -3000))
+        more = total + value
+        kept = more - total
+        lost += (total - (more - kept)) + (value - kept)
+        total = more
+    return total + lost
+
+
+@compiled
+def _largest_exponent(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
+    largest = NO_EXPONENT
     for entry in range(start, end):
         row = order[entry]
         at = place[row]
@@ -112,4 +129,4 @@ def _largest_exponent(data, place, words, order, start, end):  # type: ignore[no
             if words[row] > 1:
                 shift += 512 * int(data[at + 1])
             largest = max(largest, shift)
-    return largest if largest != 0 else 1
+    return largest

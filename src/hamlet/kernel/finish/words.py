@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.jit import interpretable
+from hamlet.kernel.jit import compiled, interpretable
 from hamlet.kernel.numbers import integers
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _sum_words(data, place, words, shifts, order, starts, longest, scratch, out,
     return at
 
 
-@interpretable
+@compiled
 def _add(scratch, size, data, place, words, shift):  # type: ignore[no-untyped-def]
     """Add a number * 2**shift to one of `size` words."""
     fill = _ZERO - (data[place + words - 1] >> _TOP_BIT)
@@ -221,7 +221,7 @@ def _add(scratch, size, data, place, words, shift):  # type: ignore[no-untyped-d
         carry = over + (_ONE if scratch[k] < carry else _ZERO)
 
 
-@interpretable
+@compiled
 def _word_of_size(data, first, k, lowest, is_negative):  # type: ignore[no-untyped-def]
     """A word of the absolute value of a number, whose lowest word that is not 0 is known."""
     if k < 0:
@@ -232,7 +232,7 @@ def _word_of_size(data, first, k, lowest, is_negative):  # type: ignore[no-untyp
     return _ZERO - word if k == lowest else ~word
 
 
-@interpretable
+@compiled
 def _bit_length(word):  # type: ignore[no-untyped-def]
     bits = 0
     for half in (32, 16, 8, 4, 2, 1):
