@@ -62,6 +62,7 @@ class EventTable:
     ts: Time in microseconds.
     times: What times were given in, and windows are.
     types: Codes and words of the types.
+    arranged: Kept for who encodes it, by the attributes that it is partitioned by.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class EventTable:
         self.times = times
         self.statistics = statistics
         self._order = order
+        self.arranged: dict[tuple[str, ...], Any] = {}
         self._values: dict[str, Values] = {}
         self._is_used: NDArray[np.bool_] | None = None
 
@@ -148,11 +150,11 @@ class EventTable:
         """The values that order events of equal time, where there are any."""
         return None if self._order is None else self.column(self._order)
 
-    def mark_used(self, rows: NDArray[Any] | None) -> None:
-        """Note that some rows, or all, take part in a query."""
+    def mark_used(self, taking_part: NDArray[np.bool_]) -> None:
+        """Note which rows take part in a query."""
         if self._is_used is None:
             self._is_used = np.zeros(len(self), np.bool_)
-        self._is_used[slice(None) if rows is None else rows] = True
+        self._is_used |= taking_part
         self.statistics.used = int(np.count_nonzero(self._is_used))
 
 

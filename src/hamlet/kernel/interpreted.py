@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.base import Emission, components_of, values_of_codes
+from hamlet.kernel.number_table import NumberTable
 from hamlet.kernel.stack_code import CONST, NEXT, PREVIOUS, emit
 from hamlet.kernel.stack_machine import operated
 from hamlet.plan.letters import Atom
@@ -530,24 +531,22 @@ class _Found:
         extremes = np.full((len(records), most_x), np.nan)
         for row, values in enumerate(self.extremes):
             extremes[row, : len(values)] = values
-        components, exponents = self._numbers(most)
         return Emission(
             records[:, 0].astype(np.int32),
             records[:, 1].astype(np.int32),
             records[:, 2],
-            components,
-            exponents,
+            NumberTable.of(*self._numbers(most)),
             values_of_codes(extremes),
         )
 
     def _numbers(self, most: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        """[records, components]: integers, or mantissas with their exponents."""
         shape = (len(self.components), most)
         if not self.mode.has_exponents:
             whole: NDArray[Any] = np.zeros(shape, object)
             for row, values in enumerate(self.components):
                 whole[row, : len(values)] = values
-            is_long = any(abs(v) >= 2**62 for values in self.components for v in values)
-            return whole if is_long else whole.astype(np.int64), None
+            return whole, None
         mantissas, exponents = np.zeros(shape), np.zeros(shape)
         for row, (values, shifts) in enumerate(zip(self.components, self.shifts, strict=True)):
             for place, (value, shift) in enumerate(zip(values, shifts, strict=True)):

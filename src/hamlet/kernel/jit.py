@@ -78,6 +78,8 @@ class _Compiler(CompilerBase):
 
 # Whether functions of Python's own run as they are written: see `interpreted`.
 _is_interpreted: ContextVar[bool] = ContextVar("is_interpreted", default=False)
+# Whether one of them is running.
+_is_inside: ContextVar[bool] = ContextVar("is_inside", default=False)
 
 
 @contextmanager
@@ -106,8 +108,18 @@ class _Interpretable(CPUDispatcher):
 
     def __call__(self, *arguments: Any) -> Any:
         if _is_interpreted.get():
-            return _unboxed(self.py_func(*arguments))
+            return self._as_written(arguments)
         return super().__call__(*arguments)
+
+    def _as_written(self, arguments: tuple[Any, ...]) -> Any:
+        """Run the function itself; what it calls runs so too, with numbers of NumPy."""
+        if _is_inside.get():
+            return self.py_func(*arguments)
+        token = _is_inside.set(True)
+        try:
+            return _unboxed(self.py_func(*arguments))
+        finally:
+            _is_inside.reset(token)
 
 
 def _unboxed(result: Any) -> Any:
@@ -117,7 +129,8 @@ def _unboxed(result: Any) -> Any:
     return result.item() if isinstance(result, np.generic) else result
 
 
-_ALWAYS: dict[str, Any] = {"nopython": True, "nogil": True}
+# No divisor is ever 0: nothing has to be raised.
+_ALWAYS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy"}
 
 
 def interpretable(function: Callable[..., Any]) -> Any:

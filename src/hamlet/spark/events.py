@@ -23,7 +23,7 @@ from hamlet.events.source import Wanted
 from hamlet.events.table import NO_TYPE, EventTable
 from hamlet.events.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
 from hamlet.plan.query import OTHER, asked_types
-from hamlet.spark.files.infer_types import Look
+from hamlet.spark.files.infer_types import TypeSurvey
 from hamlet.spark.files.untyped import Typed, look_at, time_column
 from hamlet.spark.kinds import (
     DAY_US,
@@ -215,7 +215,7 @@ def _seen(
     time: Typed | None = None
     if isinstance(kinds.get(wanted.time), TEXT):
         column = columns[wanted.time]
-        facts = look_at(frame.select(column), Look(wanted, (wanted.time,)))
+        facts = look_at(frame.select(column), TypeSurvey(wanted, (wanted.time,)))
         time = time_column(column, facts.get(0, Counter()))
     scaled = [a for a in wanted.needs.attributes if a in kinds and is_scaled(kinds[a])]
     asked = [F.bool_and(columns[a] == F.floor(columns[a])) for a in scaled]

@@ -24,7 +24,8 @@ _FIRST_TABLE = 1 << 16
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """An array in one piece that is read-only, so that functions are compiled for one kind."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
@@ -46,7 +47,7 @@ def dense_codes(values: NDArray[np.int64]) -> tuple[Codes, Rows]:
     codes = np.empty(n, np.int32)
     if not n:
         return codes, np.empty(0, np.int32)
-    values = _read_only(values.astype(np.int64, copy=False))
+    values = read_only(values.astype(np.int64, copy=False))
     low, high = _range(values)
     if high - low < max(4 * n, _FIRST_TABLE):
         first = np.empty(min(n, high - low + 1), np.int32)
@@ -139,14 +140,21 @@ def sort_by_code(codes: Codes, count: int, rows: Rows | None = None) -> tuple[Ro
         rows: The rows in the order to keep inside each code; as they are when left out.
     """
     starts = np.zeros(count + 1, np.int64)
-    _count(_read_only(codes), starts)
+    _count(read_only(codes), starts)
     np.cumsum(starts, out=starts)
     order = np.empty(len(codes), np.int32)
     if rows is None:
-        _place(_read_only(codes), starts[:-1].copy(), order)
+        _place(read_only(codes), starts[:-1].copy(), order)
     else:
-        _place_rows(_read_only(codes), _read_only(rows), starts[:-1].copy(), order)
+        _place_rows(read_only(codes), read_only(rows), starts[:-1].copy(), order)
     return order, starts
+
+
+def counts_of(codes: Codes, count: int) -> Ints:
+    """How many rows have each code."""
+    counts = np.zeros(count + 1, np.int64)
+    _count(read_only(codes), counts)
+    return counts[1:]
 
 
 @interpretable
@@ -178,7 +186,7 @@ def sort_by_value(values: NDArray[np.int64], rows: Rows | None = None) -> Rows:
     order = np.arange(n, dtype=np.int32) if rows is None else rows.copy()
     if not n:
         return order
-    low, high = _range(_read_only(values))
+    low, high = _range(read_only(values))
     keys = (take(values, order) - np.int64(low)).view(np.uint64)  # wraps round to the right thing
     spread = int(high) - int(low)
     other_keys, other_order = np.empty_like(keys), np.empty_like(order)
@@ -208,8 +216,8 @@ def _radix_pass(keys, order, new_keys, new_order, shift):  # type: ignore[no-unt
 def is_sorted(values: NDArray[np.int64], order: NDArray[np.int64] | None = None) -> bool:
     """Whether values do not decrease (and where equal, those of `order` do not)."""
     if order is None:
-        return bool(_is_sorted(_read_only(values)))
-    return bool(_is_sorted_by_both(_read_only(values), _read_only(order)))
+        return bool(_is_sorted(read_only(values)))
+    return bool(_is_sorted_by_both(read_only(values), read_only(order)))
 
 
 @interpretable
@@ -243,7 +251,7 @@ def _is_sorted_inside(part, ts, order):  # type: ignore[no-untyped-def]
 def is_sorted_inside(part: Codes, ts: Ints, order: Ints | None) -> bool:
     """Whether time (then order) does not decrease inside any partition."""
     given = np.broadcast_to(np.int64(0), len(ts)) if order is None else order
-    return bool(_is_sorted_inside(_read_only(part), _read_only(ts), _read_only(given)))
+    return bool(_is_sorted_inside(read_only(part), read_only(ts), read_only(given)))
 
 
 def tied_flags(part: Codes, ts: Ints, order: Ints | None) -> NDArray[np.uint8]:
@@ -271,7 +279,7 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     if values.dtype == object:
         return values[rows]
     out = np.empty(len(rows), values.dtype)
-    _take(_read_only(values), _read_only(rows), out)
+    _take(read_only(values), read_only(rows), out)
     return out
 
 
@@ -283,7 +291,7 @@ def _take(values, rows, out):  # type: ignore[no-untyped-def]
 
 def gather_columns(table: NDArray[Any], rows: Rows, out: NDArray[Any]) -> None:
     """The first columns of some rows of a table, each as a row of `out`, in one pass."""
-    _gather_columns(_read_only(table), _read_only(rows), out)
+    _gather_columns(read_only(table), read_only(rows), out)
 
 
 @interpretable

@@ -45,7 +45,7 @@ class Packed:
             digits = np.stack([part.values for part, _ in parts])
             shifts = np.array([exponent for _, exponent in parts], np.int64)
             return _packed(digits, shifts)
-        total = sum(part.values.astype(np.object_) << exponent for part, exponent in parts)
+        total = sum(part.objects() << exponent for part, exponent in parts)
         return Packed.of_arrow(pa.array([bytes_of(value) for value in total], PACKED))
 
     @staticmethod
