@@ -38,7 +38,8 @@ def summed(table: NumberTable, component: int, order: Rows, starts: Longs) -> In
     place = table.place[component]
     if table.mode.has_exponents:
         mantissa, exponent = np.empty(size), np.empty(size, np.int64)
-        _sum_doubles(table.data, place, table.words, order, starts, mantissa, exponent)
+        is_plain = bool((table.words == 1).all())
+        _sum_doubles(table.data, place, table.words, is_plain, order, starts, mantissa, exponent)
         return Wides(mantissa, exponent)
     if (table.words == 1).all():
         small = np.empty(size, np.int64)
@@ -66,11 +67,14 @@ def _sum_small(data, place, order, starts, out):  # type: ignore[no-untyped-def]
 
 
 @interpretable
-def _sum_doubles(data, place, words, order, starts, mantissa, exponent):  # type: ignore[no-untyped-def]
-    """Sums of doubles, with what rounding takes from them added in the end."""
+def _sum_doubles(data, place, words, is_plain, order, starts, mantissa, exponent):  # type: ignore[no-untyped-def]
+    """Sums of doubles, with what rounding takes from them added in the end.
+
+    `is_plain` says that none has an exponent, so that words are not looked at.
+    """
     for number in range(len(starts)):
         end = starts[number + 1] if number + 1 < len(starts) else len(order)
-        total, top = _sum_plain(data, place, words, order, starts[number], end), 0
+        total, top = _sum_plain(data, place, words, is_plain, order, starts[number], end), 0
         if math.isnan(total):
             top = _largest_exponent(data, place, words, order, starts[number], end)
             total = _sum_aligned(data, place, words, order, starts[number], end, top)
@@ -80,7 +84,7 @@ def _sum_doubles(data, place, words, order, starts, mantissa, exponent):  # type
 
 
 @compiled
-def _sum_plain(data, place, words, order, start, end):  # type: ignore[no-untyped-def]
+def _sum_plain(data, place, words, is_plain, order, start, end):  # type: ignore[no-untyped-def]
     """The sum of doubles as they are; NaN where one has an exponent."""
     total = lost = 0.0
     for entry in range(start, end):
@@ -89,7 +93,7 @@ def _sum_plain(data, place, words, order, start, end):  # type: ignore[no-untype
         if at < 0:
             continue
         value = data[at]
-        if words[row] > 1 and data[at + 1] != 0.0 and value != 0.0:
+        if not is_plain and words[row] > 1 and data[at + 1] != 0.0 and value != 0.0:
             return math.nan
         more = total + value
         kept = more - total

@@ -167,7 +167,8 @@ def test_a_component_that_a_record_does_not_have_is_zero_and_one_asked_twice_is_
     None
 ):
     v = np.array([[1, 2], [3, 4]], np.int64)
-    table = NumberTable.of_kernel(v, np.array([[0, 1, 1], [0, -1, 1]]))
+    columns, kind = np.array([[0, -1, 1], [0, 1, 1]]), np.array([1, 0], np.int32)
+    table = NumberTable.of_kernel(v, columns, kind)
 
     assert [table.column(number) for number in range(3)] == [[1, 3], [2, 0], [2, 4]]
     picked = NumberTable.joined([table, table]).where(np.array([False, True, True, False]))
