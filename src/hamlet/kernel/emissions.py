@@ -34,10 +34,11 @@ def emission_of(
         v: [records, components]: numbers of any kind, see numbers/.
         x: [records, extremes], infinite where there is none.
     """
-    places = None
-    if compiled.repeats is not None and compiled.repeats.shape[1] > 1:
-        places = compiled.repeats[template]
-    return Emission(part, template, window, NumberTable.of_kernel(v, places), values_of_codes(x))
+    columns = compiled.repeats
+    if columns is not None and columns.shape[1] <= 1:
+        columns = None
+    numbers = NumberTable.of_kernel(v, columns, template)
+    return Emission(part, template, window, numbers, values_of_codes(x))
 
 
 def joined(compiled: Compiled, parts: list[Emission], mode: NumberMode) -> Emission:

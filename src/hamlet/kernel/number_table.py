@@ -40,23 +40,29 @@ class NumberTable:
     words: Longs
 
     @staticmethod
-    def of_kernel(v: NDArray[Any], places: Longs | None = None) -> NumberTable:
+    def of_kernel(
+        v: NDArray[Any], columns: Longs | None = None, kind: NDArray[np.int32] | None = None
+    ) -> NumberTable:
         """What a kernel gave.
 
         Args:
             v: [records, components], and where numbers have several words [..., words].
-            places: [records, components]: which component of a record each one is, -1 for none;
-                as they are when left out.
+            columns: [kinds, components]: which of the numbers of a record each component is, -1 for
+                none; as they are when left out.
+            kind: With columns the kind of each record.
         """
         records, width = v.shape[:2]
         words = v.shape[2] if v.ndim == 3 else 1
         data = np.ascontiguousarray(v).reshape(-1)
-        first = np.arange(records, dtype=np.int64) * (width * words)
-        if places is None:
-            place = first + np.arange(width, dtype=np.int64)[:, None] * words
-        else:
-            place = np.where(places.T < 0, NOWHERE, first + places.T * words)
         data = data if NumberMode.of(data).has_exponents else data.view(np.uint64)
+        first = np.arange(records, dtype=np.int64) * (width * words)
+        if columns is None or kind is None:
+            columns, kind = np.arange(width, dtype=np.int64)[None], None
+        place = np.empty((columns.shape[1], records), np.int64)
+        for here, column in zip(place, columns.T, strict=True):
+            np.add(first, column[0] * words if kind is None else (column * words)[kind], out=here)
+            if kind is not None and (column < 0).any():
+                here[(column < 0)[kind]] = NOWHERE
         return NumberTable(data, place, np.full(records, words, np.int64))
 
     @staticmethod

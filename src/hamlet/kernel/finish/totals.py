@@ -25,7 +25,7 @@ import numpy as np
 
 from hamlet.kernel.base import components_of
 from hamlet.kernel.encode.sorting import gather_columns, is_sorted, sort_by_value
-from hamlet.kernel.finish.sums import summed
+from hamlet.kernel.finish.sums import Lots, summed
 from hamlet.plan.program import Role
 
 if TYPE_CHECKING:
@@ -105,12 +105,12 @@ class SetTotals:
         is_first = np.ones(len(keys), dtype=np.bool_)
         np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
         starts = np.flatnonzero(is_first)
-        firsts = order[starts]
+        firsts, lots = order[starts], Lots.of(order, starts)
         every = Totals(
             emission.window[firsts],
             group[firsts],
             [
-                summed(emission.numbers, component, order, starts)
+                summed(emission.numbers, component, lots)
                 for component in range(max(widths, default=1))
             ],
             _extremes(queries, emission, program, order, starts),

@@ -20,7 +20,7 @@ from sampling import random_sample
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.quotients import quotient, recombined
 from hamlet.kernel.finish.rounding import nearest
-from hamlet.kernel.finish.sums import summed
+from hamlet.kernel.finish.sums import Lots, summed
 from hamlet.kernel.finish.words import Words
 from hamlet.kernel.number_table import NumberTable
 
@@ -154,8 +154,10 @@ def test_records_of_any_kinds_are_added_up(
     cuts = data.draw(st.sets(st.integers(1, max(len(rows) - 1, 1))))
     starts = sorted({0, *(cut for cut in cuts if cut < len(rows))}) if rows else []
 
+    lots = Lots.of(np.array(order, np.int32), np.array(starts, np.int64))
+
     for component in range(4):
-        found = summed(table, component, np.array(order, np.int32), np.array(starts, np.int64))
+        found = summed(table, component, lots)
         expected = [
             sum(rows[row][component] if component < 3 else 0 for row in order[low:high])
             for low, high in pairwise([*starts, len(rows)])
@@ -167,7 +169,8 @@ def test_a_component_that_a_record_does_not_have_is_zero_and_one_asked_twice_is_
     None
 ):
     v = np.array([[1, 2], [3, 4]], np.int64)
-    table = NumberTable.of_kernel(v, np.array([[0, 1, 1], [0, -1, 1]]))
+    columns, kind = np.array([[0, -1, 1], [0, 1, 1]]), np.array([1, 0], np.int32)
+    table = NumberTable.of_kernel(v, columns, kind)
 
     assert [table.column(number) for number in range(3)] == [[1, 3], [2, 0], [2, 4]]
     picked = NumberTable.joined([table, table]).where(np.array([False, True, True, False]))
@@ -191,7 +194,7 @@ def test_doubles_with_and_without_exponents_are_added_up(
     tables = [NumberTable.of_kernel(pairs), NumberTable.of_kernel(np.array([[1.5]]))]
     order = np.arange(len(held) + 1, dtype=np.int32)
 
-    found = summed(NumberTable.joined(tables), 0, order, np.zeros(1, np.int64))
+    found = summed(NumberTable.joined(tables), 0, Lots.of(order, np.zeros(1, np.int64)))
 
     exact = [
         Fraction(m) * Fraction(2) ** (512 * e) for (m, _), e in zip(held, exponents, strict=True)
