@@ -27,9 +27,9 @@ def is_valid(sample: Sample) -> bool:
 
 
 FEATURES = (
-    "several queries", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several", "edge inside NOT",
-    "edges", "general edge", "rearranged edge", "local", "equivalence", "GROUPBY", "uneven slide",
-    "ties",
+    "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
+    "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
+    "GROUPBY", "uneven slide", "ties",
 )  # fmt: skip
 
 
@@ -39,7 +39,9 @@ def features(sample: Sample) -> set[str]:
     times = Counter((event["time"], event["seq"] if sample.order else 0) for event in sample.events)
     found |= {"ties"} if times and max(times.values()) > 1 else set()
     found |= {
-        word for word in ("AND", "?", "{", "OR", "+", "NOT", "GROUPBY") if word in sample.workload
+        word
+        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY")
+        if word in sample.workload
     }
     found |= (
         {"*"} if "*" in sample.workload.replace("COUNT(*)", "").partition("PATTERN")[2] else set()

@@ -21,6 +21,7 @@ from hamlet.errors import did_you_mean, listed
 from hamlet.events.required_columns import types_by_key
 from hamlet.kernel.encode.partitions import Grouping, rows_without
 from hamlet.kernel.jit import interpreted, is_interpreted
+from hamlet.plan.query import OTHER
 from hamlet.share.bundles import bundle_reports, set_trace
 from hamlet.share.trace import burst_table, trace_schema
 
@@ -136,7 +137,7 @@ def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
     """What is odd about the events: types that queries ask for and no event has may be misspelt."""
     known = set(table.types.words.to_pylist() if table.types.words is not None else ())
     asked = (place.type for planned in plan.queries for place in planned.query.places)
-    absent = [each for each in dict.fromkeys(asked) if each not in known]
+    absent = [each for each in dict.fromkeys(asked) if each not in known and each != OTHER]
     if not absent or not len(table):
         return ()
     guess = did_you_mean(absent[0], known) if len(absent) == 1 else ""

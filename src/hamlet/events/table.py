@@ -28,6 +28,7 @@ from hamlet.events.source import Sieve, SourceTable, Wanted
 from hamlet.events.texts import times_of_texts
 from hamlet.events.times import REASONS, Times, is_time, microseconds, times_of
 from hamlet.events.untyped import column_of_values
+from hamlet.plan.query import OTHER, asked_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,6 +133,7 @@ class EventTable:
             good = np.flatnonzero(sieve.good)
             table, ts, types = sieve.kept(table), ts[good], types.take(good)
         statistics = Statistics(rows, malformed=dict(sieve.malformed))
+        types = _as_asked(types, asked_types(planned.query for planned in plan.queries))
         return EventTable(loaded.name, table, ts, types, order, times, statistics)
 
     def __len__(self) -> int:
@@ -154,6 +156,17 @@ class EventTable:
             self._is_used = np.zeros(len(self), np.bool_)
         self._is_used |= taking_part
         self.statistics.used = int(np.count_nonzero(self._is_used))
+
+
+def _as_asked(types: Values, asked: frozenset[str]) -> Values:
+    """Types, with one for all that nobody mentions where somebody asks for that."""
+    if OTHER not in asked or types.words is None:
+        return types
+    known = [word for word in types.words.to_pylist() if word in asked and word != OTHER]
+    number = {word: code for code, word in enumerate([*known, OTHER])}
+    codes = [number.get(word, number[OTHER]) for word in types.words.to_pylist()]
+    data = np.array([*codes, -1], types.data.dtype)[types.data]
+    return Values(types.kind, data, types.valid, pa.array([*known, OTHER], types.words.type))
 
 
 # Sources

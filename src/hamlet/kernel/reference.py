@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.plan.predicates import holds
 from hamlet.plan.query import (
+    OTHER,
     Absence,
     Aggregate,
     Choice,
@@ -24,6 +25,7 @@ from hamlet.plan.query import (
     Sequence,
     Single,
     Times,
+    asked_types,
 )
 
 if TYPE_CHECKING:
@@ -70,8 +72,14 @@ def run_reference(
         order_column: What orders rows of equal time; a row without a value comes first.
     """
     rows = list(events)
+    asked = asked_types(queries)
+
+    def type_of(row: Mapping[str, Any]) -> str:
+        name = row[type_column]
+        return OTHER if OTHER in asked and name not in asked else name
+
     known = [
-        Event((_microseconds(row[time_column]), _order(row, order_column)), row[type_column], row)
+        Event((_microseconds(row[time_column]), _order(row, order_column)), type_of(row), row)
         for row in rows
         if row.get(type_column) is not None and row.get(time_column) is not None
     ]

@@ -62,7 +62,9 @@ def _names(children: list[Any]) -> list[tree.Name]:
     return [name_of(c) for c in children if isinstance(c, Token) and c.type == "NAME"]
 
 
-def _type_pattern(children: list[Any]) -> tree.TypePattern:
+def _type_pattern(children: list[Any]) -> tree.TypePattern | tree.AnyPattern:
+    if _has(children, "ANY"):
+        return tree.AnyPattern(next(iter(_names(children)), None), span_of(children))
     name, *alias = _names(children)
     return tree.TypePattern(name, alias[0] if alias else None, span_of(children))
 
@@ -89,6 +91,13 @@ def _has(children: list[Any], kind: str) -> bool:
 
 class TreeBuilder(Transformer[Token, Any]):
     """Callbacks by the names of the rules in grammar.lark."""
+
+    def define_clause(self, c: list[Any]) -> tuple[tree.Definition, ...]:
+        return tuple(c[1::2])
+
+    def definition(self, c: list[Any]) -> tree.Definition:
+        base = name_of(c[2]) if _has(c, "WHERE") else None
+        return tree.Definition(name_of(c[0]), base, c[-1], span_of(c))
 
     def return_clause(self, c: list[Any]) -> tuple[tree.ReturnItem, ...]:
         return tuple(c[1::2])
@@ -127,7 +136,7 @@ class TreeBuilder(Transformer[Token, Any]):
     def not_pattern(self, c: list[Any]) -> tree.NotPattern:
         return tree.NotPattern(c[1], span_of(c))
 
-    def type_pattern(self, c: list[Any]) -> tree.TypePattern:
+    def type_pattern(self, c: list[Any]) -> tree.TypePattern | tree.AnyPattern:
         return _type_pattern(c)
 
     def repeated_type(self, c: list[Any]) -> tree.Pattern:
@@ -182,6 +191,10 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def is_null(self, c: list[Any]) -> tree.IsNull:
         return tree.IsNull(c[0], _has(c, "NOT"), span_of(c))
+
+    def between_limits(self, c: list[Any]) -> tree.Between:
+        low, high = (each for each in c[1:] if not isinstance(each, Token))
+        return tree.Between(c[0], low, high, _has(c, "NOT"), span_of(c))
 
     def arithmetic(self, c: list[Any]) -> tree.Arithmetic:
         return tree.Arithmetic(str(c[1]), c[0], c[2], span_of(c))

@@ -11,12 +11,16 @@ and is dropped, so a step that can be had free of guards is free.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
+from hamlet.plan.predicates import exclude_each_other
 from hamlet.plan.query import Absence, Choice, Pattern, Repeat, Sequence, Single, Times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from hamlet.plan.predicates import Expression
 
 Guards = frozenset[int]
 NO_GUARDS: Guards = frozenset()
@@ -166,26 +170,39 @@ def _connect(
             follow[pair] = ways if known is None else _fewest((*known, *ways))
 
 
-def twins(one: Positions, other: Positions, types: tuple[str, ...]) -> set[tuple[int, int]]:
+def twins(
+    one: Positions,
+    other: Positions,
+    types: tuple[str, ...],
+    local: tuple[Expression | None, ...] = (),
+) -> set[tuple[int, int]]:
     """Pairs of different places that may hold the same event of the same sequence.
 
     A pair is reached when some sequence leads one automaton to the one place and the other
     automaton to the other, and from there both can accept one and the same rest. With one
     automaton given twice, no twins means that every sequence runs through it in at most one way.
-    Predicates are not looked at: what they rule out is still a pair here.
+    Predicates are not looked at: what they rule out is still a pair here. But where `local` has
+    what events at each place satisfy, places whose conditions exclude each other are no pair.
     """
+
+    @cache
+    def may_meet(p: int, q: int) -> bool:
+        if types[p] != types[q]:
+            return False
+        return not (local and p != q and exclude_each_other(local[p], local[q]))
+
     places = one.places | other.places
     if len({types[place] for place in places}) == len(places):
         return set()
     after_one, after_other = one.successors(), other.successors()
-    reached = {(p, q) for p in one.first for q in other.first if types[p] == types[q]}
+    reached = {(p, q) for p in one.first for q in other.first if may_meet(p, q)}
     queue, before, steps = list(reached), dict[tuple[int, int], list[tuple[int, int]]](), 0
     while queue:
         pair = queue.pop()
         for p in after_one.get(pair[0], ()):
             for q in after_other.get(pair[1], ()):
                 steps += 1
-                if types[p] == types[q]:
+                if may_meet(p, q):
                     before.setdefault((p, q), []).append(pair)
                     if (p, q) not in reached:
                         reached.add((p, q))

@@ -13,7 +13,7 @@ import pytest
 from hamlet.errors import line_and_column
 from hamlet.lang import tree
 from hamlet.lang.parser import parse_tree, read
-from hamlet.lang.printer import print_pattern
+from hamlet.lang.printer import print_condition, print_pattern
 from hamlet.lang.tree import (
     AndPattern,
     KleenePattern,
@@ -425,3 +425,34 @@ def test_a_count_is_a_whole_number(count):
 
     assert problem.code == "odd-count"
     assert "B{2,5}" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("PATTERN A GROUPBY g HAVING COUNT(*) > 3 WITHIN 1 s", "HAVING"),
+        ("PATTERN A+ HAVING COUNT(*) > 3 WITHIN 1 s", "HAVING"),
+        ("PATTERN A WHERE A.x > 1 HAVING COUNT(*) > 3 WITHIN 1 s", "HAVING"),
+        ("PATTERN A+ MATCH NEXT WITHIN 1 s", "MATCH"),
+        ("PATTERN A WITHIN 1 d OFFSET 2 h", "OFFSET"),
+        ("PATTERN A WITHIN 1 d SLIDE 1 d OFFSET 2 h", "OFFSET"),
+        ("PATTERN A WITHIN 1 d IN 'Europe/Rome'", "IN"),
+    ],
+)
+def test_a_clause_that_is_not_there_is_answered_with_what_to_do(text, word):
+    _, (problem,) = read(f"RETURN COUNT(*) {text}")
+
+    assert (problem.code, problem.message) == ("no-such-clause", f"there is no {word}")
+
+
+@pytest.mark.parametrize("written", ["A.x BETWEEN 1 AND 9", "A.x NOT BETWEEN A.y - 1 AND 2 * A.z"])
+def test_limits_are_read_and_printed(written):
+    where = parse_tree(f"RETURN COUNT(*) PATTERN A WHERE {written} WITHIN 1 s").queries[0].where
+
+    assert print_condition(where) == written
+
+
+def test_the_and_of_limits_is_not_that_of_conditions():
+    text = "RETURN COUNT(*) PATTERN A WHERE A.x BETWEEN 1 AND 9 AND A.y = 2 WITHIN 1 s"
+
+    assert len(parse_tree(text).queries[0].where.items) == 2

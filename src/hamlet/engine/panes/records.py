@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BITS = 512
 
 
-class Records:
+class PaneRecords:
     """Records of windows, template by template."""
 
     def __init__(self, mode: NumberMode) -> None:

@@ -34,6 +34,15 @@ def event(type: str, alias: str | None = None) -> Pattern:
     return Pattern(tree.TypePattern(_name(type, "a type"), _alias(alias)))
 
 
+def any_(alias: str | None = None) -> Pattern:
+    """One event of whatever type, with an alias if it is given one: `ANY`.
+
+    >>> seq("A", any_("between"), "B"), plus(any_())
+    (<pattern SEQ(A, ANY between, B)>, <pattern ANY+>)
+    """
+    return Pattern(tree.AnyPattern(_alias(alias)))
+
+
 def plus(pattern: Pattern | str, alias: str | None = None) -> Pattern:
     """One or more matches of a pattern, one after another: `P+`.
 
@@ -89,6 +98,8 @@ def _body(pattern: Pattern | str, alias: str | None) -> tree.Pattern:
     body = pattern_tree(pattern)
     if alias is None:
         return body
+    if isinstance(body, tree.AnyPattern) and body.alias is None:
+        return tree.AnyPattern(_alias(alias))
     if not isinstance(body, tree.TypePattern) or body.alias is not None:
         message = f"an alias is for one event: {print_pattern(body)} cannot be called {alias!r}"
         raise TypeError(message)
