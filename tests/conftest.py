@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 from sampling import FAST
 
+from hamlet.engine.first_answer import VARIABLE as INTERPRET
 from hamlet.share.coefficients import VARIABLE
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ def shipped_coefficients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     path.write_text("{}", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(path))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_code() -> Iterator[None]:
+    """Runs wait for compiled code, so that no test depends on what was compiled before it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(INTERPRET, "never")
         yield
 
 

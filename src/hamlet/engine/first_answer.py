@@ -7,6 +7,7 @@ a small file would wait for that first; so as long as there is no code, such a r
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
+# "never" for runs that wait for compiled code, however few their events are
+VARIABLE = "HAMLET_INTERPRET"
 # Rows that are read and encoded by Python in a fraction of a second
 MOST_ROWS = 5_000
 # Additions that Python makes in about two seconds
@@ -36,6 +39,7 @@ def may_interpret(plan: WorkloadPlan, table: EventTable, options: Options) -> bo
     """Whether a run should not wait for code: there is none yet, and there are few events."""
     return (
         options.interprets
+        and os.environ.get(VARIABLE) != "never"
         and options.system == "hamlet"
         and not options.trace
         and len(table) <= MOST_ROWS
