@@ -21,17 +21,47 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import unliteral
 
 
 class _Lowered(JITCodeLibrary):
-    """The code of one function as it was lowered, to be linked into others."""
+    """The code of one function as it was lowered, to be linked into that which Python calls.
 
-    def _optimize_final_module(self) -> None:
-        """Nothing: who calls the function does."""
+    What it calls is not linked into it: functions that are called from many places would be there
+    many times over, only to be found equal. It is gathered once, for what Python calls.
+    """
 
-    def _finalize_final_module(self) -> None:
-        """No machine code."""
+    def add_linking_library(self, library: Any) -> None:
+        super().add_linking_library(library)
+        self._reload_init.update(library._reload_init)
+
+    def finalize(self) -> None:
+        """No machine code, and no optimising of more than the function: who calls it does that."""
+        self._raise_if_finalized()
         self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        whole = super()._get_module_for_linking()
+        for library in self._called():
+            whole.link_in(JITCodeLibrary._get_module_for_linking(library), preserve=True)
+        # Names are told apart in one process, not in two whose code is loaded together.
+        own = {f.name for f in self._final_module.functions if not f.is_declaration}
+        for function in whole.functions:
+            if function.name not in own and not function.is_declaration:
+                function.linkage = "internal"
+        return whole
+
+    def _called(self) -> list[JITCodeLibrary]:
+        """All that it calls, and that these call, each once."""
+        found: dict[JITCodeLibrary, None] = {}
+        waiting = list(self._linking_libraries)
+        while waiting:
+            library = waiting.pop()
+            if library not in found:
+                found[library] = None
+                if isinstance(library, _Lowered):
+                    waiting += library._linking_libraries
+        return list(found)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -45,6 +75,9 @@ class _Lowering(NativeLowering):
         state.library.enable_object_caching()
         state.flags.no_compile = True
         super().run_pass(state)
+        if isinstance(state.pipeline, _CompilerApart):
+            function = state.library._final_module.get_function(state.cr.fndesc.mangled_name)
+            function.add_function_attribute("noinline")
         name = state.cr.fndesc.qualname.split(".")[-1]
         # Callers find the function by this object. It cannot be called: there is no address in it.
         known_as = _dynfunc.make_function(
@@ -69,15 +102,53 @@ class _Compiler(CompilerBase):
         return [passes]
 
 
-# Wrappers for Python are not needed either.
+class _CompilerApart(_Compiler):
+    """The same, for functions that are never inlined: see `apart`."""
+
+
+# Wrappers for Python are not needed either, and no divisor is ever 0: nothing has to be raised.
+# Whether a function is inlined is said of each: Numba would have it of whatever called it first.
 OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "forceinline": False,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
     "nogil": True,
     "pipeline_class": _Compiler,
 }
-compiled = njit(**OPTIONS)
-inlined = njit(**OPTIONS, forceinline=True)
+INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True}
+APART: dict[str, Any] = {**OPTIONS, "pipeline_class": _CompilerApart}
+
+
+def compiled(function: Any) -> Any:
+    """Compile a function that compiled functions call; LLVM says where it is inlined."""
+    return _for_kinds(njit(**OPTIONS)(function))
+
+
+def inlined(function: Any) -> Any:
+    """The same, and have its code wherever it is called."""
+    return _for_kinds(njit(**INLINED)(function))
+
+
+def apart(function: Any) -> Any:
+    """The same, and keep its code out of others: of what is rare or long.
+
+    A kernel in which all is inlined takes many times as long to compile, and what is often needed
+    in it is not faster for that.
+    """
+    return _for_kinds(njit(**APART)(function))
+
+
+def _for_kinds(dispatcher: Any) -> Any:
+    """Compile a function for the kinds of its arguments, not for each constant among them."""
+    template = dispatcher.get_call_template
+
+    def for_kinds(args: Any, kws: Any) -> Any:
+        wide = {name: unliteral(kind) for name, kind in kws.items()}
+        return template(tuple(map(unliteral, args)), wide)
+
+    dispatcher.get_call_template = for_kinds
+    return dispatcher
 
 
 def kept_on_disk(function: Any, key: int) -> Any:
