@@ -12,23 +12,40 @@ A word that Python has itself ends in an underscore: `sum_`, `min_`, `max_`, `no
 
 from hamlet.lang.builder.aggregates import avg, count, max_, min_, sum_
 from hamlet.lang.builder.conditions import attr, equal, next_
+from hamlet.lang.builder.definitions import define
 from hamlet.lang.builder.draft import query
-from hamlet.lang.builder.patterns import and_, event, not_, or_, plus, seq
+from hamlet.lang.builder.patterns import (
+    and_,
+    any_,
+    event,
+    not_,
+    optional,
+    or_,
+    plus,
+    seq,
+    star,
+    times,
+)
 
 __all__ = [
     "and_",
+    "any_",
     "attr",
     "avg",
     "count",
+    "define",
     "equal",
     "event",
     "max_",
     "min_",
     "next_",
     "not_",
+    "optional",
     "or_",
     "plus",
     "query",
     "seq",
+    "star",
     "sum_",
+    "times",
 ]

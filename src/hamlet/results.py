@@ -42,6 +42,7 @@ from hamlet.io.writers import (
     writer_of,
 )
 from hamlet.kernel.finish import TEXT, SetAnswers
+from hamlet.kernel.jit import interpreted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -107,7 +108,7 @@ class Results:
     @staticmethod
     def of_run(run: LocalRun) -> Results:
         """The answers of a run put together, which is the last stage of it."""
-        with timed(run.statistics, "results"):
+        with timed(run.statistics, "results"), interpreted(run.statistics.interpreted > 0):
             results = Results(run.queries, run.answers, times=run.times, statistics=run.statistics)
             assert results.table is not None  # made here, where it is timed
         results.notes, results.trace, results.bundles = run.notes, run.trace, run.bundles

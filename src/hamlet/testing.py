@@ -86,12 +86,14 @@ def patterns(max_leaves: int = 8) -> SearchStrategy[tree.Pattern]:
     """Patterns that the grammar allows, NOT and AND in any place."""
     from hypothesis import strategies as st
 
-    single = st.builds(tree.TypePattern, names(), st.none() | names())
+    typed = st.builds(tree.TypePattern, names(), st.none() | names())
+    single = typed | typed | st.builds(tree.AnyPattern, st.none() | names())
 
     def larger(inner: SearchStrategy[tree.Pattern]) -> SearchStrategy[tree.Pattern]:
         several = st.lists(inner, min_size=2, max_size=3).map(tuple)
         return st.one_of(
             st.builds(tree.KleenePattern, inner),
+            st.builds(_counted, inner, st.integers(0, 3), st.none() | st.integers(0, 3)),
             st.builds(tree.NotPattern, inner),
             st.builds(tree.SeqPattern, st.lists(inner, min_size=1, max_size=3).map(tuple)),
             st.builds(tree.OrPattern, several),
@@ -143,6 +145,7 @@ def conditions(max_leaves: int = 10) -> SearchStrategy[tree.Expression]:
             st.builds(tree.Comparison, compared, inner, inner),
             st.builds(tree.InList, inner, listed, st.booleans()),
             st.builds(tree.IsNull, inner, st.booleans()),
+            st.builds(tree.Between, inner, inner, inner, st.booleans()),
             st.builds(tree.NotCondition, inner),
             st.builds(tree.AndCondition, several),
             st.builds(tree.OrCondition, several),
@@ -163,6 +166,13 @@ def durations() -> SearchStrategy[tree.Duration]:
     known = st.sampled_from(sorted(set(UNITS.values()))).map(tree.Name)
     odd = names().map(lambda name: tree.Name(UNITS.get(name.text.lower(), name.text)))
     return st.builds(tree.Duration, amounts, st.one_of(known, known, odd))
+
+
+def definitions() -> SearchStrategy[tree.Definition]:
+    """Types by condition, with anything in the condition."""
+    from hypothesis import strategies as st
+
+    return st.builds(tree.Definition, names(), st.none() | names(), conditions(6))
 
 
 def queries() -> SearchStrategy[tree.QueryTree]:
@@ -191,16 +201,31 @@ def queries() -> SearchStrategy[tree.QueryTree]:
 
 
 def matchable_patterns(
-    types: Sequence[str] = ("A", "B", "C"), max_places: int = 5, has_not: bool = True
+    types: Sequence[str] = ("A", "B", "C"),
+    max_places: int = 5,
+    has_not: bool = True,
+    has_counts: bool = False,
+    has_any: bool = False,
 ) -> SearchStrategy[tree.Pattern]:
     """Patterns that a query may have, without AND; each place has an alias p0, p1, ... of its own.
 
     NOT stands at the start, in the middle and at the end of SEQ, inside repetitions and choices,
     over single events, sequences and repetitions.
+
+    Args:
+        types: What events there are.
+        max_places: How many places are written at most.
+        has_not: Whether there may be NOT.
+        has_counts: Whether there may be `?`, `*`, `{n}`, `{n,}` and `{n,m}`.
+        has_any: Whether there may be `ANY`.
     """
     from hypothesis import strategies as st
 
-    singles = st.sampled_from(list(types)).map(lambda name: tree.TypePattern(tree.Name(name)))
+    singles: SearchStrategy[tree.Pattern] = st.sampled_from(list(types)).map(
+        lambda name: tree.TypePattern(tree.Name(name))
+    )
+    if has_any:
+        singles = singles | singles | st.just(tree.AnyPattern())
 
     @st.composite
     def of_size(draw: DrawFn, places: int, may_negate: bool) -> tree.Pattern:
@@ -213,7 +238,11 @@ def matchable_patterns(
             pattern = tree.OrPattern(tuple(draw(of_size(size, may_negate)) for size in sizes))
         else:
             pattern = tree.SeqPattern(draw(sequences(places, may_negate)))
-        return tree.KleenePattern(pattern) if draw(st.integers(0, 2)) == 2 else pattern
+        times = draw(st.integers(0, 2 + has_counts))
+        if times == 3:
+            counts = [(0, 1), (0, None), (2, 2), (1, 2), (2, None), (0, 2), (2, 3)]
+            return _counted(pattern, *draw(st.sampled_from(counts)))
+        return tree.KleenePattern(pattern) if times == 2 else pattern
 
     @st.composite
     def sequences(draw: DrawFn, places: int, may_negate: bool) -> tuple[tree.Pattern, ...]:
@@ -232,6 +261,13 @@ def matchable_patterns(
     return sizes.flatmap(lambda places: of_size(places, has_not)).map(_with_aliases)
 
 
+def _counted(body: tree.Pattern, least: int, most: int | None) -> tree.Pattern:
+    """So many matches of a pattern, as the parser has it: one or more are `P+`."""
+    if (least, most) == (1, None):
+        return tree.KleenePattern(body)
+    return tree.CountedPattern(body, least, most)
+
+
 def _with_aliases(pattern: tree.Pattern) -> tree.Pattern:
     """The pattern with the aliases p0, p1, ... from left to right."""
     return renamed(pattern, 0)[0]
@@ -239,9 +275,9 @@ def _with_aliases(pattern: tree.Pattern) -> tree.Pattern:
 
 def renamed(pattern: tree.Pattern, first: int) -> tuple[tree.Pattern, int]:
     """A pattern with the aliases p<first>, p<first + 1>, ..., and the next free number."""
-    if isinstance(pattern, tree.TypePattern):
+    if isinstance(pattern, tree.TypePattern | tree.AnyPattern):
         return replace(pattern, alias=tree.Name(f"p{first}")), first + 1
-    if isinstance(pattern, tree.KleenePattern | tree.NotPattern):
+    if isinstance(pattern, tree.KleenePattern | tree.CountedPattern | tree.NotPattern):
         body, first = renamed(pattern.body, first)
         return replace(pattern, body=body), first
     items = []

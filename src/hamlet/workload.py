@@ -181,6 +181,7 @@ class Workload(PlannedWorkload):
             trace=keep,
             system=system,
             separator=separator,
+            interprets=True,
         )
         if _is_of_spark(events):
             from hamlet.spark.batch import answer

@@ -18,7 +18,7 @@ import pytest
 from hamlet.bench import paper, peers
 from hamlet.bench.compare import changes
 from hamlet.bench.paper_plot import LOOKS, PICTURES, XS, draw
-from hamlet.bench.paper_points import FULL, POLICIES, QUICK, SWEEPS, Point
+from hamlet.bench.paper_points import FULL, POLICIES, QUICK, SWEEPS, SweepPoint
 from hamlet.bench.paper_worker import measured
 from hamlet.errors import InternalError
 
@@ -148,7 +148,7 @@ def test_policies_have_the_same_answers_and_count_what_they_decide(sweep: str, t
 
 
 def test_answers_that_differ_are_refused():
-    point = Point("taxi-events", 1, "taxi", 100, 2, 1, 1, ("hamlet", "greta"))
+    point = SweepPoint("taxi-events", 1, "taxi", 100, 2, 1, 1, ("hamlet", "greta"))
     columns = {name: ["a", "b"] for name in ("query", "group", "aggregate")}
     columns |= {"window_start": [0, 1], "window_end": [1, 2]}
     one = pa.table(columns | {"value": [1.0, None], "log10": [0.0, None]})

@@ -30,7 +30,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("events.csv").write_text(EVENTS, encoding="utf-8")
 
 
-def choose(events: str = "events.csv", **given: str | None) -> engines.Choice:
+def choose(events: str = "events.csv", **given: str | None) -> engines.ChosenEngine:
     return choose_engine(events, **{"asked": None, "master": None, "only_local": "", **given})  # type: ignore[arg-type]
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from hamlet.data.draws import (
-    Choice,
     Clock,
     Draws,
+    WeightedChoice,
     exp,
     geometric_inverse,
     log,
@@ -59,13 +59,13 @@ def test_lengths_are_geometric_with_the_mean_asked_for(mean: float):
 def test_choices_keep_their_shares():
     shares = zipf(50, 1.2)
 
-    found = np.bincount(Choice(shares).draw(Draws(3), 1_000_000), minlength=50) / 1_000_000
+    found = np.bincount(WeightedChoice(shares).draw(Draws(3), 1_000_000), minlength=50) / 1_000_000
 
     assert np.abs(found / shares - 1).max() < 0.05
 
 
 def test_equal_shares_are_equal():
-    found = np.bincount(Choice(zipf(4, 0.0)).draw(Draws(3), 100_000)) / 100_000
+    found = np.bincount(WeightedChoice(zipf(4, 0.0)).draw(Draws(3), 100_000)) / 100_000
 
     assert found == pytest.approx([0.25] * 4, rel=0.02)
 

@@ -17,6 +17,7 @@ from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
 from hamlet.lang.printer import print_pattern
 from hamlet.plan.positions import positions_of
+from hamlet.plan.query import ANY
 from hamlet.testing import matchable_patterns, renamed
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ WINDOWS = (
     "10 s", "4 s", "10 s SLIDE 5 s", "10 s SLIDE 3 s", "7 s SLIDE 2 s", "6 s SLIDE 4 s",
     "20 s SLIDE 7 s", "2500 ms SLIDE 1500 ms", "1 min", "3 s SLIDE 500 ms",
 )  # fmt: skip
+# U and V exclude each other, W overlaps with both.
+DEFINED = "DEFINE U AS x > 0, V AS x <= 0, W AS A WHERE y < 1 OR s = 'u'"
 GROUPINGS = ("", "", "", "GROUPBY g", "GROUPBY d", "GROUPBY d, g")
 
 
@@ -49,14 +52,19 @@ class Sample:
 def samples(draw: DrawFn, most_events: int = 12) -> Sample:
     """A workload and a stream of its types."""
     types = draw(st.sampled_from(["AB", "ABC", "ABCD"]))
-    queries = draw(st.lists(query_texts(types), min_size=1, max_size=4))
+    is_defining = draw(st.integers(0, 3)) == 3
+    mentioned = types + "UVW" if is_defining else types
+    queries = draw(st.lists(query_texts(mentioned), min_size=1, max_size=4))
     events = draw(streams(types, most_events))
-    return Sample(";\n".join(queries), tuple(events), draw(st.sampled_from([None, "seq"])))
+    defined = [DEFINED] if is_defining else []
+    return Sample(
+        ";\n".join([*defined, *queries]), tuple(events), draw(st.sampled_from([None, "seq"]))
+    )
 
 
 def bound(text: str) -> Query | None:
     """The query of a text, None where it is refused."""
-    trees, problems = read(text)
+    trees, problems = read(f"{DEFINED}; {text}")
     found, more = bind(trees)
     return found[0].query if found and not problems and not more else None
 
@@ -67,7 +75,10 @@ def bound(text: str) -> Query | None:
 @st.composite
 def _patterns(draw: DrawFn, types: str) -> str:
     """A pattern as text: with or without AND, places with or without aliases."""
-    pattern = draw(matchable_patterns(types, max_places=5))
+    counts = draw(st.booleans())
+    has_any = draw(st.integers(0, 3)) == 3
+    size = 5 - counts - has_any
+    pattern = draw(matchable_patterns(types, size, has_counts=counts, has_any=has_any))
     if draw(st.integers(0, 5)) == 5:
         sides = (pattern, draw(matchable_patterns(types, max_places=3)))
         pattern = renamed(tree.AndPattern(sides), 0)[0]
@@ -75,9 +86,9 @@ def _patterns(draw: DrawFn, types: str) -> str:
 
 
 def _with_fewer_aliases(draw: DrawFn, pattern: tree.Pattern) -> tree.Pattern:
-    if isinstance(pattern, tree.TypePattern):
+    if isinstance(pattern, tree.TypePattern | tree.AnyPattern):
         return pattern if draw(st.booleans()) else replace(pattern, alias=None)
-    if isinstance(pattern, tree.KleenePattern | tree.NotPattern):
+    if isinstance(pattern, tree.KleenePattern | tree.CountedPattern | tree.NotPattern):
         return replace(pattern, body=_with_fewer_aliases(draw, pattern.body))
     items = tuple(_with_fewer_aliases(draw, item) for item in pattern.items)
     return replace(pattern, items=items)
@@ -95,7 +106,7 @@ def query_texts(draw: DrawFn, types: str) -> str:
         pattern = types[0]
         plain = bound(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 1 s")
     assert plain is not None
-    parts = draw(st.lists(_locals(plain), max_size=2))
+    parts = draw(st.lists(_locals(plain), max_size=2)) if any(map(_names, plain.places)) else []
     adjacent = _adjacent(plain)
     if adjacent:
         parts += draw(st.lists(_edges(adjacent), max_size=3))
@@ -107,7 +118,9 @@ def query_texts(draw: DrawFn, types: str) -> str:
 
 
 def _names(place: Place) -> list[str]:
-    return [place.type] if place.alias is None else [place.alias, place.type]
+    """What a place is called in conditions and aggregates; ANY without an alias is not."""
+    types = [] if place.written == ANY else [place.name]
+    return types if place.alias is None else [place.alias, *types]
 
 
 def _adjacent(query: Query) -> list[tuple[str, str]]:
@@ -122,7 +135,9 @@ def _adjacent(query: Query) -> list[tuple[str, str]]:
 
 @st.composite
 def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
-    places = [place for place in query.places if place.negation is None]
+    places = [place for place in query.places if place.negation is None and _names(place)]
+    if not places:
+        return "COUNT(*)"
     place = draw(st.sampled_from(places))
     variable = draw(st.sampled_from(_names(place)))
     function = draw(st.sampled_from(["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX"]))
@@ -130,10 +145,12 @@ def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
     shape = {"COUNT(*)": "COUNT(*)", "COUNT": "COUNT({})"}.get(
         function, f"{function}({{}}.{attribute})"
     )
-    item = shape.format(variable)
-    if variable != place.type and bound(f"RETURN {item} PATTERN {pattern} WITHIN 1 s") is None:
-        return shape.format(place.type)  # one event may or may not be the alias
-    return item
+    # One event may or may not be the alias, and beside ANY the type, too.
+    for name in (variable, *_names(place)):
+        item = shape.format(name)
+        if bound(f"RETURN {item} PATTERN {pattern} WITHIN 1 s") is not None:
+            return item
+    return "COUNT(*)"
 
 
 # Predicates
@@ -172,6 +189,8 @@ _LOCAL = (
     "({v}.{a} {op} {n} OR {v}.s {op2} {t})",
     "NOT ({v}.{a} {op} {n} AND {v}.p)",
     "{v}.x % 2 {op} {n}",
+    "{v}.{z} BETWEEN {n} AND 2",
+    "{v}.{a} NOT BETWEEN {v}.{b} AND {n}",
     "{v}.{a} / {v}.{b} {op} {n}",
 )
 
@@ -188,7 +207,9 @@ _EDGE = (
     "{v}.{a} + {w}.{b} {op} {n}",
     "{v}.{a} - {w}.{b} {op} {v}.{b} {sign} {n}",
     "{v}.{a} {op} {w}.{a} {sign} {n} - {v}.{b}",
+    "{w}.{a} BETWEEN {v}.{b} AND {v}.{b} + 1",
     # general
+    "{w}.{a} NOT BETWEEN {v}.{b} AND {n}",
     "({v}.{z} {op} {w}.{z} OR {v}.s {op2} {w}.s)",
     "({v}.{a} {op} {w}.{b} AND {v}.p OR {w}.{a} {op2} {n})",
     "NOT {v}.{a} {op} {w}.{b}",

@@ -18,6 +18,7 @@ from sampling import random_sample
 from hamlet import QueryError, Workload
 from hamlet.build import (
     and_,
+    any_,
     attr,
     avg,
     count,
@@ -27,11 +28,14 @@ from hamlet.build import (
     min_,
     next_,
     not_,
+    optional,
     or_,
     plus,
     query,
     seq,
+    star,
     sum_,
+    times,
 )
 from hamlet.lang import tree
 from hamlet.lang.builder.conditions import Expression
@@ -67,8 +71,16 @@ def built_pattern(node: tree.Pattern) -> Pattern:
     match node:
         case tree.TypePattern(type=name, alias=alias):
             return event(name.text, alias.text if alias else None)
+        case tree.AnyPattern(alias=alias):
+            return any_(None if alias is None else alias.text)
         case tree.KleenePattern(body=body):
             return plus(built_pattern(body))
+        case tree.CountedPattern(body=body, least=0, most=1):
+            return optional(built_pattern(body))
+        case tree.CountedPattern(body=body, least=0, most=None):
+            return star(built_pattern(body))
+        case tree.CountedPattern(body=body, least=least, most=most):
+            return times(built_pattern(body), least, most)
         case tree.NotPattern(body=body):
             return not_(built_pattern(body))
     function = {tree.SeqPattern: seq, tree.OrPattern: or_, tree.AndPattern: and_}[type(node)]
@@ -94,6 +106,10 @@ def built_condition(node: tree.Expression) -> Expression:
         case tree.IsNull(operand=operand, is_negated=is_negated):
             one = built_condition(operand)
             return one.is_not_null() if is_negated else one.is_null()
+        case tree.Between(operand=operand, is_negated=is_negated):
+            one, low, high = map(built_condition, (operand, node.low, node.high))
+            limits = plain(low), plain(high)
+            return one.not_between(*limits) if is_negated else one.between(*limits)
         case tree.NotCondition(operand=operand):
             return ~built_condition(operand)
     first, *others = map(built_condition, node.items)
@@ -115,6 +131,8 @@ def flat(node: object) -> object:
         return replace(node, items=tuple(joined))
     if isinstance(node, tree.Negative | tree.NotCondition | tree.IsNull | tree.InList):
         return replace(node, operand=flat(node.operand))
+    if isinstance(node, tree.Between):
+        return replace(node, operand=flat(node.operand), low=flat(node.low), high=flat(node.high))
     if isinstance(node, tree.Arithmetic | tree.Comparison):
         return replace(node, left=flat(node.left), right=flat(node.right))
     return node

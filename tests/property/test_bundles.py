@@ -151,11 +151,10 @@ def test_patience_never_changes_answers(patience: int) -> None:
 
 
 def records(emission: Any) -> list[tuple[int, ...]]:
+    columns = map(emission.numbers.column, range(len(emission.numbers.place)))
     return sorted(
-        (int(p), int(u), int(w), *map(int, c))
-        for p, u, w, c in zip(
-            emission.part, emission.unit, emission.window, emission.components, strict=True
-        )
+        (int(p), int(u), int(w), *c)
+        for p, u, w, *c in zip(emission.part, emission.unit, emission.window, *columns, strict=True)
     )
 
 

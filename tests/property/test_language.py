@@ -28,7 +28,7 @@ from hamlet.lang.printer import (
 from hamlet.plan.predicates import Column, Constant, Operation, compare, edge_predicate, evaluate
 from hamlet.plan.predicates import roles_of as roles
 from hamlet.schema import Schema
-from hamlet.testing import conditions, matchable_patterns, patterns, queries
+from hamlet.testing import conditions, definitions, matchable_patterns, patterns, queries
 
 _CASES = Path(__file__).parents[1] / "cases"
 
@@ -59,9 +59,9 @@ def test_a_printed_query_is_read_back_as_it_was(query):
 
 
 @random_sample(50)
-@given(st.lists(queries(), min_size=1, max_size=3))
-def test_a_printed_workload_is_read_back_as_it_was(found):
-    workload = tree.WorkloadTree(tuple(found))
+@given(st.lists(queries(), min_size=1, max_size=3), st.lists(definitions(), max_size=2))
+def test_a_printed_workload_is_read_back_as_it_was(found, defined):
+    workload = tree.WorkloadTree(tuple(found), tuple(defined))
 
     assert parse_tree(print_workload(workload)) == workload
 

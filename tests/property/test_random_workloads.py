@@ -27,8 +27,9 @@ def is_valid(sample: Sample) -> bool:
 
 
 FEATURES = (
-    "several queries", "AND", "OR", "+", "NOT", "NOT of several", "edge inside NOT", "edges",
-    "general edge", "rearranged edge", "local", "equivalence", "GROUPBY", "uneven slide", "ties",
+    "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
+    "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
+    "GROUPBY", "uneven slide", "ties",
 )  # fmt: skip
 
 
@@ -37,7 +38,14 @@ def features(sample: Sample) -> set[str]:
     found = {"several queries"} if len(queries) > 1 else set()
     times = Counter((event["time"], event["seq"] if sample.order else 0) for event in sample.events)
     found |= {"ties"} if times and max(times.values()) > 1 else set()
-    found |= {word for word in ("AND", "OR", "+", "NOT", "GROUPBY") if word in sample.workload}
+    found |= {
+        word
+        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY")
+        if word in sample.workload
+    }
+    found |= (
+        {"*"} if "*" in sample.workload.replace("COUNT(*)", "").partition("PATTERN")[2] else set()
+    )
     for query in queries:
         negated = {place.index for place in query.places if place.negation is not None}
         has = {

@@ -32,6 +32,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.local.dir": str(folder),
             # Costs a job for each stage; tests that are about it turn it on.
             "spark.sql.adaptive.enabled": "false",
+            # Few rows are sooner interpreted than code for them is compiled: see `generated_code`.
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.sql.codegen.wholeStage": "false",
             "spark.sql.session.timeZone": _ZONE,
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
@@ -64,3 +67,9 @@ def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
             spark.conf.unset(name)
         else:
             spark.conf.set(name, value)
+
+
+@pytest.fixture
+def generated_code(settings: Callable[..., None]) -> None:
+    """Have Spark compile expressions, as it does for users: for tests of what they mean."""
+    settings(codegen__factoryMode="FALLBACK", codegen__wholeStage="true")

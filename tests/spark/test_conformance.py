@@ -130,6 +130,7 @@ def wrong_rows(some: list[Case], found: dict[int, list[Any]], numbers: str) -> l
     ]
 
 
+@pytest.mark.usefixtures("generated_code")
 def test_all_cases(spark: SparkSession):
     some = all_cases(TOGETHER)
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 INF, NAN = float("inf"), float("nan")
+pytestmark = pytest.mark.usefixtures("generated_code")
+
 DOUBLES = [0.0, -0.0, 0.1, 0.2, 0.3, -2.5, 3.0, 1e300, -1e300, 2.0**53, 2.0**63, INF, -INF, NAN]
 LONGS = [0, 1, -1, 7, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63)]
 INTS = [0, 1, -1, 7, -(2**31), 2**31 - 1]

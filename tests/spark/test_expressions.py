@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from hamlet.events.columns import Values
 
 INF, NAN = float("inf"), float("nan")
+pytestmark = pytest.mark.usefixtures("generated_code")
+
 LONGS = [0, 1, -1, 2, 3, 7, 10, -10, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1]
 LONGS += [2**62, 2**63 - 1, -(2**63), 2**63 - 512, 999_999_999_999_999_999]
 DOUBLES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 1e-300, 1e300, 2.0**53, 2.0**53 + 2]

@@ -41,10 +41,16 @@ KEYS: dict[str, pa.Array] = {
     "large": pa.array([2**64 - 1, 5, 5], pa.decimal128(20, 0)),
     "half": pa.array([math.inf, -math.inf, math.nan], pa.float64()),
 }
+# Of each kind one whose groups are put together after their partitions have been run
+LATER = ("zone", "fine", "half")
 ALL_KEYS = "; ".join(
-    f"{key}: RETURN COUNT(*) PATTERN A+ GROUPBY {key} WITHIN 10 s;"
-    f"{key}_later: RETURN COUNT(*) PATTERN A+ WHERE [n] GROUPBY {key} WITHIN 10 s"
-    for key in KEYS
+    [
+        *(f"{key}: RETURN COUNT(*) PATTERN A+ GROUPBY {key} WITHIN 10 s" for key in KEYS),
+        *(
+            f"{key}_later: RETURN COUNT(*) PATTERN A+ WHERE [n] GROUPBY {key} WITHIN 10 s"
+            for key in LATER
+        ),
+    ]
 )
 EVENTS = pa.table({"type": ["A"] * 3, "time": [1, 2, 3], "n": [1, 2, 1], **KEYS})
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hamlet
-from hamlet.bench.paper_points import FULL, QUICK, SEED, SWEEPS, Point, Scale
+from hamlet.bench.paper_points import FULL, QUICK, SEED, SWEEPS, Scale, SweepPoint
 from hamlet.bench.timing import Spread
 from hamlet.errors import InternalError, UnknownName, listed
 from hamlet.io.circumstances import circumstances
@@ -78,7 +78,7 @@ def measure(
             if _key(point.as_dict()) in done:
                 continue
 
-            def tell_point(series: str, number: int = number, point: Point = point) -> None:
+            def tell_point(series: str, number: int = number, point: SweepPoint = point) -> None:
                 tell(f"{point.sweep} {point.x:g}: {series}", number / len(points))
 
             report["points"].append(measure_point(point, scale, workers, tell_point))
@@ -89,11 +89,11 @@ def measure(
 
 def _key(point: dict[str, Any]) -> str:
     """What makes two points the same."""
-    return json.dumps({name: point[name] for name in Point.__slots__}, sort_keys=True)
+    return json.dumps({name: point[name] for name in SweepPoint.__slots__}, sort_keys=True)
 
 
 def _still_right(
-    known: dict[str, Any] | None, scale: Scale, points: list[Point]
+    known: dict[str, Any] | None, scale: Scale, points: list[SweepPoint]
 ) -> list[dict[str, Any]]:
     """The points of an earlier report that need not be measured again."""
     same = circumstances()
@@ -116,7 +116,7 @@ def _sources() -> str:
 
 
 def measure_point(
-    point: Point, scale: Scale, workers: _Workers, tell: Callable[[str], None]
+    point: SweepPoint, scale: Scale, workers: _Workers, tell: Callable[[str], None]
 ) -> dict[str, Any]:
     """Figures of every series at one point."""
     found: dict[str, Any] = {}
@@ -183,7 +183,7 @@ def _read(path: Path) -> Any:
     return feather.read_table(path)
 
 
-def check_equal(point: Point, name: str, found: Any, expected: Any) -> None:
+def check_equal(point: SweepPoint, name: str, found: Any, expected: Any) -> None:
     """Refuse answers that differ in a row, or in a value by more than nine places."""
     where = f"{point.sweep} {point.x:g}: {name} and {point.series[0]}"
     keys = ["query", "window_start", "window_end", "group", "aggregate"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Look(NamedTuple):
+class CurveStyle(NamedTuple):
     """How a system or policy is drawn."""
 
     label: str
@@ -29,15 +29,15 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "hamlet": Look("Hamlet", "#0b5fa5", "o", "-"),
-    "greta": Look("GRETA", "#d1491b", "s", "--"),
-    "sharon": Look("SHARON", "#3a8f3d", "^", "-."),
-    "mcep": Look("MCEP", "#7a4fa3", "D", ":"),
+    "hamlet": CurveStyle("Hamlet", "#0b5fa5", "o", "-"),
+    "greta": CurveStyle("GRETA", "#d1491b", "s", "--"),
+    "sharon": CurveStyle("SHARON", "#3a8f3d", "^", "-."),
+    "mcep": CurveStyle("MCEP", "#7a4fa3", "D", ":"),
     # Policies as in the picture of `bench sharing`
-    "dynamic": Look("dynamic", "#101b3b", "o", "-"),
-    "static": Look("static", "#9a8fd0", "D", "-."),
-    "always": Look("always", "#2b7a78", "^", "--"),
-    "never": Look("never", "#b3541e", "s", ":"),
+    "dynamic": CurveStyle("dynamic", "#101b3b", "o", "-"),
+    "static": CurveStyle("static", "#9a8fd0", "D", "-."),
+    "always": CurveStyle("always", "#2b7a78", "^", "--"),
+    "never": CurveStyle("never", "#b3541e", "s", ":"),
 }
 METRICS = {
     "latency_s": ("latency, ms", 1e3),

@@ -20,7 +20,7 @@ POLICIES = ("dynamic", "static", "always", "never")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SweepPoint:
     """One workload over one stream.
 
     sweep: What is varied, and x: its value here.
@@ -104,78 +104,82 @@ HIGH_QUERIES = (10, 25, 50, 100)
 STOCK_QUERIES = (20, 40, 60, 80, 100)
 
 
-def _rides(sweep: str, x: float, rate: float, queries: int) -> Point:
+def _rides(sweep: str, x: float, rate: float, queries: int) -> SweepPoint:
     """The low setting: so many districts, and windows so short, that MCEP comes to an end."""
-    return Point(sweep, x, "ridesharing", rate, queries, 1, 3, ALL, within=60, groups=2000, burst=5)
+    return SweepPoint(
+        sweep, x, "ridesharing", rate, queries, 1, 3, ALL, within=60, groups=2000, burst=5
+    )
 
 
-def rides_by_events(scale: Scale) -> Iterator[Point]:
+def rides_by_events(scale: Scale) -> Iterator[SweepPoint]:
     """Ridesharing, events per minute; 15 queries, 2,000 districts, windows of 1 minute."""
     for rate in scale.some(RIDE_RATES):
         yield _rides("ridesharing-events", rate, rate, 15)
 
 
-def rides_by_queries(scale: Scale) -> Iterator[Point]:
+def rides_by_queries(scale: Scale) -> Iterator[SweepPoint]:
     """Ridesharing, number of queries; 15,000 events per minute."""
     for queries in scale.some(RIDE_QUERIES):
         yield _rides("ridesharing-queries", queries, 15_000, int(queries))
 
 
-def _high(sweep: str, x: float, rate: float, queries: int, scale: Scale) -> Point:
+def _high(sweep: str, x: float, rate: float, queries: int, scale: Scale) -> SweepPoint:
     """The high setting: long windows, and few groups."""
     data_set = sweep.split("-")[0]
     minutes = scale.taxi_minutes if data_set == "taxi" else scale.home_minutes
-    return Point(sweep, x, data_set, rate, queries, minutes, 1, TWO, within=60 * minutes)
+    return SweepPoint(sweep, x, data_set, rate, queries, minutes, 1, TWO, within=60 * minutes)
 
 
-def taxi_by_events(scale: Scale) -> Iterator[Point]:
+def taxi_by_events(scale: Scale) -> Iterator[SweepPoint]:
     """New York taxis, events per minute; 50 queries."""
     for rate in scale.some(TAXI_RATES):
         yield _high("taxi-events", rate, rate, 50, scale)
 
 
-def homes_by_events(scale: Scale) -> Iterator[Point]:
+def homes_by_events(scale: Scale) -> Iterator[SweepPoint]:
     """Smart homes, events per minute; 50 queries."""
     for rate in scale.some(HOME_RATES):
         yield _high("smarthome-events", rate, rate, 50, scale)
 
 
-def taxi_by_queries(scale: Scale) -> Iterator[Point]:
+def taxi_by_queries(scale: Scale) -> Iterator[SweepPoint]:
     """New York taxis, number of queries; 200 events per minute."""
     for queries in scale.some(HIGH_QUERIES):
         yield _high("taxi-queries", queries, 200, int(queries), scale)
 
 
-def homes_by_queries(scale: Scale) -> Iterator[Point]:
+def homes_by_queries(scale: Scale) -> Iterator[SweepPoint]:
     """Smart homes, number of queries; 20,000 events per minute."""
     for queries in scale.some(HIGH_QUERIES):
         yield _high("smarthome-queries", queries, 20_000, int(queries), scale)
 
 
-def _trades(sweep: str, x: float, rate: float, queries: int, scale: Scale) -> Point:
-    return Point(sweep, x, "stock", rate, queries, scale.stock_minutes, 1, POLICIES, kind="second")
+def _trades(sweep: str, x: float, rate: float, queries: int, scale: Scale) -> SweepPoint:
+    return SweepPoint(
+        sweep, x, "stock", rate, queries, scale.stock_minutes, 1, POLICIES, kind="second"
+    )
 
 
-def stock_by_events(scale: Scale) -> Iterator[Point]:
+def stock_by_events(scale: Scale) -> Iterator[SweepPoint]:
     """Stock, events per minute, policies of sharing; 50 diverse queries."""
     for rate in scale.some(STOCK_RATES):
         yield _trades("stock-events", rate, rate, 50, scale)
 
 
-def stock_by_queries(scale: Scale) -> Iterator[Point]:
+def stock_by_queries(scale: Scale) -> Iterator[SweepPoint]:
     """Stock, number of diverse queries, policies of sharing; 3,000 events per minute."""
     for queries in scale.some(STOCK_QUERIES):
         yield _trades("stock-queries", queries, 3_000, int(queries), scale)
 
 
-def stock_by_twins(scale: Scale) -> Iterator[Point]:
+def stock_by_twins(scale: Scale) -> Iterator[SweepPoint]:
     """Stock, number of queries that differ in one condition; 3,000 events per minute, 20 companies.
 
     The diverse queries of the paper's second workload leave a policy of this engine nothing to
     decide: bursts are shared by all but "never", and no two queries can be one. These can.
     """
     for queries in scale.some(STOCK_QUERIES):
-        yield Point(
+        yield SweepPoint(
             "stock-twins",
             queries,
             "stock",
@@ -190,18 +194,18 @@ def stock_by_twins(scale: Scale) -> Iterator[Point]:
         )
 
 
-def growth(scale: Scale) -> Iterator[Point]:
+def growth(scale: Scale) -> Iterator[SweepPoint]:
     """Not in the paper: ridesharing, events of one district in one window; 5 queries."""
     rate, groups = 10_000, 10
     for seconds in scale.growth_seconds:
         events = round(rate * seconds / 60 / groups)
         minutes = seconds / 60
-        yield Point(
+        yield SweepPoint(
             "growth", events, "ridesharing", rate, 5, minutes, 3, ALL, within=seconds, groups=groups
         )
 
 
-SWEEPS: dict[str, Callable[[Scale], Iterator[Point]]] = {
+SWEEPS: dict[str, Callable[[Scale], Iterator[SweepPoint]]] = {
     "ridesharing-events": rides_by_events,
     "ridesharing-queries": rides_by_queries,
     "taxi-events": taxi_by_events,

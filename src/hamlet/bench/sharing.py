@@ -69,7 +69,7 @@ QUICK = Scale(events=6_000, repeat=3, careful=3, every=3, figures=figures.QUICK)
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class GridPoint:
     """A workload and a stream.
 
     sweep: What is varied, and x: its value here.
@@ -90,13 +90,13 @@ class Point:
     stretch: int = 0
     events: int = 0
 
-    def sized(self, scale: Scale) -> Point:
+    def sized(self, scale: Scale) -> GridPoint:
         """The same with its window, a few bursts, and as many events as the queries can take."""
         # A dozen windows must divide it.
         within = self.within or 12 * -(-4 * (self.burst + 1) // 12)
         share = min(1.0, 2 * _BASE_QUERIES / self.queries) * (0.1 if self.has_edge else 1.0)
         most = max(int(scale.events * share), 4 * (self.burst + 1))
-        return Point(**{**asdict(self), "within": within, "events": self.events or most})
+        return GridPoint(**{**asdict(self), "within": within, "events": self.events or most})
 
     def table(self, seed: int = streams.SEED) -> pa.Table:
         """The events."""
@@ -112,59 +112,59 @@ class Point:
 # Sweeps
 
 
-def by_burst(scale: Scale) -> Iterator[Point]:
+def by_burst(scale: Scale) -> Iterator[GridPoint]:
     """Length of bursts."""
     for burst in scale.some(BURSTS):
-        yield Point("burst", burst, burst=burst)
+        yield GridPoint("burst", burst, burst=burst)
 
 
-def by_queries(scale: Scale) -> Iterator[Point]:
+def by_queries(scale: Scale) -> Iterator[GridPoint]:
     """Number of queries."""
     for queries in scale.some(QUERIES):
-        yield Point("queries", queries, queries=queries, burst=3)
+        yield GridPoint("queries", queries, queries=queries, burst=3)
 
 
-def by_disagreement(scale: Scale) -> Iterator[Point]:
+def by_disagreement(scale: Scale) -> Iterator[GridPoint]:
     """Percent of entries that predicates disagree on."""
     for percent in scale.some(DISAGREE):
-        yield Point("disagree", percent, disagree=percent, burst=3)
+        yield GridPoint("disagree", percent, disagree=percent, burst=3)
 
 
-def by_disagreement_exact(scale: Scale) -> Iterator[Point]:
+def by_disagreement_exact(scale: Scale) -> Iterator[GridPoint]:
     """The same in exact numbers."""
     for percent in scale.some(DISAGREE):
-        yield Point("disagree-exact", percent, disagree=percent, burst=3, numbers="exact")
+        yield GridPoint("disagree-exact", percent, disagree=percent, burst=3, numbers="exact")
 
 
-def by_windows(scale: Scale) -> Iterator[Point]:
+def by_windows(scale: Scale) -> Iterator[GridPoint]:
     """Windows open at once."""
     for windows in scale.some(WINDOWS):
-        yield Point("windows", windows, windows=windows, burst=3, within=24)
+        yield GridPoint("windows", windows, windows=windows, burst=3, within=24)
 
 
-def by_burst_with_edge(scale: Scale) -> Iterator[Point]:
+def by_burst_with_edge(scale: Scale) -> Iterator[GridPoint]:
     """Length of bursts, with an edge predicate."""
     for burst in scale.some(BURSTS):
-        yield Point("burst-edge", burst, burst=burst, has_edge=True)
+        yield GridPoint("burst-edge", burst, burst=burst, has_edge=True)
 
 
-def by_queries_with_edge(scale: Scale) -> Iterator[Point]:
+def by_queries_with_edge(scale: Scale) -> Iterator[GridPoint]:
     """Number of queries, with an edge predicate."""
     for queries in scale.some(QUERIES):
-        yield Point("queries-edge", queries, queries=queries, has_edge=True)
+        yield GridPoint("queries-edge", queries, queries=queries, has_edge=True)
 
 
-def by_change(scale: Scale) -> Iterator[Point]:
+def by_change(scale: Scale) -> Iterator[GridPoint]:
     """A stream that changes its character every so many events, in both kinds of numbers."""
     kinds: tuple[Numbers, ...] = ("float", "exact")
     for numbers in kinds:
         for stretch in scale.some((1000, 3000, 10_000)):
             at = min(stretch, scale.events // 6)
             sweep = "changing" if numbers == "float" else "changing-exact"
-            yield Point(sweep, stretch, stretch=at, within=24, numbers=numbers)
+            yield GridPoint(sweep, stretch, stretch=at, within=24, numbers=numbers)
 
 
-SWEEPS: dict[str, Callable[[Scale], Iterator[Point]]] = {
+SWEEPS: dict[str, Callable[[Scale], Iterator[GridPoint]]] = {
     "burst": by_burst,
     "queries": by_queries,
     "disagree": by_disagreement,
@@ -228,7 +228,7 @@ def _told(found: Iterator[Wanted], tell: Callable[[str], None]) -> Iterator[Want
         yield each
 
 
-def measure_point(point: Point, repeat: int) -> dict[str, Any]:
+def measure_point(point: GridPoint, repeat: int) -> dict[str, Any]:
     """Compare the answers of all policies, and time them in turn."""
     text, table = point.text(), point.table()
     # Another stream of the same character came before: static decides from it.

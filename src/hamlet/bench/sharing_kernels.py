@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hamlet.engine.pipeline import SetPipeline
     from hamlet.kernel.base import EventBatch
     from hamlet.kernel.code import Compiled
+    from hamlet.kernel.number_table import NumberTable
     from hamlet.plan.number_mode import Numbers
 
 POLICIES = ("never", "always", "static", "dynamic")
@@ -52,15 +54,20 @@ class Kernel:
             done.merged += counters.merged
             program = one.program
             query = np.array(program.queries)[program.template_query[emission.unit]]
-            count: NDArray[Any] = emission.components[:, 0]
+            count: NDArray[Any] = _trends(emission.numbers)
             some = count != 0
-            if emission.exponents is not None:
-                count, exponent = count.astype(np.float64), emission.exponents[:, 0]
-                count = np.log2(count, where=some, out=np.zeros(len(count))) + 512 * exponent
             parts.append(Answers(query[some], emission.window[some], count[some]))
         query, window, count = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((window, query))
         return Answers(query[order], window[order], count[order]), done
+
+
+def _trends(numbers: NumberTable) -> NDArray[Any]:
+    """How many trends each record has, or of floats the base 2 logarithm; 0 for none."""
+    if not numbers.mode.has_exponents:
+        return np.array(numbers.column(0), np.object_)
+    pairs = ((math.log2(m) + 512 * e if m else 0.0) for m, e in numbers.column(0))
+    return np.fromiter(pairs, np.float64)
 
 
 class Answers(NamedTuple):

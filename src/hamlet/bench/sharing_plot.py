@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Look(NamedTuple):
+class CurveStyle(NamedTuple):
     """How a policy is drawn."""
 
     color: str
@@ -32,10 +32,10 @@ class Look(NamedTuple):
 
 # Dynamic is broad and below the others, so that those which run along it are seen too.
 LOOKS = {
-    "never": Look("#b3541e", (0, (1, 1.5)), "s", 1.6),
-    "always": Look("#2b7a78", (0, (5, 2)), "^", 1.6),
-    "static": Look("#9a8fd0", (0, (6, 2, 1, 2)), "D", 1.6),
-    "dynamic": Look("#101b3b", "-", "o", 4.5),
+    "never": CurveStyle("#b3541e", (0, (1, 1.5)), "s", 1.6),
+    "always": CurveStyle("#2b7a78", (0, (5, 2)), "^", 1.6),
+    "static": CurveStyle("#9a8fd0", (0, (6, 2, 1, 2)), "D", 1.6),
+    "dynamic": CurveStyle("#101b3b", "-", "o", 4.5),
 }
 # Of each sweep its title, what its axis counts, and whether that axis is logarithmic
 PANELS = {

@@ -26,7 +26,7 @@ _GZIP_RATIO = 8
 _NO_LIMIT_KNOWN = 4 << 30
 
 
-class Choice(NamedTuple):
+class ChosenEngine(NamedTuple):
     """An engine, and why it was taken; no reason where it was asked for."""
 
     engine: str
@@ -39,7 +39,9 @@ class Choice(NamedTuple):
         return f"engine    {self.engine}: {self.why} (for the other: --engine {other})"
 
 
-def choose_engine(events: str, *, asked: str | None, master: str | None, only_local: str) -> Choice:
+def choose_engine(
+    events: str, *, asked: str | None, master: str | None, only_local: str
+) -> ChosenEngine:
     """The engine for a run.
 
     Args:
@@ -53,17 +55,17 @@ def choose_engine(events: str, *, asked: str | None, master: str | None, only_lo
         PlanError: The events are too many for this machine, and Spark is not installed.
     """
     if asked is not None:
-        return Choice(asked)
+        return ChosenEngine(asked)
     if master is not None:
-        return Choice("spark", "--master says where")
+        return ChosenEngine("spark", "--master says where")
     if "://" in events:
-        return Choice("spark", "the events are not on this machine")
+        return ChosenEngine("spark", "the events are not on this machine")
     if only_local:
-        return Choice("local", f"{only_local} is not for Spark")
+        return ChosenEngine("local", f"{only_local} is not for Spark")
     return by_size(count_events(events), free_memory())
 
 
-def by_size(events: int, free: int) -> Choice:
+def by_size(events: int, free: int) -> ChosenEngine:
     """The engine for so many events on this machine, with so many bytes of memory.
 
     >>> by_size(2_000_000, 16 << 30)
@@ -74,7 +76,7 @@ def by_size(events: int, free: int) -> Choice:
     """
     needed = events * _BYTES_OF_EVENT
     if needed <= free * _PART_OF_MEMORY:
-        return Choice("local", f"about {_rounded(events):,} events fit into memory")
+        return ChosenEngine("local", f"about {_rounded(events):,} events fit into memory")
     why = (
         f"about {_rounded(events):,} events may take {needed / 1e9:,.1f} GB of memory, "
         f"{free / 1e9:,.1f} GB are free"
@@ -83,7 +85,7 @@ def by_size(events: int, free: int) -> Choice:
         remedy = "For Spark run pip install 'hamlet-trends[spark]', or try it with --engine local."
         reason = f"{why}, and pyspark is not installed"
         raise PlanError(reason, remedy)
-    return Choice("spark", why)
+    return ChosenEngine("spark", why)
 
 
 # How many events

@@ -106,7 +106,7 @@ def shares(weights: Doubles) -> Doubles:
     return weights / total
 
 
-class Choice:
+class WeightedChoice:
     """Draws of numbers with given shares, in constant time for each (Walker's alias method)."""
 
     def __init__(self, shares: Doubles) -> None:

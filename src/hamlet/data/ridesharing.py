@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.data.columns import BLOCK, TEXT, TIME, start_us, texts, times
-from hamlet.data.draws import Choice, Clock, Draws, zipf
+from hamlet.data.draws import Clock, Draws, WeightedChoice, zipf
 from hamlet.data.tape import Script, Scripts, Tape
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class RideSharingStream:
     def __init__(self, settings: RideSharing, seed: int) -> None:
         self._settings = settings
         self._draws = Draws(seed)
-        self._districts = Choice(zipf(settings.groups, settings.skew))
+        self._districts = WeightedChoice(zipf(settings.groups, settings.skew))
         self._scripts = Scripts(SCRIPTS, settings, self._draws)
         self._tape = Tape(settings.groups, self._write, self._scripts.mean)
         self._clock = Clock(start_us(settings), settings.rate)

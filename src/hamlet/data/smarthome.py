@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.data.columns import BLOCK, TEXT, TIME, start_us, texts, times
-from hamlet.data.draws import Choice, Clock, Draws, zipf
+from hamlet.data.draws import Clock, Draws, WeightedChoice, zipf
 from hamlet.data.settings import HOME_TYPES, LEVELS
 from hamlet.data.tape import Script, Scripts, Tape
 
@@ -58,7 +58,7 @@ class SmartHomeStream:
     def __init__(self, settings: SmartHome, seed: int) -> None:
         plugs = settings.groups
         self._draws = Draws(seed)
-        self._plugs = Choice(zipf(plugs, settings.skew))
+        self._plugs = WeightedChoice(zipf(plugs, settings.skew))
         self._scripts = Scripts(SCRIPTS, settings, self._draws)
         self._tape = Tape(plugs, self._write, self._scripts.mean)
         self._start = start_us(settings)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.data.columns import BLOCK, TEXT, TIME, start_us, texts, times
-from hamlet.data.draws import Choice, Clock, Draws, geometric_inverse, running, shares, zipf
+from hamlet.data.draws import Clock, Draws, WeightedChoice, geometric_inverse, running, shares, zipf
 from hamlet.data.tape import Tape
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class StockStream:
         self._inverse = geometric_inverse(means)
         # A burst has a share of the events like its company's, so long bursts are begun less often.
         begun = zipf(companies, settings.skew) / means
-        self._companies = Choice(shares(begun))
+        self._companies = WeightedChoice(shares(begun))
         mean = float(np.cumsum(self._companies.shares * means)[-1])
         self._tape = Tape(1, self._write, mean)
         self._clock = Clock(start_us(settings), settings.rate)

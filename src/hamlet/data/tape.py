@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.data.draws import Choice, Draws, geometric_inverse, narrow, shares
+from hamlet.data.draws import Draws, WeightedChoice, geometric_inverse, narrow, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,7 +119,7 @@ class Scripts:
         self._sizes = np.array([len(script.types) for script in scripts])
         self._starts = np.cumsum(self._sizes) - self._sizes
         weights = np.array([script.weight for script in scripts], np.float64)
-        self._choice = Choice(shares(weights))
+        self._choice = WeightedChoice(shares(weights))
         means = np.array([settings.mean_of(name) for name in settings.types])
         self._inverse = geometric_inverse(means)
         events = [sum(settings.mean_of(name) for name in script.types) for script in scripts]

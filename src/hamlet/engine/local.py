@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from hamlet.engine.first_answer import NOTE, is_soon_interpreted, may_interpret
 from hamlet.engine.groups import groups_of
 from hamlet.engine.options import events_of
 from hamlet.engine.pipeline import Pipelines
@@ -19,6 +20,8 @@ from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import did_you_mean, listed
 from hamlet.events.required_columns import types_by_key
 from hamlet.kernel.encode.partitions import Grouping, rows_without
+from hamlet.kernel.jit import interpreted, is_interpreted
+from hamlet.plan.query import OTHER
 from hamlet.share.bundles import bundle_reports, set_trace
 from hamlet.share.trace import burst_table, trace_schema
 
@@ -83,6 +86,19 @@ def run_workload(
     tell("reading", 0.0)
     with timed(statistics, "read"):
         table = events_of(source, plan, options)
+    with interpreted(is_interpreted() or may_interpret(plan, table, options)):
+        return _run_table(plan, table, options, statistics, tell, kept)
+
+
+def _run_table(
+    plan: WorkloadPlan,
+    table: EventTable,
+    options: Options,
+    statistics: RunStatistics,
+    tell: Progress,
+    kept: Pipelines | None,
+) -> LocalRun:
+    """The same for events that have been read."""
     times = table.times
     answers: list[SetAnswers] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
@@ -111,7 +127,7 @@ def run_workload(
         answers,
         times,
         statistics,
-        _notes(plan, table),
+        (*_notes(plan, table), *([NOTE] if statistics.interpreted else ())),
         pa.concat_tables(traces).unify_dictionaries() if options.trace else None,
         tuple(bundles),
     )
@@ -121,7 +137,7 @@ def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
     """What is odd about the events: types that queries ask for and no event has may be misspelt."""
     known = set(table.types.words.to_pylist() if table.types.words is not None else ())
     asked = (place.type for planned in plan.queries for place in planned.query.places)
-    absent = [each for each in dict.fromkeys(asked) if each not in known]
+    absent = [each for each in dict.fromkeys(asked) if each not in known and each != OTHER]
     if not absent or not len(table):
         return ()
     guess = did_you_mean(absent[0], known) if len(absent) == 1 else ""
@@ -150,15 +166,18 @@ def _run_set(
     tell("encoding", 0.0)
     with timed(statistics, "encode"):
         encoded = pipeline.encode(table)
-    with timed(statistics, "plan"):
-        ready = pipeline.ready(encoded)
-    tell("running", 0.3)
-    with timed(statistics, "run"):
-        emission, counters = ready.run(options.trace)
-    statistics.count(counters)
-    tell("finishing", 0.9)
-    with timed(statistics, "finish"):
-        answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
+    is_quick = is_interpreted() and is_soon_interpreted(pipeline.queries, pipeline.program, encoded)
+    statistics.interpreted += is_quick
+    with interpreted(is_quick):
+        with timed(statistics, "plan"):
+            ready = pipeline.ready(encoded)
+        tell("running", 0.3)
+        with timed(statistics, "run"):
+            emission, counters = ready.run(options.trace)
+        statistics.count(counters)
+        tell("finishing", 0.9)
+        with timed(statistics, "finish"):
+            answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
     return _Ran(answers, pipeline, encoded, ready.compiled, counters)
 
 

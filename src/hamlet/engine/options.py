@@ -29,7 +29,8 @@ class Options:
     `coefficients` are what the policy decides with; `trace` is whether what it decides is kept.
     `system` is what runs it: the engine itself, or one that it is compared with. `separator` stands
     between the columns of text files where their ending does not say it. `fixed` is what the static
-    policy has decided before the run: see expected.py.
+    policy has decided before the run: see expected.py. `interprets` is whether a few events may be
+    answered without compiled code where there is none yet: see first_answer.py.
     """
 
     type: str = "type"
@@ -42,6 +43,7 @@ class Options:
     system: str = "hamlet"
     separator: str | None = None
     fixed: Fixed = NOTHING_FIXED
+    interprets: bool = False
 
     @property
     def mode(self) -> NumberMode:

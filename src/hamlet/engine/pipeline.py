@@ -18,6 +18,8 @@ from hamlet.engine.closed import ClosedSet
 from hamlet.engine.groups import groups_of_queries
 from hamlet.kernel.compile import EventForm, compile_code
 from hamlet.kernel.encode.batch import encode
+from hamlet.kernel.interpreted import interpret
+from hamlet.kernel.jit import is_interpreted
 from hamlet.kernel.recent import Recent
 from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
 from hamlet.kernel.widths import bundle_numbers, width_classes
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.kernel.rows import PlacedGroup
     from hamlet.plan.program import Program
+    from hamlet.plan.query import Query
     from hamlet.plan.workload import SharableSet, WorkloadPlan
     from hamlet.share.policy import Policy
 
@@ -96,6 +99,11 @@ class SetPipeline:
         other = replace(self, options=options)
         object.__setattr__(other, "codes", self.codes)
         return other
+
+    @property
+    def queries(self) -> list[Query]:
+        """The queries of the set."""
+        return [self.plan.queries[number].query for number in self.program.queries]
 
     def encode(
         self,
@@ -210,8 +218,7 @@ class SetPipeline:
 
     def form_unseen(self, digits: Mapping[str, tuple[int, ...]]) -> EventForm:
         """What events are taken to be like before there are any."""
-        queries = [self.plan.queries[number].query for number in self.program.queries]
-        return EventForm.unseen(queries, self.program, digits, self.options.mode)
+        return EventForm.unseen(self.queries, self.program, digits, self.options.mode)
 
     def run(self, compiled: Compiled, batch: EventBatch) -> tuple[Emission, Counters]:
         """All windows of some events, closed at their end."""
@@ -221,6 +228,8 @@ class SetPipeline:
         """The set, ready to be run over events by the engine or by a system it is compared with."""
         if self.options.system != "hamlet":
             return self._ready_system(encoded)
+        if is_interpreted():
+            return self._ready_interpreted(encoded)
         compiled = self.compile(encoded)
         portions = self._portions(compiled, encoded)
 
@@ -245,6 +254,13 @@ class SetPipeline:
             for one, code in zip(classes, codes, strict=True)
             for words in np.unique(one.words)
         ]
+
+    def _ready_interpreted(self, encoded: EncodedSet) -> Ready:
+        def run(_trace: bool) -> tuple[Emission, Counters]:
+            emission = interpret(self.queries, self.program, encoded, self.options.mode)
+            return emission, Counters(windows=len(emission.part))
+
+        return Ready(run)
 
     def _ready_system(self, encoded: EncodedSet) -> Ready:
         from hamlet.paper.systems.run import prepared

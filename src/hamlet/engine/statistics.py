@@ -36,6 +36,7 @@ class RunStatistics:
         windows_closed: Windows of partitions that were worked out, of any query.
         windows: Windows with a result in any group, counted for each query.
         groups: Groups with a result in any window, counted for each query.
+        interpreted: Sets of queries that were run without compiled code.
         seconds: Wall time by stage, in the order the stages ran.
     """
 
@@ -53,6 +54,7 @@ class RunStatistics:
     windows_closed: int = 0
     windows: int = 0
     groups: int = 0
+    interpreted: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
     def count(self, counters: Counters) -> None:

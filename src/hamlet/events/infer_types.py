@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hamlet.events import text_rules as rules
 from hamlet.events.source import NOT_A_TIME, Sieve, SourceTable
-from hamlet.events.texts import TYPES, Look, are_texts, look_at, values_of_texts
+from hamlet.events.texts import TYPES, TextLook, are_texts, look_at, values_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,12 +78,12 @@ def _is_text(pieces: list[list[pa.Array]]) -> bool:
     return first is not None and are_texts(first)
 
 
-def _added(looks: Sequence[Sequence[Look]]) -> Facts:
+def _added(looks: Sequence[Sequence[TextLook]]) -> Facts:
     return sum((look.facts for some in looks for look in some), Counter[str]())
 
 
 def _column(
-    pool: ThreadPoolExecutor, pieces: list[pa.Array], looks: list[Look], sort: Sort
+    pool: ThreadPoolExecutor, pieces: list[pa.Array], looks: list[TextLook], sort: Sort
 ) -> tuple[pa.ChunkedArray, NDArray[np.bool_] | None]:
     """The values of a column, and which of its rows are faulty where any is."""
     if sort == "text":

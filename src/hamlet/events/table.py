@@ -28,6 +28,7 @@ from hamlet.events.source import Sieve, SourceTable, Wanted
 from hamlet.events.texts import times_of_texts
 from hamlet.events.times import REASONS, Times, is_time, microseconds, times_of
 from hamlet.events.untyped import column_of_values
+from hamlet.plan.query import OTHER, asked_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +62,7 @@ class EventTable:
     ts: Time in microseconds.
     times: What times were given in, and windows are.
     types: Codes and words of the types.
+    arranged: Kept for who encodes it, by the attributes that it is partitioned by.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class EventTable:
         self.times = times
         self.statistics = statistics
         self._order = order
+        self.arranged: dict[tuple[str, ...], Any] = {}
         self._values: dict[str, Values] = {}
         self._is_used: NDArray[np.bool_] | None = None
 
@@ -130,6 +133,7 @@ class EventTable:
             good = np.flatnonzero(sieve.good)
             table, ts, types = sieve.kept(table), ts[good], types.take(good)
         statistics = Statistics(rows, malformed=dict(sieve.malformed))
+        types = _as_asked(types, asked_types(planned.query for planned in plan.queries))
         return EventTable(loaded.name, table, ts, types, order, times, statistics)
 
     def __len__(self) -> int:
@@ -146,12 +150,23 @@ class EventTable:
         """The values that order events of equal time, where there are any."""
         return None if self._order is None else self.column(self._order)
 
-    def mark_used(self, rows: NDArray[Any] | None) -> None:
-        """Note that some rows, or all, take part in a query."""
+    def mark_used(self, taking_part: NDArray[np.bool_]) -> None:
+        """Note which rows take part in a query."""
         if self._is_used is None:
             self._is_used = np.zeros(len(self), np.bool_)
-        self._is_used[slice(None) if rows is None else rows] = True
+        self._is_used |= taking_part
         self.statistics.used = int(np.count_nonzero(self._is_used))
+
+
+def _as_asked(types: Values, asked: frozenset[str]) -> Values:
+    """Types, with one for all that nobody mentions where somebody asks for that."""
+    if OTHER not in asked or types.words is None:
+        return types
+    known = [word for word in types.words.to_pylist() if word in asked and word != OTHER]
+    number = {word: code for code, word in enumerate([*known, OTHER])}
+    codes = [number.get(word, number[OTHER]) for word in types.words.to_pylist()]
+    data = np.array([*codes, -1], types.data.dtype)[types.data]
+    return Values(types.kind, data, types.valid, pa.array([*known, OTHER], types.words.type))
 
 
 # Sources

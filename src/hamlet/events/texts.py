@@ -55,7 +55,7 @@ DAY_US = 86_400_000_000
 _TRIED, _FIRST = 30, 100
 
 
-class Look(NamedTuple):
+class TextLook(NamedTuple):
     """What some texts are, and their values where that was a cast."""
 
     facts: Facts
@@ -65,7 +65,7 @@ class Look(NamedTuple):
 # What there is
 
 
-def look_at(texts: pa.Array) -> Look:
+def look_at(texts: pa.Array) -> TextLook:
     """Facts about some texts (see `rules.py`).
 
     >>> sorted(look_at(pa.array(["1", "-2", None])).facts.items())
@@ -75,9 +75,9 @@ def look_at(texts: pa.Array) -> Look:
         texts = texts.cast(pa.large_string())
     given = len(texts) - texts.null_count
     if not given:
-        return Look(Counter(), None)
+        return TextLook(Counter(), None)
     found = _plain_numbers(texts, given) or _plain_times(texts, given)
-    return found or Look(_odd(texts), None)
+    return found or TextLook(_odd(texts), None)
 
 
 def are_texts(texts: pa.Array) -> bool:
@@ -98,7 +98,7 @@ def _cast(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
         return None
 
 
-def _plain_numbers(texts: pa.Array, given: int) -> Look | None:
+def _plain_numbers(texts: pa.Array, given: int) -> TextLook | None:
     """A look at texts that are all numbers, with nothing around them.
 
     Arrow reads more than the rule, such as 0x10 and inf, but all of that has other letters.
@@ -115,7 +115,7 @@ def _plain_numbers(texts: pa.Array, given: int) -> Look | None:
         if integers is None:
             return None
         facts = known.facts() + _of_integers(integers)
-        return Look(+(facts + Counter(given=given, plain=given)), integers)
+        return TextLook(+(facts + Counter(given=given, plain=given)), integers)
     doubles = _cast(texts, pa.float64())
     if doubles is None or pc.any(pc.is_inf(doubles)).as_py():
         return None
@@ -124,7 +124,7 @@ def _plain_numbers(texts: pa.Array, given: int) -> Look | None:
         return None  # some are too long, and have to be looked at one by one
     facts = known.facts() + _of_integers(wholes)
     facts["numbers"] = given
-    return Look(+(facts + Counter(given=given, plain=given)), pc.add(doubles, 0.0))
+    return TextLook(+(facts + Counter(given=given, plain=given)), pc.add(doubles, 0.0))
 
 
 class _Bytes(NamedTuple):
@@ -181,7 +181,7 @@ def _of_integers(column: pa.Array) -> Facts:
     return facts
 
 
-def _plain_times(texts: pa.Array, given: int) -> Look | None:
+def _plain_times(texts: pa.Array, given: int) -> TextLook | None:
     """A look at texts that are all ISO 8601 of one form, which Arrow reads as the rule says."""
     for fact, sort in _FORMS.items():
         column = _cast(texts, TYPES[sort])
@@ -191,7 +191,7 @@ def _plain_times(texts: pa.Array, given: int) -> Look | None:
             # A cast to a clock takes dates too.
             dates = pc.sum(_matches(texts, rules.DATE)).as_py() if fact == "clocks" else 0
             found = Counter({"given": given, fact: given - dates, "plain times": given})
-            return Look(+(found + Counter(dates=dates)), column)
+            return TextLook(+(found + Counter(dates=dates)), column)
     return None
 
 
@@ -253,7 +253,7 @@ def _integer(text: str) -> int:
 # Values
 
 
-def values_of_texts(texts: pa.Array, sort: Sort, look: Look | None = None) -> Typed:
+def values_of_texts(texts: pa.Array, sort: Sort, look: TextLook | None = None) -> Typed:
     """Texts as values of a sort; what is none and not missing either is faulty.
 
     Args:
@@ -388,6 +388,6 @@ def moments_of_texts(texts: pa.Array) -> pa.Array:
     return values_of_texts(texts, "moment" if look_at(texts).facts["moments"] else "clock")[0]
 
 
-def added(looks: Sequence[Look]) -> Facts:
+def added(looks: Sequence[TextLook]) -> Facts:
     """The facts of several pieces of a column."""
     return sum((look.facts for look in looks), Counter[str]())

@@ -498,7 +498,7 @@ def _show_guard(query: Query, guard: int) -> str:
     for place in inside:
         condition = query.local[place.index]
         if condition is not None:
-            whose = f"{place.alias or place.type}: " if len(inside) > 1 else ""
+            whose = f"{place.alias or place.name}: " if len(inside) > 1 else ""
             conditions.append(whose + show(condition))
     return f"no {text}" + (f" where {'; '.join(conditions)}" if conditions else "")
 
@@ -509,7 +509,8 @@ def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
         text = f"{aggregate.function}(*)"
     else:
         place = query.places[aggregate.places[0]]
-        variable = place.alias if len(aggregate.places) == 1 and place.alias else place.type
+        aliases = {query.places[each].alias for each in aggregate.places}
+        variable = place.alias if len(aliases) == 1 and place.alias else place.name
         attribute = f".{aggregate.attribute}" if aggregate.attribute else ""
         text = f"{aggregate.function}({variable}{attribute})"
     return text if aggregate.name == text else f"{text} AS {aggregate.name}"

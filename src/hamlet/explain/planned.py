@@ -31,6 +31,7 @@ from hamlet.plan.workload import plan_workload
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hamlet.lang.builder.definitions import Definition
     from hamlet.lang.builder.draft import Draft
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
@@ -75,7 +76,9 @@ class PlannedWorkload:
         return cls(plan_workload(planned), name, text)
 
     @classmethod
-    def of(cls, *queries: Draft, schema: Schema | None = None, name: str = "workload") -> Self:
+    def of(
+        cls, *queries: Draft | Definition, schema: Schema | None = None, name: str = "workload"
+    ) -> Self:
         """A workload of queries that were written in Python, with `hamlet.query`.
 
         >>> from hamlet import Workload
@@ -85,7 +88,7 @@ class PlannedWorkload:
         <Workload: 3 queries, 3 of them repeat B+ in 1 set>
 
         Args:
-            *queries: The queries, in order.
+            *queries: The queries, in order, and before them what they have defined.
             schema: What is known of the events; attributes are checked against it.
             name: What to call the workload in messages.
 

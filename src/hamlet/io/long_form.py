@@ -6,6 +6,7 @@ the RETURN clause: the same run writes the same bytes. Types never depend on the
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,6 +107,7 @@ class _Turns:
         self.most = int(widths.max(initial=0))
         width = widths[query_of_row]
         self._size = len(query_of_row)
+        self._is_even = bool((width == self.most).all())
         self._first = np.cumsum(width) - width
         self.row = np.repeat(np.arange(self._size), width)
         self.query = query_of_row[self.row]
@@ -114,12 +116,17 @@ class _Turns:
     def numbers(self, columns: Sequence[Doubles]) -> Any:
         """Columns of numbers, one for each aggregate, in turn; NaN is null."""
         if self.most == 1:
-            return pa.array(columns[0][self.row], pa.float64(), from_pandas=True)
-        found = np.empty(len(self.row))
-        for number, column in enumerate(columns[: self.most]):
-            here = self.aggregate == number
-            found[here] = column[self.row[here]]
+            found = columns[0][self.row]
+        elif self._is_even:
+            found = np.stack(columns[: self.most], axis=1).ravel()
+        else:
+            found = np.concatenate(columns[: self.most])[self._place]
         return pa.array(found, pa.float64(), from_pandas=True)
+
+    @cached_property
+    def _place(self) -> Longs:
+        """Where rows of the long form are, in columns of aggregates one below the other."""
+        return self.aggregate * self._size + self.row
 
     def texts(self, cells: Sequence[Cells]) -> Any:
         """The digits of aggregates, in turn."""
@@ -128,7 +135,7 @@ class _Turns:
         if self.most == 1:
             return cells[0].exact.take(pa.array(self.row))
         every = pa.concat_arrays([each.exact for each in cells])
-        return every.take(pa.array(self.aggregate * self._size + self.row))
+        return every.take(pa.array(self._place))
 
 
 def _texts_of_groups(answers: SetAnswers) -> tuple[Any, Longs]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hamlet.kernel.number_table import NumberTable
     from hamlet.plan.aggregates import WeightKind
     from hamlet.plan.query import Aggregate
 
@@ -46,6 +47,9 @@ def finite_codes(values: Doubles) -> Doubles:
     >>> np.array_equal(values_of_codes(codes), values, equal_nan=True)
     True
     """
+    far = _MOVED.view(np.float64)
+    if np.fmin.reduce(values, initial=0.0) > -far and np.fmax.reduce(values, initial=0.0) < far:
+        return values
     size = np.abs(values).view(np.int64)
     return np.where(size >= _MOVED, _with_size(values, size - 1), values)
 
@@ -125,9 +129,7 @@ class Emission:
         part: Partition.
         unit: The template of the set, by its number in the program, that is not a guard.
         window: Window number i of [i*slide, i*slide+within).
-        components: [r, c], c the most components that any unit has. Exact mode: int64, or Python
-            integers where some do not fit. Float mode: mantissas.
-        exponents: Float mode: [r, c] such that value = mantissa * 2**(512 * exponent).
+        numbers: [r, c], c the most components that any unit has.
         extremes: [r, x], by number of the query's MIN and MAX aggregates in order; the greatest is
             given as it is, NaN where there is none.
     """
@@ -135,8 +137,7 @@ class Emission:
     part: NDArray[np.int32]
     unit: NDArray[np.int32]
     window: NDArray[np.int64]
-    components: NDArray[np.int64] | NDArray[np.float64] | NDArray[np.object_]
-    exponents: NDArray[np.float64] | None
+    numbers: NumberTable
     extremes: NDArray[np.float64]
 
 

@@ -184,3 +184,7 @@ class Compiled:
     letter_tables: Recent[LetterTables] = field(
         default_factory=lambda: Recent(_MOST_ALPHABETS), init=False, compare=False, repr=False
     )
+    # Code and state as they are before the first event, likewise: see image.py.
+    images: Recent[tuple[LetterTables, Ints, Ints]] = field(
+        default_factory=lambda: Recent(_MOST_ALPHABETS), init=False, compare=False, repr=False
+    )

@@ -6,10 +6,15 @@ import logging
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numba import typeof
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
 # How every line begins that says so.
 COMPILING = "compiling "
@@ -35,10 +40,13 @@ _PARTS = {
         "the kernel of loops with an edge predicate", 12, numbers=(9,)
     ),
     "hamlet.kernel.encode.sorting": _Part("what sorts events", 3),
+    "hamlet.kernel.encode.lettering": _Part("what finds out which conditions events satisfy", 1),
     "hamlet.kernel.encode.digits": _Part("what makes exact sums of fractions", 2),
     "hamlet.kernel.machine.checkpoint": _Part("what keeps the state of streams", 3),
     "hamlet.kernel.row_pieces": _Part("what keeps the state of streams", 3),
     "hamlet.kernel.finish.packed": _Part("what adds up long integers", 5),
+    "hamlet.kernel.finish.sums": _Part("what adds up the partitions of a group", 1),
+    "hamlet.kernel.finish.words": _Part("what makes digits of long integers", 3),
     "hamlet.engine.state.hashing": _Part("what hashes the keys of partitions", 1),
     "hamlet.paper.systems.greta": _Part("greta", 15),
     "hamlet.paper.systems.guards": _Part("negation for the systems to compare with", 3),
@@ -62,9 +70,19 @@ def when_compiling(tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """
     from numba.core import event
 
+    with event.install_listener("numba:compile", _teller()(tell)):
+        yield
+
+
+@cache
+def _teller() -> type[Any]:
+    """A class that is made once, and not before a run: to import Numba takes a while."""
+    from numba.core import event
+
     class Teller(event.Listener):
         # What a function calls is compiled while the function is: the outermost is told of.
-        def __init__(self) -> None:
+        def __init__(self, tell: Callable[[str], None] | None) -> None:
+            self.tell = tell
             self.depth = 0
             self.told = set[str]()
 
@@ -75,13 +93,12 @@ def when_compiling(tell: Callable[[str], None] | None = None) -> Iterator[None]:
             line = told_of(event.data.get("dispatcher"), event.data.get("args", ()))
             if line not in self.told:
                 self.told.add(line)
-                tell(line) if tell else logging.getLogger("hamlet").warning(line)
+                self.tell(line) if self.tell else logging.getLogger("hamlet").warning(line)
 
         def on_end(self, event: Any) -> None:
             self.depth -= 1
 
-    with event.install_listener("numba:compile", Teller()):
-        yield
+    return Teller
 
 
 def told_of(dispatcher: Any, args: tuple[Any, ...]) -> str:
@@ -95,10 +112,31 @@ def told_of(dispatcher: Any, args: tuple[Any, ...]) -> str:
 def _for_numbers(part: _Part, args: tuple[Any, ...]) -> str:
     if not part.numbers:
         return ""
+    kind = _kind_of_numbers(part, args)
+    return f" for {_NUMBERS.get(kind, kind)}"
+
+
+def has_code(function: Any, zero: NDArray[Any]) -> bool:
+    """Whether a kernel need not be compiled: it has been, in this process or on this machine.
+
+    Args:
+        function: The kernel: see `kept_on_disk` in jit.py.
+        zero: An empty array of the kind of numbers it is to compute with.
+    """
+    part = _PARTS[function.py_func.__module__]
+    kind = str(typeof(zero))  # type: ignore[no-untyped-call]
+    if any(_kind_of_numbers(part, signature) == kind for signature in function.signatures):
+        return True
+    # Numba can be asked for that by loading it only; the index of its files is small.
+    index = function._cache._cache_file._load_index()
+    return any(_kind_of_numbers(part, key[0]) == kind for key in index)
+
+
+def _kind_of_numbers(part: _Part, args: tuple[Any, ...]) -> str:
     found = args[0]  # all arguments in one tuple: see kept_on_disk in kernel/jit.py
     for place in part.numbers:
         found = found.types[place]
-    return f" for {_NUMBERS.get(str(found), str(found))}"
+    return str(found)
 
 
 @dataclass(slots=True)
@@ -114,11 +152,21 @@ def timed_kernels() -> Iterator[KernelTime]:
     from numba.core import event
 
     found = KernelTime()
+    with event.install_listener("numba:compiler_lock", _watch()(found)):
+        yield found
+
+
+@cache
+def _watch() -> type[Any]:
+    """A class that is made once: every stage of a run has its own listener."""
+    from numba.core import event
 
     class Watch(event.Listener):
         # What a function calls is compiled while the function is: the outermost lock counts.
-        depth = 0
-        begun = 0.0
+        def __init__(self, found: KernelTime) -> None:
+            self.found = found
+            self.depth = 0
+            self.begun = 0.0
 
         def on_start(self, event: Any) -> None:
             if self.depth == 0:
@@ -128,7 +176,6 @@ def timed_kernels() -> Iterator[KernelTime]:
         def on_end(self, event: Any) -> None:
             self.depth -= 1
             if self.depth == 0:
-                found.seconds += time.perf_counter() - self.begun
+                self.found.seconds += time.perf_counter() - self.begun
 
-    with event.install_listener("numba:compiler_lock", Watch()):
-        yield found
+    return Watch

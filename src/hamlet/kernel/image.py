@@ -28,11 +28,21 @@ if TYPE_CHECKING:
 def image_of(compiled: Compiled, trees: Trees, tables: LetterTables) -> tuple[Ints, Ints]:
     """Code in one array, and state, as it is before the first event, in another.
 
+    Batches with the same letters and trees as high have the same, of which each gets a copy.
+
     Args:
         compiled: The code.
         trees: The trees of the batch.
         tables: What letters do, which bundles are of use, and counters.
     """
+    # Tables are kept with what was made of them, so that no others have their identity meanwhile.
+    _, packed, state = compiled.images.get_or_make(
+        (id(tables), trees.bits.tobytes()), lambda: (tables, *_image(compiled, trees, tables))
+    )
+    return packed.copy(), state.copy()
+
+
+def _image(compiled: Compiled, trees: Trees, tables: LetterTables) -> tuple[Ints, Ints]:
     code, counts = compiled.code, _counts(compiled, *_kept_by(tables))
     width = code.u_w[code.log_unit] * code.u_nc[code.log_unit]
     width_x = code.u_w[code.log_unit] * code.u_nx[code.log_unit]

@@ -13,15 +13,22 @@ at once: nothing would be compiled.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numba import _dynfunc, njit  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import unliteral
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 class _Lowered(JITCodeLibrary):
@@ -106,49 +113,115 @@ class _CompilerApart(_Compiler):
     """The same, for functions that are never inlined: see `apart`."""
 
 
-# Wrappers for Python are not needed either, and no divisor is ever 0: nothing has to be raised.
-# Whether a function is inlined is said of each: Numba would have it of whatever called it first.
-OPTIONS: dict[str, Any] = {
-    "error_model": "numpy",
-    "forceinline": False,
+# Whether functions of Python's own run as they are written: see `interpreted`.
+_is_interpreted: ContextVar[bool] = ContextVar("is_interpreted", default=False)
+# Whether one of them is running.
+_is_inside: ContextVar[bool] = ContextVar("is_inside", default=False)
+
+
+@contextmanager
+def interpreted(is_so: bool = True) -> Iterator[None]:
+    """Have `interpretable` functions run as they are written, without waiting for a compiler.
+
+    Args:
+        is_so: False to have them compiled after all.
+    """
+    token = _is_interpreted.set(is_so)
+    try:
+        # Where compiled integers wrap round, those of NumPy do too, but warn.
+        with np.errstate(over="ignore"):
+            yield
+    finally:
+        _is_interpreted.reset(token)
+
+
+def is_interpreted() -> bool:
+    """Whether no code is to be compiled now."""
+    return _is_interpreted.get()
+
+
+class _Interpretable(CPUDispatcher):
+    """A function that is compiled when it is called, but not where code is interpreted."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        if _is_interpreted.get():
+            return self._as_written(arguments)
+        return super().__call__(*arguments)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What is called with some types: compiled for their kinds, not for each constant."""
+        wide = {name: unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(unliteral, args)), wide)
+
+    def _as_written(self, arguments: tuple[Any, ...]) -> Any:
+        """Run the function itself; what it calls runs so too, with numbers of NumPy."""
+        if _is_inside.get():
+            return self.py_func(*arguments)
+        token = _is_inside.set(True)
+        try:
+            return _unboxed(self.py_func(*arguments))
+        finally:
+            _is_inside.reset(token)
+
+
+def _unboxed(result: Any) -> Any:
+    """Numbers as compiled functions return them: Python's own, which do not overflow."""
+    if isinstance(result, tuple):
+        return tuple(map(_unboxed, result))
+    return result.item() if isinstance(result, np.generic) else result
+
+
+# No divisor is ever 0: nothing has to be raised.
+_ALWAYS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy"}
+
+
+def interpretable(function: Callable[..., Any]) -> Any:
+    """A function for Python to call, which is kept on disk and can also run as it is written."""
+    made = _Interpretable(function, targetoptions=_ALWAYS)
+    made.enable_caching()
+    return made
+
+
+# Wrappers for Python are not needed either. Whether a function is inlined is said of each: Numba
+# would have it of whatever called it first.
+_FOR_CALLERS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
+    "forceinline": False,
+}
+# The same for Numba's decorators
+OPTIONS: dict[str, Any] = {
     "nogil": True,
+    "error_model": "numpy",
     "pipeline_class": _Compiler,
+    **_FOR_CALLERS,
 }
 INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True}
 APART: dict[str, Any] = {**OPTIONS, "pipeline_class": _CompilerApart}
 
 
-def compiled(function: Any) -> Any:
-    """Compile a function that compiled functions call; LLVM says where it is inlined."""
-    return _for_kinds(njit(**OPTIONS)(function))
+def compiled(function: Callable[..., Any]) -> Any:
+    """A function for compiled functions to call; LLVM says where it is inlined."""
+    return _Interpretable(
+        function, targetoptions={**_ALWAYS, **_FOR_CALLERS}, pipeline_class=_Compiler
+    )
 
 
-def inlined(function: Any) -> Any:
-    """The same, and have its code wherever it is called."""
-    return _for_kinds(njit(**INLINED)(function))
+def inlined(function: Callable[..., Any]) -> Any:
+    """A function that becomes part of the compiled functions that call it."""
+    options = {**_ALWAYS, **_FOR_CALLERS, "forceinline": True}
+    return _Interpretable(function, targetoptions=options, pipeline_class=_Compiler)
 
 
-def apart(function: Any) -> Any:
-    """The same, and keep its code out of others: of what is rare or long.
+def apart(function: Callable[..., Any]) -> Any:
+    """A function that never becomes part of others: for what is rare or long.
 
     A kernel in which all is inlined takes many times as long to compile, and what is often needed
     in it is not faster for that.
     """
-    return _for_kinds(njit(**APART)(function))
-
-
-def _for_kinds(dispatcher: Any) -> Any:
-    """Compile a function for the kinds of its arguments, not for each constant among them."""
-    template = dispatcher.get_call_template
-
-    def for_kinds(args: Any, kws: Any) -> Any:
-        wide = {name: unliteral(kind) for name, kind in kws.items()}
-        return template(tuple(map(unliteral, args)), wide)
-
-    dispatcher.get_call_template = for_kinds
-    return dispatcher
+    return _Interpretable(
+        function, targetoptions={**_ALWAYS, **_FOR_CALLERS}, pipeline_class=_CompilerApart
+    )
 
 
 def kept_on_disk(function: Any, key: int) -> Any:

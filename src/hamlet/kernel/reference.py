@@ -14,7 +14,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from hamlet.plan.predicates import holds
-from hamlet.plan.query import Absence, Aggregate, Choice, Pattern, Query, Repeat, Sequence, Single
+from hamlet.plan.query import (
+    OTHER,
+    Absence,
+    Aggregate,
+    Choice,
+    Pattern,
+    Query,
+    Repeat,
+    Sequence,
+    Single,
+    Times,
+    asked_types,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -60,8 +72,14 @@ def run_reference(
         order_column: What orders rows of equal time; a row without a value comes first.
     """
     rows = list(events)
+    asked = asked_types(queries)
+
+    def type_of(row: Mapping[str, Any]) -> str:
+        name = row[type_column]
+        return OTHER if OTHER in asked and name not in asked else name
+
     known = [
-        Event((_microseconds(row[time_column]), _order(row, order_column)), row[type_column], row)
+        Event((_microseconds(row[time_column]), _order(row, order_column)), type_of(row), row)
         for row in rows
         if row.get(type_column) is not None and row.get(time_column) is not None
     ]
@@ -140,6 +158,7 @@ class Step:
 def steps(rest: Rest) -> Iterator[Step]:
     """Every way in which the next event may go on with what remains to be matched.
 
+    It belongs to the first item, or that item takes no event and it belongs to what comes after.
     P+ is P, or P and then P+ again:
 
     >>> for step in steps((Absence(0), Repeat(Single(5)))):
@@ -150,20 +169,66 @@ def steps(rest: Rest) -> Iterator[Step]:
     if not rest:
         return
     item, after = rest[0], rest[1:]
+    for step in _into(item):
+        yield Step(step.absences, step.place, (*step.rest, *after))
+    for absences in passes((item,)):
+        for step in steps(after):
+            yield Step((*absences, *step.absences), step.place, step.rest)
+
+
+def _into(item: Pattern | Absence) -> Iterator[Step]:
+    """Every way in which the next event may be the first of a match of one item."""
     match item:
         case Single(place=place):
-            yield Step((), place, after)
-        case Absence(negation=negation):
-            for step in steps(after):
-                yield Step((negation, *step.absences), step.place, step.rest)
+            yield Step((), place, ())
         case Sequence(items=items):
-            yield from steps((*items, *after))
+            yield from steps(items)
         case Choice(items=items):
             for one in items:
-                yield from steps((one, *after))
+                yield from _into(one)
         case Repeat(body=body):
-            yield from steps((body, *after))
-            yield from steps((body, item, *after))
+            for step in _into(body):
+                yield step
+                yield Step(step.absences, step.place, (*step.rest, item))
+        case Times(copies=copies):
+            for step in _into(copies[0]):
+                yield Step(step.absences, step.place, (*step.rest, *_after_one(item)))
+            for absences in _passes_of(copies[0]) if len(copies) > 1 else ():
+                for step in steps(_after_one(item)):
+                    yield Step((*absences, *step.absences), step.place, step.rest)
+
+
+def _after_one(item: Times) -> Rest:
+    """What remains of a counted repetition after its first match."""
+    if len(item.copies) == 1:
+        return (Times(item.copies, 0, None),) if item.most is None else ()
+    most = None if item.most is None else item.most - 1
+    return (Times(item.copies[1:], max(item.least - 1, 0), most),)
+
+
+def passes(rest: Rest) -> Iterator[tuple[int, ...]]:
+    """Every way in which no event at all matches what remains, as the absences that it crosses."""
+    if not rest:
+        yield ()
+        return
+    for first in _passes_of(rest[0]):
+        for others in passes(rest[1:]):
+            yield (*first, *others)
+
+
+def _passes_of(item: Pattern | Absence) -> Iterator[tuple[int, ...]]:
+    match item:
+        case Absence(negation=negation):
+            yield (negation,)
+        case Sequence(items=items):
+            yield from passes(items)
+        case Choice(items=items):
+            for one in items:
+                yield from _passes_of(one)
+        case Repeat(body=body):
+            yield from _passes_of(body)
+        case Times(copies=copies, least=least):
+            yield from passes(copies[:least])
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +289,10 @@ class Partition:
                 yield Way(marks, step.place, step.rest)
 
     def _is_complete(self, trend: Trend, way: Way) -> bool:
-        """Whether nothing remains but absences, and those hold up to the end of the window."""
-        return all(
-            isinstance(item, Absence) and self._is_absent(item.negation, trend[-1], None)
-            for item in way.rest
+        """Whether what remains takes no event, its absences holding up to the end of the window."""
+        return bool(trend) and any(
+            all(self._is_absent(number, trend[-1], None) for number in absences)
+            for absences in passes(way.rest)
         )
 
     def _fits(self, event: Event, place: int) -> bool:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from hamlet.kernel import jit
 from hamlet.kernel.numbers import SAFE
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _weight_bits(compiled: Compiled, batch: EventBatch) -> Doubles:
     )
 
 
-@njit(cache=True, nogil=True)
+@jit.interpretable
 def _longest(letter, ts, ranges, doubled, singles, within, out):  # type: ignore[no-untyped-def]
     """For each partition the bits of numbers in the busiest stretch as long as a window.
 
@@ -169,7 +169,7 @@ def _longest(letter, ts, ranges, doubled, singles, within, out):  # type: ignore
                 out[p] = bits + _single_bits(counts) + np.log2(i + 1 - begin)
 
 
-@njit(nogil=True)
+@jit.compiled
 def _count(counts, mask, by):  # type: ignore[no-untyped-def]
     state = 0
     while mask:
@@ -179,7 +179,7 @@ def _count(counts, mask, by):  # type: ignore[no-untyped-def]
         state += 1
 
 
-@njit(nogil=True)
+@jit.compiled
 def _single_bits(counts):  # type: ignore[no-untyped-def]
     """The bits by which events that stand once in a trend lengthen the number of trends."""
     choices = 1.0

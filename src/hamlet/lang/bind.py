@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
-from hamlet.lang.bind_pattern import PatternBinder
+from hamlet.lang.bind_pattern import PatternBinder, types_in
 from hamlet.lang.build import UNITS
 from hamlet.lang.condition import ConditionBinder
+from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import aggregate_text, print_duration
 from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
@@ -41,10 +42,15 @@ def bind(
     """Bind the queries of a workload; of those that were not read whole, check what was."""
     names, problems = _names(queries)
     bound: list[PlannedQuery] = []
+    definitions = Definitions(queries[0].definitions if queries else (), schema)
+    problems += definitions.problems
+    patterns = (query.pattern for query in queries if query.pattern is not None)
+    written = (definitions.base(name) for each in patterns for name in types_in(each))
+    types = tuple(dict.fromkeys(name for name in written if name is not None))
     for query, name in zip(queries, names, strict=True):
-        binder = _Binder(query, name, schema)
+        binder = _Binder(query, name, schema, types, definitions)
         result = binder.bind()
-        problems += binder.problems
+        problems += dict.fromkeys(binder.problems)  # what two parts of a condition have in common
         if result is not None:
             bound.append(result)
     return bound, problems
@@ -83,11 +89,13 @@ class _Binder:
     written: tree.PartialQuery
     name: str
     schema: Schema | None
+    types: tuple[str, ...]  # all that the workload mentions
+    definitions: Definitions
     problems: list[Problem] = field(default_factory=list)
 
     def bind(self) -> PlannedQuery | None:
         """The query and its templates, or None where a problem was found."""
-        pattern = PatternBinder(self.problems, self.schema)
+        pattern = PatternBinder(self.problems, self.schema, self.types, self.definitions)
         if self.written.pattern is not None:
             pattern.bind(self.written.pattern)
         window = self._window()
@@ -113,7 +121,7 @@ class _Binder:
                 equivalence=tuple(condition.equivalence),
                 window=window,
             )
-            self._check_aliases(query, positions[: len(query.branches)])
+            self._check_aliases(query, pattern, positions[: len(query.branches)])
             return None if self.problems else PlannedQuery(query, templates_of(query, positions))
         except TooComplex:
             self._refuse(
@@ -127,12 +135,18 @@ class _Binder:
     def _refuse(self, code: str, message: str, remedy: str, at: Span) -> None:
         self.problems.append(Problem(code, message, remedy, at))
 
-    def _check_aliases(self, query: Query, branches: list[Positions]) -> None:
-        """Refuse an aggregate of an alias where an event of a trend may or may not be it."""
+    def _check_aliases(
+        self, query: Query, pattern: PatternBinder, branches: list[Positions]
+    ) -> None:
+        """Refuse an aggregate of a variable where an event of a trend may or may not be it.
+
+        Without ANY and DEFINE a type is every event of that type, so only aliases are looked at.
+        """
+        has_any = any(place.written for place in query.places)
         named = [
             (item, aggregate)
             for item, aggregate in zip(self._aggregate_items, query.aggregates, strict=True)
-            if len(aggregate.places) == 1 and query.places[aggregate.places[0]].alias
+            if aggregate.places and (has_any or pattern.is_alias(_variable(item)))
         ]
         if not named:
             return
@@ -140,7 +154,7 @@ class _Binder:
         pairs = set[tuple[int, int]]()
         for one in branches:
             for other in branches:
-                pairs |= twins(one, other, types)
+                pairs |= twins(one, other, types, query.local)
         for item, aggregate in named:
             for p, q in sorted(pairs):
                 if p in aggregate.places and q not in aggregate.places:
@@ -149,7 +163,9 @@ class _Binder:
                         "ambiguous-alias",
                         f"{aggregate_text(item)} is not defined: one event of a trend may be "
                         f"matched both as {one_label} and as {other_label}",
-                        f"Aggregate the type, which is every such event: {types[p]}.",
+                        f"Aggregate the type, which is every such event: {types[p]}."
+                        if not has_any
+                        else "Aggregate an alias of a place that no other can be taken for.",
                         item.argument.span,
                     )
                     break
@@ -323,3 +339,11 @@ class _Binder:
             )
             return None
         return int(length)
+
+
+def _variable(item: tree.AggregateItem) -> tree.Name:
+    """The variable that an aggregate is over."""
+    argument = item.argument
+    if isinstance(argument, tree.AttributeRef):
+        return argument.variable
+    return argument if isinstance(argument, tree.Name) else tree.Name("*")

@@ -11,11 +11,32 @@ from typing import TYPE_CHECKING, assert_never
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
+from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_name, print_pattern
-from hamlet.plan.query import Absence, Choice, Pattern, Place, Repeat, Sequence, Single
+from hamlet.plan.query import (
+    ANY,
+    OTHER,
+    Absence,
+    Choice,
+    Pattern,
+    Place,
+    Repeat,
+    Sequence,
+    Single,
+    Times,
+    show_times,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hamlet.plan.predicates import Expression
     from hamlet.schema import Schema
+
+
+# What {n,m} may count to, and how many places a pattern may have, a place for each match counted.
+MOST_TIMES = 1000
+MOST_PLACES = 5000
 
 
 @dataclass(slots=True)
@@ -24,14 +45,22 @@ class PatternBinder:
 
     problems: list[Problem]
     schema: Schema | None = None
+    types: tuple[str, ...] = ()  # all that the workload mentions
+    definitions: Definitions = field(default_factory=lambda: Definitions(()))
     places: list[Place] = field(default_factory=list)
     branches: list[Pattern] = field(default_factory=list)
     negations: list[Pattern] = field(default_factory=list)
     is_whole: bool = True  # whether no part of the pattern was refused
-    _aliases: dict[str, int] = field(default_factory=dict)
+    _aliases: dict[str, list[int]] = field(default_factory=dict)
     _types: dict[str, list[int]] = field(default_factory=dict)
     _alias_names: list[tree.Name] = field(default_factory=list)
+    # Of each place of a defined type, what it is defined by
+    conditions: dict[int, tuple[Expression, ...]] = field(default_factory=dict)
+    # Places whose events may or may not have an attribute
+    _lenient: set[int] = field(default_factory=set)
     _negation: int | None = None
+    # By node: what a pattern that is there several times has of it, once for all.
+    _absences: dict[int, Absence | None] = field(default_factory=dict)
 
     def bind(self, pattern: tree.Pattern) -> None:
         """Number the places of a pattern and check its structure."""
@@ -43,6 +72,9 @@ class PatternBinder:
                 "Keep two of them, or write several queries.",
                 pattern.span,
             )
+        if self._has_too_many_places(pattern):
+            self._name_places(pattern)
+            return
         for side in sides:
             bound = self._bind(side)
             if bound is not None:
@@ -66,17 +98,25 @@ class PatternBinder:
         match pattern:
             case tree.TypePattern():
                 return self._place(pattern)
-            case tree.KleenePattern(body=tree.NotPattern() as negation):
+            case tree.AnyPattern():
+                return self._any(pattern)
+            case (
+                tree.KleenePattern(body=tree.NotPattern() as negation)
+                | tree.CountedPattern(body=tree.NotPattern() as negation)
+            ):
+                times = print_pattern(pattern).removeprefix(print_pattern(negation, 4))
                 self._refuse(
                     "repeated-not",
                     "a negation cannot be repeated: it takes up no event",
-                    f"Write {print_pattern(negation)} without the '+'.",
+                    f"Write {print_pattern(negation)} without the '{times}'.",
                     pattern.span,
                 )
                 self._name_places(negation)
             case tree.KleenePattern(body=body):
                 bound = self._bind(body)
                 return Repeat(bound) if bound is not None else None
+            case tree.CountedPattern():
+                return self._times(pattern)
             case tree.SeqPattern():
                 return self._sequence(pattern)
             case tree.OrPattern(items=items):
@@ -102,6 +142,75 @@ class PatternBinder:
                 assert_never(pattern)
         return None
 
+    def _has_too_many_places(self, pattern: tree.Pattern) -> bool:
+        places = self._number_of_places(pattern, written_out=True)
+        most = max(MOST_PLACES, self._number_of_places(pattern, written_out=False))
+        if places > most:
+            self._refuse(
+                "too-many-places",
+                f"repetitions make {places:,} places of this pattern",
+                f"At most {MOST_PLACES:,} are planned, one for each match that is counted: count "
+                "fewer, or leave the limit away, which counts none: B{2,} or B+.",
+                pattern.span,
+            )
+        return places > most
+
+    def _number_of_places(self, pattern: tree.Pattern, *, written_out: bool) -> int:
+        """How many places a pattern has, with all its repetitions written out or as it stands."""
+        match pattern:
+            case tree.TypePattern(type=name):
+                is_of_any = name.text in self.definitions and not self.definitions[name.text].type
+                return len(self.types) + 1 if is_of_any else 1
+            case tree.AnyPattern():
+                return len(self.types) + 1
+            case tree.CountedPattern(body=body, least=least, most=most):
+                times = min(_copies(least, most), MOST_TIMES) if written_out else 1
+                return self._number_of_places(body, written_out=written_out) * times
+            case tree.KleenePattern(body=body) | tree.NotPattern(body=body):
+                return self._number_of_places(body, written_out=written_out)
+        return sum(self._number_of_places(each, written_out=written_out) for each in pattern.items)
+
+    def _times(self, pattern: tree.CountedPattern) -> Pattern | None:
+        """As many copies of a pattern as it may match; their variables stand for all of them."""
+        least, most = pattern.least, pattern.most
+        if not self._is_count(pattern):
+            self._name_places(pattern.body)
+            return None
+        first = self._bind(pattern.body)
+        known = len(self.problems)
+        copies = [first, *(self._bind(pattern.body) for _ in range(1, _copies(least, most)))]
+        del self.problems[known:]  # each mistake is there once
+        found = tuple(copy for copy in copies if copy is not None)
+        return Times(found, least, most) if len(found) == len(copies) else None
+
+    def _is_count(self, pattern: tree.CountedPattern) -> bool:
+        least, most = pattern.least, pattern.most
+        shown = show_times(least, most)
+        if most == 0:
+            self._refuse(
+                "empty-pattern",
+                f"{shown} matches no event at all",
+                "Leave this part of the pattern away, or allow one: {0,1}, which is '?'.",
+                pattern.span,
+            )
+        elif max(least, most or 0) > MOST_TIMES:
+            self._refuse(
+                "odd-count",
+                f"{shown} counts to more than {MOST_TIMES:,}",
+                f"Count to {MOST_TIMES:,} at most, or leave the limit away: {{2,}}.",
+                pattern.span,
+            )
+        elif most is not None and least > most:
+            self._refuse(
+                "odd-count",
+                f"{shown} has its greater number first",
+                f"Write {show_times(most, least)}.",
+                pattern.span,
+            )
+        else:
+            return True
+        return False
+
     def _sequence(self, pattern: tree.SeqPattern) -> Pattern | None:
         items: list[Pattern | Absence] = []
         for item in pattern.items:
@@ -124,6 +233,12 @@ class PatternBinder:
         return Sequence(tuple(items))
 
     def _absence(self, pattern: tree.NotPattern) -> Absence | None:
+        """A negation, which is the same one in all copies of the pattern around it."""
+        if id(pattern) not in self._absences:
+            self._absences[id(pattern)] = self._bound_absence(pattern)
+        return self._absences[id(pattern)]
+
+    def _bound_absence(self, pattern: tree.NotPattern) -> Absence | None:
         inner = _first_of(pattern.body, tree.NotPattern)
         if inner is not None or self._negation is not None:
             at = inner.span if inner is not None else pattern.span
@@ -151,30 +266,70 @@ class PatternBinder:
         self.is_whole = False
         if isinstance(pattern, tree.TypePattern):
             self._place(pattern)
-        elif isinstance(pattern, tree.KleenePattern | tree.NotPattern):
+        elif isinstance(pattern, tree.AnyPattern):
+            self._any(pattern)
+        elif isinstance(pattern, tree.KleenePattern | tree.CountedPattern | tree.NotPattern):
             self._name_places(pattern.body)
         else:
             for item in pattern.items:
                 self._name_places(item)
 
-    def _place(self, pattern: tree.TypePattern) -> Single:
-        index = len(self.places)
-        alias = pattern.alias.text if pattern.alias else None
-        self.places.append(Place(index, pattern.type.text, alias, self._negation))
-        self._types.setdefault(pattern.type.text, []).append(index)
-        if pattern.alias is not None and alias is not None:
-            self._alias(pattern.alias, index)
-        self._check_type(pattern.type)
-        return Single(index)
+    def _place(self, pattern: tree.TypePattern) -> Pattern:
+        name = pattern.type.text
+        if name not in self.definitions:
+            self._check_type(pattern.type)
+            (index,) = self._new_places((name,), pattern.alias, None)
+            self._types.setdefault(name, []).append(index)
+            return Single(index)
+        defined = self.definitions[name]
+        types = (*self.types, OTHER) if defined.type is None else (defined.type.text,)
+        found = self._new_places(types, pattern.alias, name)
+        self._types.setdefault(name, []).extend(found)
+        for place in found:
+            self.conditions[place] = defined.conditions
+        if defined.type is not None:
+            self._check_type(defined.type)
+            return Single(found[0])
+        self._lenient |= set(found)
+        return Choice(tuple(map(Single, found)))
 
-    def _alias(self, alias: tree.Name, index: int) -> None:
+    def _new_places(
+        self, types: tuple[str, ...], alias: tree.Name | None, written: str | None
+    ) -> range:
+        """Places for events of some types that stand at one place of the pattern."""
+        first, called = len(self.places), alias.text if alias else None
+        for event_type in types:
+            place = Place(len(self.places), event_type, called, self._negation, written)
+            self.places.append(place)
+        found = range(first, len(self.places))
+        if alias is not None:
+            self._alias(alias, *found)
+        return found
+
+    def _any(self, pattern: tree.AnyPattern) -> Choice:
+        """A place for each type that the workload mentions, and one for all others."""
+        found = self._new_places((*self.types, OTHER), pattern.alias, ANY)
+        self._lenient |= set(found)
+        if OTHER in self.types:
+            self._refuse(
+                "alias-is-type",
+                f"beside ANY a type cannot be called {OTHER!r}",
+                "Rename the type, or list what ANY may be: (A OR B).",
+                pattern.span,
+            )
+        return Choice(tuple(map(Single, found)))
+
+    def _alias(self, alias: tree.Name, *indices: int) -> None:
+        if any(alias is known for known in self._alias_names):
+            self._aliases[alias.text] += indices  # another copy of its place
+            return
         self._alias_names.append(alias)
         if alias.text not in self._aliases:
-            self._aliases[alias.text] = index
+            self._aliases[alias.text] = list(indices)
             return
-        other, own = self.places[self._aliases[alias.text]], self.places[index]
-        code = "alias-two-types" if other.type != own.type else "alias-reused"
-        message = f"the alias {alias.text} already stands for a place of {other.type}"
+        other, own = self.places[self._aliases[alias.text][0]], self.places[indices[0]]
+        code = "alias-two-types" if other.name != own.name else "alias-reused"
+        message = f"the alias {alias.text} already stands for a place of {other.name}"
         self._refuse(code, message, "An alias stands for one place; choose another.", alias.span)
 
     def _check_type(self, name: tree.Name) -> None:
@@ -189,8 +344,13 @@ class PatternBinder:
     def example_variable(self) -> str:
         """Some variable of the pattern, for messages."""
         positive = [place for place in self.places if place.negation is None]
-        place = (positive or self.places or [Place(0, "T")])[0]
+        named = [place for place in positive if place.alias or place.written is None]
+        place = (named or [Place(0, "T")])[0]
         return print_name(tree.Name(place.alias or place.type))
+
+    def is_alias(self, variable: tree.Name) -> bool:
+        """Whether a variable is an alias, not a type."""
+        return variable.text in self._aliases
 
     def places_of(self, variable: tree.Name) -> tuple[int, ...]:
         """The places a variable stands for; none, with a problem reported, where it is unknown.
@@ -198,7 +358,7 @@ class PatternBinder:
         Of a pattern that could not be read nothing is known, and nothing is reported.
         """
         if variable.text in self._aliases:
-            return (self._aliases[variable.text],)
+            return tuple(self._aliases[variable.text])
         found = tuple(self._types.get(variable.text, ()))
         if not found and self.places:
             known = sorted({*self._types, *self._aliases})
@@ -230,13 +390,15 @@ class PatternBinder:
         if self.schema is None:
             return "any"
         kinds = set[str]()
-        for event_type in dict.fromkeys(self.places[place].type for place in places):
+        for event_type, is_lenient in dict.fromkeys(
+            (self.places[place].type, place in self._lenient) for place in places
+        ):
             if self.schema.types is not None and event_type not in self.schema.types:
                 continue
             known = self.schema.of(event_type)
             if attribute.text in known:
                 kinds.add(known[attribute.text])
-            else:
+            elif not is_lenient:
                 self._refuse(
                     "unknown-attribute",
                     f"event type {event_type} has no attribute '{attribute.text}'",
@@ -264,11 +426,34 @@ class PatternBinder:
         self.attribute_kind(tuple(place.index for place in self.places), attribute)
 
 
+def _copies(least: int, most: int | None) -> int:
+    """How many matches of a repetition have places of their own."""
+    return max(least, 1) if most is None else most
+
+
+def types_in(pattern: tree.Pattern) -> Iterator[str]:
+    """The types that a pattern mentions, in reading order."""
+    match pattern:
+        case tree.TypePattern(type=name):
+            yield name.text
+        case tree.AnyPattern():
+            pass
+        case (
+            tree.KleenePattern(body=body)
+            | tree.CountedPattern(body=body)
+            | tree.NotPattern(body=body)
+        ):
+            yield from types_in(body)
+        case _:
+            for item in pattern.items:
+                yield from types_in(item)
+
+
 def _first_of(pattern: tree.Pattern, kind: type[tree.NotPattern]) -> tree.NotPattern | None:
     """The first node of a kind within a pattern."""
     if isinstance(pattern, kind):
         return pattern
-    if isinstance(pattern, tree.KleenePattern):
+    if isinstance(pattern, tree.KleenePattern | tree.CountedPattern):
         return _first_of(pattern.body, kind)
     if isinstance(pattern, tree.SeqPattern | tree.OrPattern | tree.AndPattern):
         for item in pattern.items:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from lark import Token, Transformer
 
@@ -62,9 +62,27 @@ def _names(children: list[Any]) -> list[tree.Name]:
     return [name_of(c) for c in children if isinstance(c, Token) and c.type == "NAME"]
 
 
-def _type_pattern(children: list[Any]) -> tree.TypePattern:
+def _type_pattern(children: list[Any]) -> tree.TypePattern | tree.AnyPattern:
+    if _has(children, "ANY"):
+        return tree.AnyPattern(next(iter(_names(children)), None), span_of(children))
     name, *alias = _names(children)
     return tree.TypePattern(name, alias[0] if alias else None, span_of(children))
+
+
+class Times(NamedTuple):
+    """How many matches of a pattern there may be; `most` is None where there is no limit."""
+
+    least: int
+    most: int | None
+    span: Span
+
+
+def _times(body: tree.Pattern, children: list[Any]) -> tree.Pattern:
+    """A pattern as often as it was written behind it."""
+    least, most, _ = next(child for child in children if isinstance(child, Times))
+    if (least, most) == (1, None):
+        return tree.KleenePattern(body, span_of(children))
+    return tree.CountedPattern(body, least, most, span_of(children))
 
 
 def _has(children: list[Any], kind: str) -> bool:
@@ -73,6 +91,13 @@ def _has(children: list[Any], kind: str) -> bool:
 
 class TreeBuilder(Transformer[Token, Any]):
     """Callbacks by the names of the rules in grammar.lark."""
+
+    def define_clause(self, c: list[Any]) -> tuple[tree.Definition, ...]:
+        return tuple(c[1::2])
+
+    def definition(self, c: list[Any]) -> tree.Definition:
+        base = name_of(c[2]) if _has(c, "WHERE") else None
+        return tree.Definition(name_of(c[0]), base, c[-1], span_of(c))
 
     def return_clause(self, c: list[Any]) -> tuple[tree.ReturnItem, ...]:
         return tuple(c[1::2])
@@ -111,14 +136,32 @@ class TreeBuilder(Transformer[Token, Any]):
     def not_pattern(self, c: list[Any]) -> tree.NotPattern:
         return tree.NotPattern(c[1], span_of(c))
 
-    def type_pattern(self, c: list[Any]) -> tree.TypePattern:
+    def type_pattern(self, c: list[Any]) -> tree.TypePattern | tree.AnyPattern:
         return _type_pattern(c)
 
-    def kleene_type(self, c: list[Any]) -> tree.KleenePattern:
-        return tree.KleenePattern(_type_pattern(c), span_of(c))
+    def repeated_type(self, c: list[Any]) -> tree.Pattern:
+        return _times(_type_pattern(c), c)
 
-    def kleene(self, c: list[Any]) -> tree.KleenePattern:
-        return tree.KleenePattern(c[0], span_of(c))
+    def repeated(self, c: list[Any]) -> tree.Pattern:
+        return _times(c[0], c)
+
+    def one_or_more(self, c: list[Any]) -> Times:
+        return Times(1, None, span_of(c))
+
+    def any_number(self, c: list[Any]) -> Times:
+        return Times(0, None, span_of(c))
+
+    def at_most_one(self, c: list[Any]) -> Times:
+        return Times(0, 1, span_of(c))
+
+    def exactly(self, c: list[Any]) -> Times:
+        return Times(int(c[1]), int(c[1]), span_of(c))
+
+    def at_least(self, c: list[Any]) -> Times:
+        return Times(int(c[1]), None, span_of(c))
+
+    def between(self, c: list[Any]) -> Times:
+        return Times(int(c[1]), int(c[3]), span_of(c))
 
     def seq_pattern(self, c: list[Any]) -> tree.SeqPattern:
         return tree.SeqPattern(tuple(c[2::2]), span_of(c))
@@ -148,6 +191,10 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def is_null(self, c: list[Any]) -> tree.IsNull:
         return tree.IsNull(c[0], _has(c, "NOT"), span_of(c))
+
+    def between_limits(self, c: list[Any]) -> tree.Between:
+        low, high = (each for each in c[1:] if not isinstance(each, Token))
+        return tree.Between(c[0], low, high, _has(c, "NOT"), span_of(c))
 
     def arithmetic(self, c: list[Any]) -> tree.Arithmetic:
         return tree.Arithmetic(str(c[1]), c[0], c[2], span_of(c))

@@ -7,20 +7,21 @@ What is none of these is refused with its position and the reason.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
+from hamlet.lang.condition_trees import converted, nodes_of
 from hamlet.lang.kinds import ANY, KindChecker
 from hamlet.lang.printer import print_name
 from hamlet.plan import predicates
-from hamlet.plan.predicates import Column, Constant, EdgePredicate, Operation, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hamlet.lang.bind_pattern import PatternBinder
     from hamlet.plan.positions import Positions
+    from hamlet.plan.predicates import EdgePredicate
 
 
 @dataclass(slots=True)
@@ -44,9 +45,12 @@ class ConditionBinder:
                 self._predicate(part)
 
     def local_by_place(self) -> tuple[predicates.Expression | None, ...]:
-        """For each place the condition that its events satisfy."""
-        places = range(len(self.pattern.places))
-        return tuple(predicates.all_of(self._local.get(place, [])) for place in places)
+        """For each place the condition that its events satisfy, those of its type included."""
+        defined = self.pattern.conditions
+        return tuple(
+            predicates.all_of([*defined.get(place, ()), *self._local.get(place, [])])
+            for place in range(len(self.pattern.places))
+        )
 
     def adjacent_by_pair(self) -> tuple[tuple[tuple[int, int], tuple[int, ...]], ...]:
         """For each pair of places the edge predicates between them, in a stable order."""
@@ -64,7 +68,7 @@ class ConditionBinder:
     # One part
 
     def _predicate(self, part: tree.Expression) -> None:
-        nodes = list(_nodes(part))
+        nodes = list(nodes_of(part))
         references = [node for node in nodes if isinstance(node, tree.AttributeRef)]
         known = self._check_names(part, nodes, references)
         self._check_kinds(part, references)
@@ -115,7 +119,7 @@ class ConditionBinder:
 
     def _refuse_bare(self, node: tree.BareName) -> None:
         name, shown = node.name.text, self.pattern.example_variable
-        variables = [place.alias or place.type for place in self.pattern.places]
+        variables = [place.alias or place.name for place in self.pattern.places]
         self._refuse(
             "bare-attribute",
             f"{name} stands without a variable",
@@ -146,7 +150,7 @@ class ConditionBinder:
     # Local and edge predicates
 
     def _add_local(self, part: tree.Expression, variable: tree.Name) -> None:
-        condition = _expression(part, {(variable.text, False): "this"})
+        condition = converted(part, {(variable.text, False): "this"})
         for place in self.pattern.places_of(variable):
             self._local.setdefault(place, []).append(condition)
 
@@ -166,7 +170,7 @@ class ConditionBinder:
             pairs = self._pairs(before, after)
             if pairs:
                 found = True
-                self._attach(_expression(part, by_variable), pairs)  # type: ignore[arg-type]
+                self._attach(converted(part, by_variable), pairs)  # type: ignore[arg-type]
         if not found and self.pattern.is_whole:
             self._refuse_never_adjacent(part, first, second, either_order)
 
@@ -179,11 +183,10 @@ class ConditionBinder:
             self._adjacent.setdefault(pair, set()).add(number)
 
     def _pairs(self, before: tree.Name, after: tree.Name) -> list[tuple[int, int]]:
-        sources, targets = self.pattern.places_of(before), self.pattern.places_of(after)
-        return [(p, q) for p in sources for q in targets if self._is_followed(p, q)]
-
-    def _is_followed(self, p: int, q: int) -> bool:
-        return any((p, q) in each.follow for each in self.positions)
+        sources = set(self.pattern.places_of(before))
+        targets = set(self.pattern.places_of(after))
+        pairs = (pair for each in self.positions for pair in each.follow)
+        return [(p, q) for p, q in pairs if p in sources and q in targets]
 
     def _may_meet(self, part: tree.Expression, first: tree.Name, second: tree.Name) -> bool:
         """Whether some place of each variable is outside NOT, or both are inside the same one."""
@@ -238,7 +241,7 @@ class ConditionBinder:
         places = self.pattern.places
         sources = set(self.pattern.places_of(first))
         after = {
-            places[q].alias or places[q].type
+            places[q].alias or places[q].name
             for positions in self.positions
             for p, q in positions.follow
             if p in sources
@@ -256,72 +259,12 @@ class ConditionBinder:
         )
 
 
-# Trees
-
-
 def _parts(condition: tree.Expression) -> Iterator[tree.Expression]:
     """The parts of a condition between its top-level ANDs."""
     if isinstance(condition, tree.AndCondition):
         for item in condition.items:
             yield from _parts(item)
+    elif isinstance(condition, tree.Between) and not condition.is_negated:
+        yield from condition.comparisons
     else:
         yield condition
-
-
-def _nodes(node: tree.Expression) -> Iterator[tree.Expression]:
-    """A node and all below it."""
-    yield node
-    match node:
-        case (
-            tree.Negative(operand=operand)
-            | tree.NotCondition(operand=operand)
-            | tree.IsNull(operand=operand)
-            | tree.InList(operand=operand)
-        ):
-            yield from _nodes(operand)
-        case tree.Arithmetic(left=left, right=right) | tree.Comparison(left=left, right=right):
-            yield from _nodes(left)
-            yield from _nodes(right)
-        case tree.AndCondition(items=items) | tree.OrCondition(items=items):
-            for item in items:
-                yield from _nodes(item)
-        case _:
-            pass
-
-
-def _expression(
-    node: tree.Expression, roles: dict[tuple[str, bool], Role]
-) -> predicates.Expression:
-    """An expression over roles instead of variables, keyed by variable and whether in NEXT."""
-
-    def convert(inner: tree.Expression) -> predicates.Expression:
-        return _expression(inner, roles)
-
-    match node:
-        case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
-            return Column(roles[variable.text, is_next], attribute.text)
-        case tree.Literal(value=value):
-            return Constant.of(value)
-        case tree.Negative(operand=tree.Literal(value=int() | float() as value)):
-            return Constant.of(-value)
-        case tree.Negative(operand=operand):
-            return Operation("-", (convert(operand),))
-        case tree.Arithmetic(operator=symbol, left=left, right=right):
-            return Operation(symbol, (convert(left), convert(right)))
-        case tree.Comparison(operator=symbol, left=left, right=right):
-            return predicates.compare(symbol, convert(left), convert(right))
-        case tree.InList(operand=operand, items=items, is_negated=is_negated):
-            values = tuple(Constant.of(item.value) for item in items)
-            return Operation("not in" if is_negated else "in", (convert(operand), *values))
-        case tree.IsNull(operand=operand, is_negated=is_negated):
-            return Operation("is not null" if is_negated else "is null", (convert(operand),))
-        case tree.NotCondition(operand=operand):
-            return Operation("not", (convert(operand),))
-        case tree.AndCondition(items=items):
-            return Operation("and", tuple(convert(item) for item in items))
-        case tree.OrCondition(items=items):
-            return Operation("or", tuple(convert(item) for item in items))
-        case tree.BareName() | tree.Equivalence():
-            raise AssertionError(node)  # reported before
-        case _:
-            assert_never(node)

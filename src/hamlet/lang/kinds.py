@@ -65,6 +65,9 @@ class KindChecker:
                 self._comparison(node)
             case tree.InList():
                 self._in_list(node)
+            case tree.Between():
+                for comparison in node.comparisons:
+                    self._comparison(comparison)
             case tree.IsNull(operand=operand):
                 self.kind(operand)
             case tree.NotCondition(operand=operand):

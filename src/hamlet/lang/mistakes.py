@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _CLAUSE_WORDS = ("RETURN", "PATTERN", "WHERE", "GROUPBY", "WITHIN", "SLIDE")
 
 _EXAMPLES = {
+    "DEFINE": "DEFINE Late AS delay > 15, Big AS Trade WHERE volume > 1000;",
     "RETURN": "RETURN COUNT(*), AVG(T.speed) AS speed",
     "PATTERN": "PATTERN SEQ(Request, Travel T+, NOT Pickup)",
     "WHERE": "WHERE [driver] AND T.speed < 10 AND T.speed < NEXT(T).speed",
@@ -28,15 +29,20 @@ _EXAMPLES = {
 # Comparisons that SQL has, and what to write here.
 _FOREIGN = {
     "LIKE": "LIKE is not supported; compare whole texts with = or IN ('a', 'b').",
-    "BETWEEN": "BETWEEN is not supported; write T.x >= 1 AND T.x <= 9.",
+}
+
+# Clauses that are not there, and what to do instead.
+_NOT_THERE = {
+    "HAVING": "Filter the rows of results: they have every aggregate of a window and group.",
+    "MATCH": "All trends count; to have nothing between two events, write SEQ(A, NOT ANY, B).",
+    "OFFSET": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; shift the times of events.",
+    "IN": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; give local times as numbers.",
 }
 
 # Words that begin a clause in other languages, and what begins it here.
 _FOREIGN_CLAUSES = {
     "SELECT": "RETURN",
-    "MATCH": "PATTERN",
     "FILTER": "WHERE",
-    "HAVING": "WHERE",
     "WHEN": "WHERE",
     "PARTITION": "GROUPBY",
     "WINDOW": "WITHIN",
@@ -46,7 +52,6 @@ _FOREIGN_CLAUSES = {
 
 # Signs that patterns have in other languages, and what to write here.
 _FOREIGN_SIGNS = {
-    "STAR": "There is no '*': one or more is B+, and A with none or more is SEQ(A, B+) OR A.",
     "MINUS": "There is no '->': one after the other is SEQ(A, B).",
 }
 
@@ -62,6 +67,9 @@ _WORDS = {
     "RPAR": "')'",
     "LSQB": "'['",
     "RSQB": "']'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "QUESTION": "'?'",
     "PLUS": "'+'",
     "MINUS": "'-'",
     "STAR": "'*'",
@@ -103,6 +111,13 @@ def missing_semicolon(token: Token) -> Problem:
 def unreadable_head(head: list[Token], has_clauses: bool) -> Problem:
     """Something other than a name and a colon before the first clause."""
     first = head[0]
+    if first.upper() == "DEFINE":
+        return Problem(
+            "clause-order",
+            "definitions stand before the first query",
+            f"Begin the text with them: {_EXAMPLES['DEFINE']}",
+            token_span(first),
+        )
     span = Span(first.start_pos or 0, head[-1].end_pos or 0)
     if first.type in ("UNFINISHED", "UNKNOWN"):
         return unreadable(first)
@@ -167,6 +182,16 @@ def number_too_large(token: Token) -> Problem:
     )
 
 
+def odd_count(token: Token) -> Problem:
+    """A number of repetitions that is not whole."""
+    return Problem(
+        "odd-count",
+        f"{token} is not a number of repetitions",
+        "Write digits: B{2}, B{2,} or B{2,5}.",
+        token_span(token),
+    )
+
+
 def unreadable(token: Token) -> Problem:
     """A character that means nothing here, or a quote that is never closed."""
     span = token_span(token)
@@ -209,7 +234,7 @@ def unopened_bracket(token: Token) -> Problem:
 
 def unclosed_bracket(token: Token) -> Problem:
     """An opening bracket that its clause never closes."""
-    closing = {"(": ")", "[": "]"}[str(token)]
+    closing = {"(": ")", "[": "]", "{": "}"}[str(token)]
     return Problem(
         "unclosed-bracket",
         f"this '{token}' is never closed",
@@ -237,6 +262,9 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
     if position == len(tokens):
         return _ends_too_soon(tokens, example)
     token = tokens[position]
+    missing = _not_there(clause, token, before)
+    if missing is not None:
+        return missing
     if clause == "PATTERN" and before.type == "NAME" and _clause_meant(before):
         token = before  # a misspelt clause has been taken for an alias
     if clause == "PATTERN":
@@ -278,6 +306,20 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         remedy,
         span,
     )
+
+
+def _not_there(clause: str, token: Token, before: Token) -> Problem | None:
+    """A clause that other languages have and this one has not."""
+    # Behind a pattern it has been taken for an alias.
+    found = [before, token] if clause == "PATTERN" else [token]
+    for each in found:
+        is_word = each.type == "NAME" or (each.type == "IN" and clause in ("WITHIN", "SLIDE"))
+        if is_word and each.upper() in _NOT_THERE:
+            word = each.upper()
+            return Problem(
+                "no-such-clause", f"there is no {word}", _NOT_THERE[word], token_span(each)
+            )
+    return None
 
 
 def from_to(first: Token, last: Token) -> Span:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import resources
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from lark import Lark, Token
@@ -36,9 +37,10 @@ CLAUSES = {
 KEYWORDS = frozenset(CLAUSES) | {
     *("SEQ", "OR", "AND", "NOT", "AS", "IN", "IS", "NULL", "TRUE", "FALSE", "NEXT")
 }
+_DEFINE = "define_clause"
 _ORDER = {keyword: position for position, keyword in enumerate(CLAUSES)}
 _NEEDED = ("RETURN", "PATTERN", "WITHIN")
-_OPENING = {"LPAR": "RPAR", "LSQB": "RSQB"}
+_OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 
 # Deeper nesting than this is refused rather than risking Python's own recursion limit.
 _DEEPEST = 100
@@ -53,16 +55,37 @@ def parse_tree(text: str, name: str = "<workload>") -> tree.WorkloadTree:
     queries, problems = read(text)
     if problems:
         raise QueryError(name, text, tuple(problems))
-    return tree.WorkloadTree(tuple(_whole(query) for query in queries))
+    return tree.WorkloadTree(tuple(_whole(query) for query in queries), queries[0].definitions)
 
 
 def read(text: str) -> tuple[list[tree.PartialQuery], list[Problem]]:
     """The queries of a text, as far as they can be read, and all mistakes of syntax."""
     problems: list[Problem] = []
-    queries = [_read_query(part, problems) for part in _split_queries(_tokens(text), problems)]
-    if not queries:
+    parts = _split_queries(_tokens(text), problems)
+    defining = list(takewhile(_defines, parts))
+    definitions = tuple(each for part in defining for each in _read_definitions(part, problems))
+    queries = [_read_query(part, problems) for part in parts[len(defining) :]]
+    if not queries and not (defining and problems):
         problems.append(mistakes.empty_workload(text))
-    return queries, problems
+    return [replace(query, definitions=definitions) for query in queries], problems
+
+
+def _defines(parts: _Parts) -> bool:
+    """Whether what stands between two semicolons are definitions and no query called DEFINE."""
+    head = parts.head
+    is_named = len(head) > 1 and head[1].type == "COLON"
+    return bool(head) and head[0].type == "NAME" and head[0].upper() == "DEFINE" and not is_named
+
+
+def _read_definitions(parts: _Parts, problems: list[Problem]) -> tuple[tree.Definition, ...]:
+    """The types that a text defines, as far as they can be read."""
+    tokens = [*parts.head, *(token for clause in parts.clauses for token in clause)]
+    returned = next((token for token in tokens if token.type == "RETURN"), None)
+    if returned is not None:
+        problems.append(mistakes.missing_semicolon(returned))
+        return ()
+    tokens[0].type = "DEFINE"
+    return _read_clause(tokens, problems) or ()
 
 
 def _whole(query: tree.PartialQuery) -> tree.QueryTree:
@@ -90,7 +113,7 @@ def _lark() -> Lark:
         grammar,
         parser="lalr",
         lexer=_AsGiven,
-        start=[*CLAUSES.values(), "outside"],
+        start=[*CLAUSES.values(), _DEFINE, "outside"],
         keep_all_tokens=True,
         maybe_placeholders=False,
         transformer=TreeBuilder(),
@@ -245,7 +268,7 @@ def _missing_clauses(
     """What a query lacks, unless a mistake already found may have hidden it."""
     tokens = [*parts.head, *(token for clause in parts.clauses for token in clause)]
     hidden = {word for problem in problems for word in re.findall(r"'([A-Z]+)'\?", problem.remedy)}
-    if any(token.type == "UNFINISHED" for token in tokens):
+    if any(token.type == "UNFINISHED" for token in tokens) or _defines(parts):
         return []
     return [
         mistakes.missing_clause(keyword, _place_for(keyword, parts))
@@ -268,8 +291,13 @@ def _place_for(keyword: str, parts: _Parts) -> Token:
 def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
     """The value of one clause, or None with the reason added to `problems`."""
     has_unfit = _replace_unfit(tokens, problems)
+    if tokens[0].type == "PATTERN":
+        _replace_odd_counts(tokens, problems)
+        _mark(tokens, "ANY")
+    if tokens[0].type in ("WHERE", "DEFINE"):
+        _mark(tokens, "BETWEEN")
     try:
-        value = _lark().parse(tokens, start=CLAUSES[tokens[0].type])
+        value = _lark().parse(tokens, start=CLAUSES.get(tokens[0].type, _DEFINE))
     except UnexpectedToken as error:
         # At the end of the clause it is a token that the parser has made.
         position = next((i for i, t in enumerate(tokens) if t is error.token), len(tokens))
@@ -294,6 +322,21 @@ def _replace_unfit(tokens: list[Token], problems: list[Problem]) -> bool:
         problems.append(mistakes.number_too_large(tokens[i]))
         tokens[i] = tokens[i].update(value="0")
     return bool(unfit)
+
+
+def _replace_odd_counts(tokens: list[Token], problems: list[Problem]) -> None:
+    """Report numbers of repetitions that are not whole, and put 1 in their place."""
+    for i, token in enumerate(tokens):
+        if token.type == "NUMBER" and not token.isdigit():
+            problems.append(mistakes.odd_count(token))
+            tokens[i] = token.update(value="1")
+
+
+def _mark(tokens: list[Token], word: str) -> None:
+    """Turn a word into the keyword that it is in this clause; T.any is an attribute still."""
+    for before, token in pairwise(tokens):
+        if token.type == "NAME" and token.upper() == word and before.type != "DOT":
+            token.type = word
 
 
 def _unreadable_token(tokens: list[Token]) -> Problem | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from hamlet.lang import tree
 from hamlet.lang.parser import KEYWORDS
+from hamlet.plan.query import show_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,26 @@ _COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = 4, 5, 6, 7, 8
 
 
 def print_workload(workload: tree.WorkloadTree) -> str:
-    """All queries, separated by semicolons."""
-    return ";\n\n".join(print_query(query) for query in workload.queries) + "\n"
+    """What is defined and all queries, separated by semicolons."""
+    defined = [print_definitions(workload.definitions)] if workload.definitions else []
+    return ";\n\n".join([*defined, *map(print_query, workload.queries)]) + "\n"
+
+
+def print_definitions(definitions: tuple[tree.Definition, ...]) -> str:
+    """Types by condition, each on a line of its own.
+
+    >>> from hamlet.lang.parser import parse_tree
+    >>> text = "define Late as delay>15, Big as Trade where volume>1000;"
+    >>> query = "return count(*) pattern Late within 1 h"
+    >>> print(print_definitions(parse_tree(text + query).definitions))
+    DEFINE Late AS delay > 15,
+           Big AS Trade WHERE volume > 1000
+    """
+    lines = []
+    for each in definitions:
+        of = f"{print_name(each.type)} WHERE " if each.type else ""
+        lines.append(f"{print_name(each.name)} AS {of}{print_condition(each.condition)}")
+    return "DEFINE " + ",\n       ".join(lines)
 
 
 def print_query(query: tree.QueryTree) -> str:
@@ -59,7 +78,9 @@ def print_name(name: tree.Name) -> str:
 
 def _is_reserved(word: str) -> bool:
     # GROUP and BY are words only together, but a type GROUP with an alias BY would be such a pair.
-    return word.upper() in KEYWORDS or word.upper() in ("GROUP", "BY")
+    # ANY is a word in patterns only, BETWEEN in conditions, DEFINE at the beginning.
+    more = ("GROUP", "BY", "ANY", "BETWEEN", "DEFINE")
+    return word.upper() in KEYWORDS or word.upper() in more
 
 
 def print_item(item: tree.ReturnItem) -> str:
@@ -96,8 +117,12 @@ def print_pattern(pattern: tree.Pattern, place: int = 0) -> str:
     match pattern:
         case tree.TypePattern(type=name, alias=alias):
             return print_name(name) + (f" {print_name(alias)}" if alias else "")
+        case tree.AnyPattern(alias=alias):
+            return "ANY" + (f" {print_name(alias)}" if alias else "")
         case tree.KleenePattern(body=body):
             return print_pattern(body, _POSTFIX) + "+"
+        case tree.CountedPattern(body=body, least=least, most=most):
+            return print_pattern(body, _POSTFIX) + show_times(least, most)
         case tree.NotPattern(body=body):
             return _bracketed(f"NOT {print_pattern(body, _NOT)}", _NOT, place)
         case tree.SeqPattern(items=items):
@@ -142,6 +167,10 @@ def print_condition(node: tree.Expression, place: int = 0) -> str:
         case tree.IsNull(operand=operand, is_negated=is_negated):
             word = "IS NOT NULL" if is_negated else "IS NULL"
             return _bracketed(f"{show(operand, _SUM)} {word}", _COMPARISON, place)
+        case tree.Between(operand=operand, low=low, high=high, is_negated=is_negated):
+            word = "NOT BETWEEN" if is_negated else "BETWEEN"
+            limits = f"{show(low, _SUM)} AND {show(high, _SUM)}"
+            return _bracketed(f"{show(operand, _SUM)} {word} {limits}", _COMPARISON, place)
         case tree.NotCondition(operand=operand):
             return _bracketed(f"NOT {show(operand, _NOT)}", _NOT, place)
         case tree.AndCondition(items=items):

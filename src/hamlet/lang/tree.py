@@ -42,10 +42,31 @@ class TypePattern:
 
 
 @dataclass(frozen=True, slots=True)
+class AnyPattern:
+    """One event of whatever type, with an optional alias: `ANY e`."""
+
+    alias: Name | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class KleenePattern:
     """One or more matches of a pattern, one after another: `P+`."""
 
     body: Pattern
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPattern:
+    """So many matches of a pattern, one after another: `P?`, `P*`, `P{2}`, `P{2,}`, `P{2,5}`.
+
+    `most` is None where there is no limit; `P{1,}` is `P+`, a `KleenePattern`.
+    """
+
+    body: Pattern
+    least: int
+    most: int | None
     span: Span = _span()
 
 
@@ -81,7 +102,16 @@ class AndPattern:
     span: Span = _span()
 
 
-Pattern = TypePattern | KleenePattern | NotPattern | SeqPattern | OrPattern | AndPattern
+Pattern = (
+    TypePattern
+    | AnyPattern
+    | KleenePattern
+    | CountedPattern
+    | NotPattern
+    | SeqPattern
+    | OrPattern
+    | AndPattern
+)
 
 # Conditions
 
@@ -160,6 +190,25 @@ class IsNull:
 
 
 @dataclass(frozen=True, slots=True)
+class Between:
+    """Whether an expression is between two others, both included: `T.x BETWEEN 1 AND 9`."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+    is_negated: bool = False
+    span: Span = _span()
+
+    @property
+    def comparisons(self) -> tuple[Comparison, Comparison]:
+        """The two comparisons that it stands for where it is not negated."""
+        return (
+            Comparison(">=", self.operand, self.low, self.span),
+            Comparison("<=", self.operand, self.high, self.span),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class NotCondition:
     """A condition that must not hold."""
 
@@ -200,6 +249,7 @@ Expression = (
     | Comparison
     | InList
     | IsNull
+    | Between
     | NotCondition
     | AndCondition
     | OrCondition
@@ -247,6 +297,19 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """A type by condition: `Late AS delay > 15`, `Big AS Trade WHERE volume > 1000`.
+
+    In the condition attributes stand bare: they are those of the event itself.
+    """
+
+    name: Name
+    type: Name | None
+    condition: Expression
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class QueryTree:
     """One query."""
 
@@ -276,10 +339,12 @@ class PartialQuery:
     slide: Duration | None
     is_whole: bool
     span: Span = _span()
+    definitions: tuple[Definition, ...] = ()  # those of the workload
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadTree:
-    """The queries of one text, in order."""
+    """The queries of one text, in order, and the types that it defines."""
 
     queries: tuple[QueryTree, ...]
+    definitions: tuple[Definition, ...] = ()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -115,6 +115,68 @@ def all_of(parts: list[Expression]) -> Expression | None:
     if len(distinct) > 1:
         return Operation("and", tuple(sorted(distinct, key=show)))
     return next(iter(distinct), None)
+
+
+def exclude_each_other(one: Expression | None, other: Expression | None) -> bool:
+    """Whether two conditions on an event can be seen never to hold together.
+
+    Seen are comparisons of one column with constants, and a truth value with its negation.
+
+    >>> x = Column("this", "x")
+    >>> late, in_time = compare(">", x, Constant.of(15)), compare("<=", x, Constant.of(15))
+    >>> exclude_each_other(late, in_time), exclude_each_other(late, late)
+    (True, False)
+    """
+    if one is None or other is None:
+        return False
+    return any(_exclude(a, b) for a in _conjuncts(one) for b in _conjuncts(other))
+
+
+def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    if isinstance(condition, Operation) and condition.operator == "and":
+        return tuple(part for operand in condition.operands for part in _conjuncts(operand))
+    return (condition,)
+
+
+def _exclude(one: Expression, other: Expression) -> bool:
+    if Operation("not", (one,)) == other or Operation("not", (other,)) == one:
+        return True
+    match one, other:
+        case (
+            Operation(operator=first, operands=(Column() as column, Constant() as low)),
+            Operation(operator=second, operands=(Column() as same, Constant() as high)),
+        ) if column == same and first in COMPARISONS and second in COMPARISONS:
+            if _kind(low) != _kind(high) or None in (low.value, high.value):
+                return False
+            one_side, other_side = _Limits.of(first, low.value), _Limits.of(second, high.value)
+            return one_side.is_below(other_side) or other_side.is_below(one_side)
+    return False
+
+
+def _kind(constant: Constant) -> str:
+    return "number" if constant.kind in ("int", "float") else constant.kind
+
+
+class _Limits(NamedTuple):
+    """From where to where values satisfy a comparison, None for no end, and without which ends."""
+
+    low: Any
+    high: Any
+    excluded: bool
+
+    @staticmethod
+    def of(symbol: str, value: Any) -> _Limits:
+        if symbol == "!=":
+            return _Limits(None, None, False)
+        low = None if symbol in ("<", "<=") else value
+        high = None if symbol in (">", ">=") else value
+        return _Limits(low, high, symbol in ("<", ">"))
+
+    def is_below(self, other: _Limits) -> bool:
+        if self.high is None or other.low is None:
+            return False
+        are_apart = self.excluded or other.excluded
+        return bool(self.high < other.low or (self.high == other.low and are_apart))
 
 
 # Edge predicates

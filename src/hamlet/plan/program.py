@@ -10,6 +10,7 @@ How edges are executed is not part of it: see execution.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -71,6 +72,17 @@ class Program:
         """The arrays by name."""
         values = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    def aggregates_at(self) -> dict[int, set[int]]:
+        """For each state the aggregates, by their number in the query, that count its events."""
+        at: dict[int, set[int]] = {}
+        number_in_query: Counter[int] = Counter()
+        for index, query in enumerate(self.aggregate_query.tolist()):
+            low, high = self.aggregate_state_start[index : index + 2]
+            for state in self.aggregate_states[low:high].tolist():
+                at.setdefault(state, set()).add(number_in_query[query])
+            number_in_query[query] += 1
+        return at
 
 
 def compile_set(plan: WorkloadPlan, sharable: SharableSet) -> Program:

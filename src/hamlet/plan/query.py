@@ -14,25 +14,44 @@ from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hamlet.plan.aggregates import Finisher, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
 
 _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
 
 
+# The type of events that have none of the types that a workload mentions, where it has ANY. Events
+# come with it: see `asked_types`.
+OTHER = "any other type"
+ANY = "ANY"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place of a pattern: a type, perhaps an alias, and the negation it stands in."""
+    """One place of a pattern: a type, perhaps an alias, and the negation it stands in.
+
+    `written` is what stands in the pattern where that is not the type itself: ANY, or a type by
+    condition that has no other type, is a place for each type of the workload, and one for all
+    others.
+    """
 
     index: int
     type: str
     alias: str | None = None
     negation: int | None = None
+    written: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What stands in the pattern for the type."""
+        return self.written or self.type
 
     @property
     def label(self) -> str:
         """The type, with the alias where there is one."""
-        return f"{self.type} {self.alias}" if self.alias else self.type
+        return f"{self.name} {self.alias}" if self.alias else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +66,20 @@ class Repeat:
     """One or more matches of a pattern, one after another."""
 
     body: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """From `least` to `most` matches of a pattern, one after another.
+
+    Each match has places of its own: `copies` has the pattern with those of the first match, of the
+    second, and so on, `most` of them. Where `most` is None there are as many as are needed, at
+    least one, and the last is repeated.
+    """
+
+    copies: tuple[Pattern, ...]
+    least: int
+    most: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +103,7 @@ class Choice:
     items: tuple[Pattern, ...]
 
 
-Pattern = Single | Repeat | Sequence | Choice
+Pattern = Single | Repeat | Times | Sequence | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +217,14 @@ class Query:
         return tuple(i for i, aggregate in enumerate(self.aggregates) if place in aggregate.places)
 
 
+def asked_types(queries: Iterable[Query]) -> frozenset[str]:
+    """The types of events that some queries mention.
+
+    With OTHER among them, every event of a type that is not has that one instead.
+    """
+    return frozenset(place.type for query in queries for place in query.places)
+
+
 def show_duration(microseconds: int) -> str:
     """A length of time in the largest unit that divides it.
 
@@ -196,6 +237,29 @@ def show_duration(microseconds: int) -> str:
     return f"{microseconds / 1000:g} ms"
 
 
+def _is_one_written(query: Query, place: int, others: list[Pattern]) -> bool:
+    """Whether places are one in the pattern as it is written: ANY, or a defined type."""
+    first = query.places[place]
+    return first.written is not None and all(
+        isinstance(each, Single) and query.places[each.place].label == first.label
+        for each in others
+    )
+
+
+def show_times(least: int, most: int | None) -> str:
+    """How often a pattern is repeated, as it is written behind it.
+
+    >>> [show_times(*each) for each in ((0, 1), (0, None), (2, 2), (2, None), (2, 5))]
+    ['?', '*', '{2}', '{2,}', '{2,5}']
+    """
+    short = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+    if (least, most) in short:
+        return short[least, most]
+    if least == most:
+        return f"{{{least}}}"
+    return f"{{{least},{'' if most is None else most}}}"
+
+
 def show_pattern(query: Query, pattern: Pattern | Absence) -> str:
     """A pattern as text, from its places.
 
@@ -206,9 +270,13 @@ def show_pattern(query: Query, pattern: Pattern | Absence) -> str:
             return query.places[place].label
         case Repeat(body=body):
             return f"{show_pattern(query, body)}+"
+        case Times(copies=copies, least=least, most=most):
+            return show_pattern(query, copies[0]) + show_times(least, most)
         case Absence(negation=number):
             return f"NOT {show_pattern(query, query.negations[number])}"
         case Sequence(items=items):
             return f"SEQ({', '.join(show_pattern(query, item) for item in items)})"
+        case Choice(items=(Single(place=place), *others)) if _is_one_written(query, place, others):
+            return query.places[place].label
         case Choice(items=items):
             return "(" + " OR ".join(show_pattern(query, item) for item in items) + ")"

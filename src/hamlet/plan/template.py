@@ -24,6 +24,7 @@ from hamlet.plan.predicates import Expression, all_of, show
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hamlet.plan.positions import Ways
     from hamlet.plan.query import Query
 
 START, END = -1, -2
@@ -202,21 +203,20 @@ def _direct(query: Query, positions: Positions) -> Template:
     """One state for each place."""
     places = sorted(positions.places)
     number = {place: state for state, place in enumerate(places)}
-    ways = dict(query.adjacent)
-    edges = [Edge(START, number[p], _simple(guards)) for p, guards in positions.first.items()]
+    predicates = dict(query.adjacent)
+    edges = [Edge(START, number[p], _one_of(_alternatives(w))) for p, w in positions.first.items()]
     edges += [
-        Edge(number[p], number[q], _simple(guards, ways.get((p, q), ())))
-        for (p, q), guards in positions.follow.items()
+        Edge(number[p], number[q], _one_of(_alternatives(found, predicates.get((p, q), ()))))
+        for (p, q), found in positions.follow.items()
     ]
-    edges += [Edge(number[p], END, _simple(guards)) for p, guards in positions.last.items()]
+    edges += [Edge(number[p], END, _one_of(_alternatives(w))) for p, w in positions.last.items()]
     states = tuple(State(query.places[p].type, (p,), query.local[p]) for p in places)
     return Template(states, tuple(sorted(edges, key=_edge_order)))
 
 
-def _simple(guards: frozenset[int], predicates: tuple[int, ...] = ()) -> Condition:
-    if not guards and not predicates:
-        return FREE
-    return Condition(frozenset({frozenset({Alternative(guards, frozenset(predicates))})}))
+def _alternatives(ways: Ways, predicates: tuple[int, ...] = ()) -> set[Alternative]:
+    """The ways along a step, on each of which some edge predicates hold."""
+    return {Alternative(guards, frozenset(predicates)) for guards in ways}
 
 
 def _edge_order(edge: Edge) -> tuple[int, int, list[str]]:
@@ -255,7 +255,9 @@ def _determinised(query: Query, positions: Positions) -> Template:
     done = 0
     while done < len(sets):
         expand(done, sets[done])
-        ends = {Alternative(positions.last[p]) for p in sets[done] if p in positions.last}
+        ends = set[Alternative]().union(
+            *(_alternatives(positions.last[p]) for p in sets[done] if p in positions.last)
+        )
         if ends:
             edges.append(Edge(done, END, _one_of(ends)))
         done += 1
@@ -263,28 +265,26 @@ def _determinised(query: Query, positions: Positions) -> Template:
     return Template(states, tuple(sorted(edges, key=_edge_order)), is_determinised=True)
 
 
-def _ways(query: Query, positions: Positions) -> dict[int, dict[int, Alternative]]:
-    """For START and each place, the places that may come next and the way there."""
+def _ways(query: Query, positions: Positions) -> dict[int, dict[int, set[Alternative]]]:
+    """For START and each place, the places that may come next and the ways there."""
     predicates = dict(query.adjacent)
-    ways: dict[int, dict[int, Alternative]] = {
-        START: {place: Alternative(guards) for place, guards in positions.first.items()}
-    }
-    for (p, q), guards in positions.follow.items():
-        ways.setdefault(p, {})[q] = Alternative(guards, frozenset(predicates.get((p, q), ())))
+    ways = {START: {place: _alternatives(found) for place, found in positions.first.items()}}
+    for (p, q), found in positions.follow.items():
+        ways.setdefault(p, {})[q] = _alternatives(found, predicates.get((p, q), ()))
     return ways
 
 
 def _targets(
     query: Query,
-    ways: dict[int, dict[int, Alternative]],
+    ways: dict[int, dict[int, set[Alternative]]],
     kinds: list[tuple[str, tuple[int, ...]]],
     places: tuple[int, ...],
 ) -> Iterator[tuple[tuple[int, ...], Condition]]:
     """All sets of places that one event may lead to, with the conditions that tell them apart."""
     reachable: dict[int, set[Alternative]] = {}
     for place in places:
-        for target, way in ways.get(place, {}).items():
-            reachable.setdefault(target, set()).add(way)
+        for target, found in ways.get(place, {}).items():
+            reachable.setdefault(target, set()).update(found)
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for target in sorted(reachable):
         alike.setdefault(kinds[target], []).append(target)

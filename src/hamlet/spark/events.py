@@ -22,7 +22,8 @@ from hamlet.errors import SchemaError
 from hamlet.events.source import Wanted
 from hamlet.events.table import NO_TYPE, EventTable
 from hamlet.events.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
-from hamlet.spark.files.infer_types import Look
+from hamlet.plan.query import OTHER, asked_types
+from hamlet.spark.files.infer_types import TypeSurvey
 from hamlet.spark.files.untyped import Typed, look_at, time_column
 from hamlet.spark.kinds import (
     DAY_US,
@@ -150,7 +151,7 @@ def events_of(
     return EventFrame(
         name=name,
         frame=renamed,
-        types=types,
+        types=_as_asked(types, plan),
         time=time,
         times=times_of(arrow_type(kind)),
         order=None if wanted.order is None else columns[wanted.order],
@@ -158,6 +159,15 @@ def events_of(
         whole=seen.whole,
         faults=faults,
     )
+
+
+def _as_asked(types: Column, plan: WorkloadPlan) -> Column:
+    """Types, with one for all that nobody mentions where somebody asks for that."""
+    asked = asked_types(planned.query for planned in plan.queries)
+    if OTHER not in asked:
+        return types
+    named = sorted(asked - {OTHER})
+    return F.when(types.isin(*named), types).otherwise(F.lit(OTHER)) if named else F.lit(OTHER)
 
 
 def _check(
@@ -205,7 +215,7 @@ def _seen(
     time: Typed | None = None
     if isinstance(kinds.get(wanted.time), TEXT):
         column = columns[wanted.time]
-        facts = look_at(frame.select(column), Look(wanted, (wanted.time,)))
+        facts = look_at(frame.select(column), TypeSurvey(wanted, (wanted.time,)))
         time = time_column(column, facts.get(0, Counter()))
     scaled = [a for a in wanted.needs.attributes if a in kinds and is_scaled(kinds[a])]
     asked = [F.bool_and(columns[a] == F.floor(columns[a])) for a in scaled]

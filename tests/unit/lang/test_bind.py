@@ -513,3 +513,164 @@ def test_a_pattern_with_too_many_ways_to_match_is_refused_as_a_whole():
     pattern = f"SEQ({', '.join(['A+'] * 20)})"
 
     assert _problems(pattern) == [("too-complex", pattern)]
+
+
+# Counted repetitions
+
+
+def test_an_alias_stands_for_all_matches_of_its_repetition():
+    query = _query("SEQ(A, B b{2,3})", "b.x < NEXT(b).x", "COUNT(b)")
+
+    assert query.aggregates[0].places == (1, 2, 3)
+    assert [pair for pair, _ in query.adjacent] == [(1, 2), (2, 3)]
+
+
+def test_a_negation_inside_a_repetition_is_there_once():
+    query = _query("(SEQ(A, NOT N, B)){3}")
+
+    assert len(query.negations) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ("A{0}", "empty-pattern"),
+        ("A{0,0}", "empty-pattern"),
+        ("A{5,2}", "odd-count"),
+        ("A{1001}", "odd-count"),
+        ("A{1,1001}", "odd-count"),
+        ("(A{1000}){6}", "too-many-places"),
+        ("(NOT A)?", "repeated-not"),
+    ],
+)
+def test_a_count_that_cannot_be_is_one_problem(pattern, code):
+    assert [found for found, _ in _problems(f"SEQ(B, {pattern})", "A.x > 1")] == [code]
+
+
+def test_a_mistake_inside_a_repetition_is_reported_once():
+    assert _problems("(SEQ(A a, B a)){3}") == [("alias-two-types", "a")]
+
+
+def test_an_alias_that_an_event_may_or_may_not_be_is_refused_in_repetitions_too():
+    problems = _problems("SEQ(B b{1,2}, B c{1,2})", returned="COUNT(b)")
+
+    assert problems == [("ambiguous-alias", "b")]
+
+
+# ANY
+
+
+def test_any_is_a_place_for_each_type_of_the_workload_and_one_for_all_others():
+    query = _query("SEQ(A, ANY e)", "e.x > 1")
+
+    assert [place.type for place in query.places] == ["A", "A", "any other type"]
+    assert [place.label for place in query.places] == ["A", "ANY e", "ANY e"]
+    assert [condition is None for condition in query.local] == [True, False, False]
+
+
+def test_any_without_an_alias_cannot_be_spoken_of():
+    assert [code for code, _ in _problems("SEQ(A, ANY)", "ANY.x > 1")] == ["unknown-variable"]
+
+
+@pytest.mark.parametrize("pattern", ["A OR ANY", "ANY AND A", "SEQ(A*, ANY*)"])
+def test_a_type_that_an_event_may_or_may_not_be_matched_as_is_refused(pattern):
+    assert _problems(pattern, returned="COUNT(A)") == [("ambiguous-alias", "A")]
+
+
+def test_the_type_that_stands_for_all_others_cannot_be_named_beside_any():
+    assert [code for code, _ in _problems("SEQ(ANY, `any other type`)")] == ["alias-is-type"]
+
+
+def test_a_thousand_of_one_type_behind_any_number_of_it_are_too_complex():
+    assert [code for code, _ in _problems("SEQ(A*, A{1,1000}, B)")] == ["too-complex"]
+
+
+# DEFINE
+
+
+def _defined(definitions: str, pattern: str = "Late", returned: str = "COUNT(*)") -> list[str]:
+    text = f"DEFINE {definitions}; RETURN {returned} PATTERN {pattern} WITHIN 10 s"
+    return [code for code, _ in _bind(text)[1]]
+
+
+def test_a_defined_type_is_its_type_and_its_conditions():
+    text = "DEFINE Big AS Trade WHERE v > 1, Huge AS Big WHERE v > 9; "
+    bound, problems = _bind(text + "RETURN COUNT(Huge) PATTERN SEQ(Trade, Huge) WITHIN 1 s")
+
+    query = bound[0].query
+    assert problems == []
+    assert [(place.type, place.label) for place in query.places] == [
+        ("Trade", "Trade"),
+        ("Trade", "Huge"),
+    ]
+    assert show(query.local[1]) == "v > 1 AND v > 9"
+    assert query.aggregates[0].places == (1,)
+
+
+@pytest.mark.parametrize(
+    ("definitions", "code"),
+    [
+        ("Late AS T.delay > 1", "not-bare"),
+        ("Late AS NEXT(T).delay > 1", "not-bare"),
+        ("Late AS [delay]", "nested-equivalence"),
+        ("Late AS 1 > 2", "no-variable"),
+        ("Late AS delay + 1", "not-a-condition"),
+        ("Late AS delay = NULL", "null-comparison"),
+        ("Late AS delay > 1, Late AS delay > 2", "duplicate-type"),
+        ("Late delay > 1", "unexpected-text"),
+    ],
+)
+def test_a_definition_that_cannot_be_is_one_problem(definitions, code):
+    assert _defined(definitions) == [code]
+
+
+@pytest.mark.parametrize(
+    ("other", "codes"),
+    [
+        ("delay <= 15", []),
+        ("delay = 15", []),
+        ("delay < 3", []),
+        ("delay >= 15", ["ambiguous-alias"]),
+        ("delay = 16", ["ambiguous-alias"]),
+        ("delay != 16", ["ambiguous-alias"]),
+        ("delay < 16", ["ambiguous-alias"]),
+        ("other <= 15", ["ambiguous-alias"]),
+        ("delay < 'x'", ["ambiguous-alias"]),
+    ],
+)
+def test_types_that_exclude_each_other_are_told_apart(other, codes):
+    definitions = f"Late AS delay > 15, Other AS {other}"
+
+    assert _defined(definitions, "(Late OR Other)+", "COUNT(Late)") == codes
+
+
+def test_definitions_stand_before_the_first_query():
+    query = "RETURN COUNT(*) PATTERN A WITHIN 1 s"
+
+    assert [code for code, _ in _bind(f"{query}; DEFINE B AS x > 1")[1]] == ["clause-order"]
+    assert [code for code, _ in _bind(f"DEFINE B AS x > 1 {query}")[1]] == ["missing-semicolon"]
+    assert [code for code, _ in _bind("DEFINE B AS x > 1")[1]] == ["empty-workload"]
+
+
+# BETWEEN
+
+
+def test_limits_are_two_conditions_so_that_each_may_be_answered_by_an_order():
+    query = _query("A a+", "NEXT(a).x BETWEEN a.x AND a.y")
+
+    assert [show_edge(each) for each in query.edge_predicates] == [
+        "previous.x <= next.x",
+        "previous.y >= next.x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("where", "problems"),
+    [
+        ("C.x BETWEEN 1 AND 2", [("unknown-variable", "C")]),
+        ("A.x + TRUE BETWEEN 1 AND 2", [("wrong-kind", "TRUE")]),
+        ("A.x BETWEEN NULL AND 2", [("null-comparison", "A.x BETWEEN NULL AND 2")]),
+    ],
+)
+def test_a_mistake_in_limits_is_reported_once(where, problems):
+    assert _problems("A", where) == problems

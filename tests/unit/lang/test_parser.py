@@ -13,6 +13,7 @@ import pytest
 from hamlet.errors import line_and_column
 from hamlet.lang import tree
 from hamlet.lang.parser import parse_tree, read
+from hamlet.lang.printer import print_condition, print_pattern
 from hamlet.lang.tree import (
     AndPattern,
     KleenePattern,
@@ -338,7 +339,7 @@ def test_the_example_is_that_of_the_clause_that_is_offered():
 
 @pytest.mark.parametrize(
     ("pattern", "instead"),
-    [("SEQ(A, B*)", "one or more is B+"), ("A -> B", "one after the other is SEQ(A, B)")],
+    [("A -> B", "one after the other is SEQ(A, B)")],
 )
 def test_signs_of_other_languages_are_answered_with_what_there_is_instead(pattern, instead):
     _, (problem,) = read(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 1 s")
@@ -394,3 +395,64 @@ def test_the_span_of_a_condition_includes_the_brackets_at_its_ends(text):
     span = _query(whole).where.span
 
     assert whole[span.start : span.end] == text
+
+
+@pytest.mark.parametrize(
+    "written", ["A?", "A*", "A{2}", "A{2,}", "A{2,5}", "A a{2,5}", "(A OR B)?"]
+)
+def test_counts_of_repetitions_are_read_and_printed(written):
+    pattern = parse_tree(f"RETURN COUNT(*) PATTERN {written} WITHIN 1 s").queries[0].pattern
+
+    assert print_pattern(pattern) == written
+
+
+@pytest.mark.parametrize(
+    ("one", "same"),
+    [("A{1,}", "A+"), ("A{0,1}", "A?"), ("A{0,}", "A*"), ("A? a", "A a?"), ("A{2,2} a", "A a{2}")],
+)
+def test_one_count_has_one_tree(one, same):
+    trees = [
+        parse_tree(f"RETURN COUNT(*) PATTERN {text} WITHIN 1 s").queries[0].pattern
+        for text in (one, same)
+    ]
+
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize("count", ["1.5", "1e2"])
+def test_a_count_is_a_whole_number(count):
+    _, (problem,) = read(f"RETURN COUNT(*) PATTERN A{{{count}}} WITHIN 1 s")
+
+    assert problem.code == "odd-count"
+    assert "B{2,5}" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("PATTERN A GROUPBY g HAVING COUNT(*) > 3 WITHIN 1 s", "HAVING"),
+        ("PATTERN A+ HAVING COUNT(*) > 3 WITHIN 1 s", "HAVING"),
+        ("PATTERN A WHERE A.x > 1 HAVING COUNT(*) > 3 WITHIN 1 s", "HAVING"),
+        ("PATTERN A+ MATCH NEXT WITHIN 1 s", "MATCH"),
+        ("PATTERN A WITHIN 1 d OFFSET 2 h", "OFFSET"),
+        ("PATTERN A WITHIN 1 d SLIDE 1 d OFFSET 2 h", "OFFSET"),
+        ("PATTERN A WITHIN 1 d IN 'Europe/Rome'", "IN"),
+    ],
+)
+def test_a_clause_that_is_not_there_is_answered_with_what_to_do(text, word):
+    _, (problem,) = read(f"RETURN COUNT(*) {text}")
+
+    assert (problem.code, problem.message) == ("no-such-clause", f"there is no {word}")
+
+
+@pytest.mark.parametrize("written", ["A.x BETWEEN 1 AND 9", "A.x NOT BETWEEN A.y - 1 AND 2 * A.z"])
+def test_limits_are_read_and_printed(written):
+    where = parse_tree(f"RETURN COUNT(*) PATTERN A WHERE {written} WITHIN 1 s").queries[0].where
+
+    assert print_condition(where) == written
+
+
+def test_the_and_of_limits_is_not_that_of_conditions():
+    text = "RETURN COUNT(*) PATTERN A WHERE A.x BETWEEN 1 AND 9 AND A.y = 2 WITHIN 1 s"
+
+    assert len(parse_tree(text).queries[0].where.items) == 2

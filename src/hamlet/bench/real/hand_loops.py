@@ -364,9 +364,7 @@ class HandLoop:
     def __init__(self, query: Query) -> None:
         self.query = query
         self.form = form_of(query)
-        space: dict[str, Any] = {"np": np}
-        exec(source_of(self.form), space)
-        self.kernel = njit(nogil=True)(space["run"])
+        self.kernel = _compiled(source_of(self.form))
 
     def run(self, table: EventTable, ordered: Sorted) -> pa.Table:
         """Windows and groups with their aggregates."""

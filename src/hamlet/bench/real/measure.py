@@ -168,7 +168,7 @@ def measure_workload(asked: RealWorkload, table: Any, repeat: int) -> dict[str, 
         "rows": rows,
         "not by hand": contest.not_by_hand,
         "seconds": {name: Spread.of(each)._asdict() for name, each in times.items()},
-        "stages": contest.together("float").statistics.seconds,
+        "stages": {kind: contest.together(kind).statistics.seconds for kind in KINDS},
         "by query": _by_query(contest) if len(contest.alone) <= 20 else {},
     }
 
@@ -213,6 +213,9 @@ def _lines(point: dict[str, Any]) -> list[str]:
         f"{apart:>12.1f}{exact:>9.1f}{apart_exact:>12.1f}{hand / ours:>11.2f}{apart / ours:>12.2f}"
     )
     lines = [line + f"{apart_exact / exact:>8.2f}{exact / ours:>13.2f}"]
+    for numbers, stages in point["stages"].items():
+        times = "  ".join(f"{stage} {1e3 * took:.1f}" for stage, took in stages.items())
+        lines.append(f"    {numbers:<14}{times}")
     for name, each in point["by query"].items():
         times = "  ".join(f"{kind} {1e3 * s:.1f}" for kind, s in each.items())
         lines.append(f"    {name:<14}{times}")

@@ -16,7 +16,7 @@ import numpy as np
 from hamlet.engine.closed import ClosedSet
 from hamlet.engine.panes.answers import answers_of_set, constant
 from hamlet.engine.panes.maps import Cell, applied
-from hamlet.engine.panes.records import Records
+from hamlet.engine.panes.records import PaneRecords
 from hamlet.engine.state.closed import KeyedEmission, groups_of
 from hamlet.kernel.finish.partial_columns import conformed
 from hamlet.kernel.finish.totals import picks_of
@@ -57,7 +57,7 @@ def _closed(
     panes: Panes, sharable: SharableSet, forms: Sequence[Form], answers: Answers
 ) -> ClosedSet:
     program = compile_set(panes.plan, sharable)
-    records = Records(answers.mode)
+    records = PaneRecords(answers.mode)
     for form in forms:
         query = panes.plan.queries[form.query].query
         is_it = program.template_query == sharable.queries.index(form.query)

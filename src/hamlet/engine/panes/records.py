@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.base import Emission
+from hamlet.kernel.number_table import NumberTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _BITS = 512
 
 
-class Records:
+class PaneRecords:
     """Records of windows, template by template."""
 
     def __init__(self, mode: NumberMode) -> None:
@@ -57,14 +58,14 @@ class Records:
         else:
             is_small = all(each.is_small for some in numbers for each in some)
             dtype: Any = np.int64 if is_small else np.object_
-            components = _matrix([[e.values for e in some] for some in numbers], sizes, dtype)
+            held = [[e.values if is_small else e.objects() for e in some] for some in numbers]
+            components = _matrix(held, sizes, dtype)
         extremes = [cell.extremes for _, _, _, cell in self._lots]
         return Emission(
             np.repeat(np.array([part for part, _, _, _ in self._lots], np.int32), sizes),
             np.repeat(np.array([unit for _, unit, _, _ in self._lots], np.int32), sizes),
             np.concatenate([np.zeros(0, np.int64), *windows]),
-            components,
-            exponents,
+            NumberTable.of(components, exponents),
             _matrix([list(each) for each in extremes], sizes, np.float64),
         )
 

@@ -50,12 +50,10 @@ def ends_of(emission: Emission, program: Program, windows: Sequence[Window]) -> 
 
 def picked(emission: Emission, wanted: NDArray[np.bool_]) -> Emission:
     """Some records of an emission."""
-    exponents = emission.exponents
     return Emission(
         emission.part[wanted],
         emission.unit[wanted],
         emission.window[wanted],
-        emission.components[wanted],
-        None if exponents is None else exponents[wanted],
+        emission.numbers.where(wanted),
         emission.extremes[wanted],
     )

@@ -22,6 +22,7 @@ from hamlet.events.required_columns import needs_of
 from hamlet.events.table import EventTable, Statistics
 from hamlet.events.times import NAIVE
 from hamlet.kernel.encode.partitions import present_rows
+from hamlet.plan.query import OTHER, asked_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,8 +94,7 @@ class Intake:
         self._attributes = frozenset([*order, *needs_of(plan).attributes])
         names = dict.fromkeys([options.type, options.time, *sorted(self._attributes)])
         self.schema = pa.schema([_plain_field(schema, name) for name in names])
-        asked = {place.type for planned in plan.queries for place in planned.query.places}
-        self.types = tuple(sorted(asked))
+        self.types = tuple(sorted(asked_types(planned.query for planned in plan.queries)))
         self.events(self.schema.empty_table())
 
     def events(self, table: pa.Table | pa.RecordBatch) -> EventTable:
@@ -145,7 +145,8 @@ class Intake:
         count = fitting.num_rows
         types = fitting.column(self.options.type).cast(pa.large_string())
         found: Any = pc.index_in(types, pa.array(self.types, pa.large_string()))
-        codes = found.fill_null(-1).to_numpy().astype(np.int32)
+        other = self.types.index(OTHER) if OTHER in self.types else -1
+        codes = found.fill_null(other).to_numpy().astype(np.int32)
         nothing = Values(None, np.zeros(count, np.int32))
         events = EventTable(
             _NAME, fitting, np.zeros(count, np.int64), nothing, None, NAIVE, Statistics(count)

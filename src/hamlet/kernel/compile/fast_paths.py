@@ -6,6 +6,7 @@ to look for it event by event. What the entries mean is told in layout.py.
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -299,17 +300,30 @@ class _Ways:
         """Ops of one unit such that none reads what one before it has added to; None if none is."""
         if not all(self.reads_rows_only[op] for op in ops):
             return None
-        order, left = [], list(ops)
-        while left:
-            for op in left:
-                others = (other for other in left if other != op)
-                if not any(set(self.feeds[op]) & set(self.reads[other]) for other in others):
-                    order.append(op)
-                    left.remove(op)
-                    break
-            else:
-                return None
-        return order
+        readers: dict[int, list[int]] = {}
+        for op in ops:
+            for row in set(self.reads[op]):
+                readers.setdefault(row, []).append(op)
+        # For each op the others that read what it adds to, which go before it; and the reverse.
+        before = {
+            op: {r for row in self.feeds[op] for r in readers.get(row, ()) if r != op} for op in ops
+        }
+        after: dict[int, list[int]] = {op: [] for op in ops}
+        for op, some in before.items():
+            for reader in some:
+                after[reader].append(op)
+        waits = {op: len(some) for op, some in before.items()}
+        place = {op: number for number, op in enumerate(ops)}
+        ready = [place[op] for op in ops if not waits[op]]  # sorted, so it is a heap
+        order = []
+        while ready:
+            op = ops[heappop(ready)]
+            order.append(op)
+            for other in after[op]:
+                waits[other] -= 1
+                if not waits[other]:
+                    heappush(ready, place[other])
+        return order if len(order) == len(ops) else None
 
 
 def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> tuple[dict[str, Ints], Ints]:

@@ -5,7 +5,6 @@ The parts of the work that stand by themselves are functions of a `Maker` in the
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +59,7 @@ class Maker:
             for template in self.execution.guards_of.get(unit.query, ())
         ]
         self.guard_number = {pair: i for i, pair in enumerate(self.guards)}
-        self.aggregates_at = self._aggregates_at()
+        self.aggregates_at = self.program.aggregates_at()
         self.conditions: dict[tuple[int, str, Condition], int] = {}
         self.logs: dict[int, int] = {}
         self.log_unit: list[int] = []
@@ -72,18 +71,6 @@ class Maker:
         self.row_groups: tuple[PlacedGroup, ...] = ()
         self.repeats: Ints | None = None
         self.weight_type: type = form.mode.dtype
-
-    def _aggregates_at(self) -> dict[int, set[int]]:
-        """For each state the aggregates (numbers in its query) that count its events."""
-        program = self.program
-        found: dict[int, set[int]] = {}
-        number_in_query: Counter[int] = Counter()
-        for index, query in enumerate(program.aggregate_query):
-            low, high = program.aggregate_state_start[index : index + 2]
-            for state in program.aggregate_states[low:high]:
-                found.setdefault(int(state), set()).add(number_in_query[int(query)])
-            number_in_query[int(query)] += 1
-        return found
 
     def keep_distinct_components(self) -> None:
         """Keep one of several components with equal weights at the same states."""

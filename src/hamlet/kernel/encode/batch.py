@@ -12,22 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.events.columns import Values, ranks_of
 from hamlet.kernel.base import EventBatch, Weight, components_of, finite_codes
+from hamlet.kernel.encode.arranging import arranged
 from hamlet.kernel.encode.digits import digits_of, digits_within, doubles_or, present
 from hamlet.kernel.encode.lettering import letters_of
-from hamlet.kernel.encode.partitions import Grouping, Partitions, partitions_of, present_rows
 from hamlet.kernel.encode.ranks import sides_of
 from hamlet.kernel.encode.residual_predicates import GeneralColumns
-from hamlet.kernel.encode.sorting import (
-    gathered,
-    is_sorted,
-    is_sorted_inside,
-    sort_by_code,
-    sort_by_value,
-    take,
-    tied_flags,
-)
+from hamlet.kernel.encode.sorting import take, tied_flags
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
 
@@ -37,7 +28,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from hamlet.events.columns import Values
     from hamlet.events.table import EventTable
+    from hamlet.kernel.encode.arranging import Arranged
+    from hamlet.kernel.encode.partitions import Grouping, Partitions
     from hamlet.plan.number_mode import Numbers
     from hamlet.plan.predicates import Column, Expression
     from hamlet.plan.program import Program
@@ -97,14 +91,13 @@ def encode(
         has_edges: Whether edge predicates are encoded, for units that have some.
     """
     letter, letters = letters_of(table, program.alphabet)
-    rows = _taking_part(table, letter, sharable.partition)
-    placed = _placed(table, sharable.partition, rows)
-    table.mark_used(rows)
-    gathered = _Gathered(table, placed.rows)
+    is_shared = sum(each.partition == sharable.partition for each in plan.sets) > 1
+    placed, taking_part = arranged(table, sharable.partition, letter >= 0, is_shared)
+    table.mark_used(taking_part)
     queries = [plan.queries[number].query for number in sharable.queries]
-    digits, zeros, specs, weights = _weights(queries, gathered, NumberMode(numbers), grids)
+    digits, zeros, specs, weights = _weights(queries, placed, NumberMode(numbers), grids)
     extremes, length = _attributes(queries, lambda a: a.sign != 0), len(placed.part)
-    edges = _edges(program, gathered, table.name) if has_edges else _no_edges(program, gathered)
+    edges = _edges(program, placed) if has_edges else _no_edges(program, placed)
     batch = EventBatch(
         part=placed.part,
         ts=placed.ts,
@@ -114,7 +107,9 @@ def encode(
         weight_specs=specs,
         weights=weights,
         extreme_attributes=extremes,
-        extremes=_matrix([finite_codes(doubles_or(gathered[a], np.nan)) for a in extremes], length),
+        extremes=_matrix(
+            [finite_codes(doubles_or(placed.column(a), np.nan)) for a in extremes], length
+        ),
         previous=edges.previous,
         next=edges.next,
         column_names=tuple(edges.general.columns),
@@ -127,7 +122,7 @@ def encode(
         keys=placed.partitions.keys,
         groupings=_groupings(queries, placed.partitions),
         digits=digits,
-        integers=frozenset(a for a in aggregated if gathered[a].is_integer),
+        integers=frozenset(a for a in aggregated if placed.column(a).is_integer),
         ordered_usable=edges.usable,
         conditions=edges.conditions,
         zeros=zeros,
@@ -139,97 +134,6 @@ def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> N
     for number, row in enumerate(rows):
         matrix[number] = row
     return matrix
-
-
-# Rows
-
-
-def _taking_part(
-    table: EventTable, letter: NDArray[np.int32], partition: tuple[str, ...]
-) -> Rows | None:
-    """The rows with a letter and a partition; None for all."""
-    taking_part = letter >= 0
-    complete = present_rows(table, partition)
-    if complete is not None:
-        taking_part &= complete
-    if taking_part.all():
-        return None
-    return np.flatnonzero(taking_part).astype(np.int32)
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """Rows in the order of a batch, with their partitions, times and order values."""
-
-    rows: Rows
-    part: NDArray[np.int32]
-    ts: NDArray[np.int64]
-    order: NDArray[np.int64] | None
-    partitions: Partitions
-
-
-def _placed(table: EventTable, attributes: tuple[str, ...], rows: Rows | None) -> _Placed:
-    """Rows by partition, then time, then order."""
-    ts = table.ts if rows is None else take(table.ts, rows)
-    order = None if table.order is None else _order_values(table.order)
-    if order is not None and rows is not None:
-        order = take(order, rows)
-    partitions = partitions_of(table, attributes, rows)
-    codes, count = partitions.of_row, partitions.count
-    arranged, starts = sort_by_code(codes, count)
-    part = np.repeat(np.arange(count, dtype=np.int32), np.diff(starts))
-    if not is_sorted(ts, order):
-        there = take(ts, arranged)
-        then = None if order is None else take(order, arranged)
-        if not is_sorted_inside(part, there, then):
-            by_order = None if order is None else sort_by_value(order)
-            arranged, _ = sort_by_code(codes, count, sort_by_value(ts, by_order))
-    return _Placed(
-        rows=arranged if rows is None else take(rows, arranged),
-        part=part,
-        ts=take(ts, arranged),
-        order=None if order is None else take(order, arranged),
-        partitions=partitions,
-    )
-
-
-def _order_values(values: Values) -> NDArray[np.int64]:
-    """Integers with the order of the values; null comes first."""
-    if values.kind is None:
-        return np.zeros(len(values), np.int64)
-    if values.kind == "text":
-        ranks = ranks_of(values.words)
-        whole = ranks[values.data] if len(ranks) else np.zeros(len(values), np.int64)
-    elif values.data.dtype == object:
-        whole = np.unique(values.data, return_inverse=True)[1].astype(np.int64)
-    elif values.data.dtype == np.float64:
-        bits = (values.data + 0.0).view(np.int64)
-        whole = bits ^ ((bits >> 63) & np.int64(2**63 - 1))
-    else:
-        whole = values.data.astype(np.int64)
-    if values.valid is None:
-        return whole
-    known = np.zeros(len(values), np.int64)
-    known[values.valid] = np.unique(whole[values.valid], return_inverse=True)[1] + 1
-    return known
-
-
-class _Gathered:
-    """Attributes of the events of a batch, in its order, each gathered once."""
-
-    def __init__(self, table: EventTable, rows: Rows) -> None:
-        self.table = table
-        self.rows = rows
-        self.gathered_columns: dict[str, Values] = {}
-
-    def __getitem__(self, attribute: str) -> Values:
-        if attribute not in self.gathered_columns:
-            self.gathered_columns[attribute] = gathered(self.table.column(attribute), self.rows)
-        return self.gathered_columns[attribute]
-
-    def lookup(self, column: Column) -> Values:
-        """An attribute, whichever of two events it is of."""
-        return self[column.attribute]
 
 
 def _groupings(queries: list[Query], partitions: Partitions) -> tuple[Grouping, ...]:
@@ -257,7 +161,7 @@ def _attributes(queries: list[Query], is_one: Callable[[Aggregate], bool]) -> tu
 
 def _weights(
     queries: list[Query],
-    gathered: _Gathered,
+    placed: Arranged,
     mode: NumberMode,
     grids: Mapping[str, tuple[int, ...] | None] | None,
 ) -> tuple[dict[str, tuple[int, ...]], frozenset[str], tuple[Weight, ...], NDArray[Any]]:
@@ -266,7 +170,7 @@ def _weights(
     zeros: set[str] = set()
     values: dict[tuple[str, int], NDArray[Any]] = {}
     for attribute in _attributes(queries, lambda a: a.is_summed):
-        column = gathered[attribute]
+        column = placed.column(attribute)
         if mode is NumberMode.EXACT and grids is not None:
             digits[attribute], rows = digits_within(column, grids[attribute])
             if grids[attribute] is None and not any(row.any() for row in rows):
@@ -280,13 +184,13 @@ def _weights(
     for query in queries:
         components = components_of(query.aggregates, digits)
         specs.update((component.weight, None) for component in components)
-    length = len(gathered.rows)
+    length = len(placed.rows)
     matrix = np.empty((len(specs), length), mode.dtype)
     for number, weight in enumerate(specs):
         if weight.kind == "one":
             matrix[number] = 1
         elif weight.kind == "present":
-            matrix[number] = present(gathered[str(weight.attribute)])
+            matrix[number] = present(placed.column(str(weight.attribute)))
         else:
             matrix[number] = values[str(weight.attribute), weight.digit]
     return digits, frozenset(zeros), tuple(specs), matrix
@@ -304,15 +208,16 @@ class _Edges:
     general: GeneralColumns
 
 
-def _edges(program: Program, gathered: _Gathered, name: str) -> _Edges:
+def _edges(program: Program, placed: Arranged) -> _Edges:
     """The sides of ordered predicates, and the columns of all others."""
-    count, length = len(program.predicates), len(gathered.rows)
+    count, length = len(program.predicates), len(placed.rows)
     previous, following = np.zeros((count, length)), np.zeros((count, length))
-    general = GeneralColumns(gathered.lookup, length, name)
+    lookup = _lookup(placed)
+    general = GeneralColumns(lookup, length, placed.table.name)
     conditions: list[Expression | None] = [None] * count
     usable = [False] * count
     for number, predicate in enumerate(program.predicates):
-        sides = sides_of(predicate, gathered.lookup, length)
+        sides = sides_of(predicate, lookup, length)
         if sides is None:
             conditions[number] = general.rewrite(predicate.condition)
         else:
@@ -321,10 +226,15 @@ def _edges(program: Program, gathered: _Gathered, name: str) -> _Edges:
     return _Edges(previous, following, tuple(usable), tuple(conditions), general)
 
 
-def _no_edges(program: Program, gathered: _Gathered) -> _Edges:
+def _lookup(placed: Arranged) -> Callable[[Column], Values]:
+    """Attributes, whichever of two events they are of."""
+    return lambda column: placed.column(column.attribute)
+
+
+def _no_edges(program: Program, placed: Arranged) -> _Edges:
     """For units without edge predicates: no sides, and conditions that ask nothing."""
-    count, length = len(program.predicates), len(gathered.rows)
+    count, length = len(program.predicates), len(placed.rows)
     nothing = np.empty((0, length))
-    general = GeneralColumns(gathered.lookup, length, "")
+    general = GeneralColumns(_lookup(placed), length, "")
     always = Constant.of(1.0)
     return _Edges(nothing, nothing, (True,) * count, (always,) * count, general)

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel.encode.evaluate import bound, doubles
+from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,7 +177,7 @@ def bit_range(data: NDArray[np.float64]) -> tuple[int, int]:
     return int(low), int(high)
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _parts(bits):  # type: ignore[no-untyped-def]
     """The absolute value of a double as an integer and the place of that integer's lowest bit."""
     exponent = (bits >> 52) & 0x7FF
@@ -187,7 +187,7 @@ def _parts(bits):  # type: ignore[no-untyped-def]
     return whole | (1 << 52), exponent - 1075
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _bit_range(data):  # type: ignore[no-untyped-def]
     low, high = 1 << 20, -(1 << 20)
     for bits in data:
@@ -212,7 +212,7 @@ def _bit_range(data):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _fill_digits(data, low, digits):  # type: ignore[no-untyped-def]
     """All digits of all values, 40 bits each, from place `low` up."""
     mask = np.uint64((1 << 40) - 1)
@@ -239,7 +239,7 @@ def _fill_digits(data, low, digits):  # type: ignore[no-untyped-def]
             value >>= np.uint64(40)
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _end_of_digit(exponents, number):  # type: ignore[no-untyped-def]
     """The place after the highest bit that a digit of a grid takes."""
     end = exponents[number] + 53
@@ -248,14 +248,14 @@ def _end_of_digit(exponents, number):  # type: ignore[no-untyped-def]
     return end
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _has_bits(whole, place, low, high):  # type: ignore[no-untyped-def]
     """Whether whole * 2**place has a bit from place `low` to before `high`."""
     low, high = max(low, place) - place, min(high, place + 53) - place
     return low < high and (whole >> low) & ((1 << (high - low)) - 1) != 0
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _part(whole, place, low, high):  # type: ignore[no-untyped-def]
     """The bits of whole * 2**place from place `low` to before `high`, which is at most 53 away."""
     if place >= high or place + 53 <= low:
@@ -267,7 +267,7 @@ def _part(whole, place, low, high):  # type: ignore[no-untyped-def]
     return value << max(place - low, 0)
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _fill_grid(data, exponents, digits):  # type: ignore[no-untyped-def]
     """Fill in the digits of all values; whether every value fits."""
     for row in range(len(data)):
@@ -286,7 +286,7 @@ def _fill_grid(data, exponents, digits):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _find_used(data, exponents, is_used):  # type: ignore[no-untyped-def]
     """Find the digits of a grid without gaps that are not zero in all values."""
     for row in range(len(data)):

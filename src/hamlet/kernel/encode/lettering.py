@@ -1,8 +1,9 @@
 """The letter of each event: which atoms of its type it satisfies, as the number of a combination.
 
 A type whose atoms ask nothing of an event has one letter, found by the code of the type. For other
-types the atoms are evaluated on the events of the type alone, and only combinations that occur are
-given a number. O(rows) for types, O(events of the type x its atoms) for conditions.
+types the atoms are evaluated on the events of the type alone, or, where those are many of all and
+ask few things, on all rows, which saves gathering them. Only combinations that occur are given a
+number. O(rows) for types, O(events of the type x its atoms) for conditions.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hamlet.kernel.encode.evaluate import holds
-from hamlet.kernel.encode.sorting import dense_codes, gathered, sort_by_code, take
+from hamlet.kernel.encode.sorting import (
+    counts_of,
+    dense_codes,
+    gathered,
+    read_only,
+    sort_by_code,
+    take,
+)
+from hamlet.kernel.jit import interpretable
 from hamlet.plan.predicates import columns_of
 
 if TYPE_CHECKING:
@@ -23,13 +32,16 @@ if TYPE_CHECKING:
     from hamlet.events.columns import Values
     from hamlet.events.table import EventTable
     from hamlet.plan.letters import Alphabet, Atom
-    from hamlet.plan.predicates import Column
+    from hamlet.plan.predicates import Column, Expression
 
     Rows = NDArray[np.int32]
     Bits = NDArray[np.uint8]
 
 # Combinations are packed into 64-bit integers, this many atoms at a time.
 _PACKED = 62
+# Conditions of a type that are evaluated on all rows at most, and the least share of rows it has
+_FEW_CONDITIONS = 10
+_MANY_ROWS = 0.25
 # Atoms are evaluated on so many rows at a time, which stay in the cache meanwhile.
 _STRETCH = 1 << 15
 
@@ -45,7 +57,7 @@ def letters_of(table: EventTable, alphabet: Alphabet) -> tuple[NDArray[np.int32]
     rows_of = _RowsOfType(codes, len(words))  # type: ignore[arg-type]
     places = {atom: place for place, atom in enumerate(alphabet.atoms)}
     letters: list[Bits] = []
-    conditional: list[tuple[Rows, NDArray[np.int32]]] = []
+    conditional: list[tuple[int, tuple[Atom, ...], list[int]]] = []
     for event_type in alphabet.types:
         code = code_of.get(event_type)
         if code is None:
@@ -56,14 +68,23 @@ def letters_of(table: EventTable, alphabet: Alphabet) -> tuple[NDArray[np.int32]
             by_code[code] = len(letters)
             letters.append(_spread(np.ones((1, len(atoms)), np.uint8), columns, len(places))[0])
             continue
-        rows = rows_of[code]
-        combination, bits = _combinations(table, rows, atoms)
-        numbers = np.where(bits.any(axis=1), np.cumsum(bits.any(axis=1)) - 1 + len(letters), -1)
-        letters.extend(_spread(bits[bits.any(axis=1)], columns, len(places)))
-        conditional.append((rows, numbers.astype(np.int32)[combination]))
+        conditional.append((code, atoms, columns))
     letter = take(by_code, codes) if len(codes) else np.empty(0, np.int32)
-    for rows, letters_of_rows in conditional:
-        letter[rows] = letters_of_rows
+    for code, atoms, columns in conditional:
+        is_few = sum(atom.condition is not None for atom in atoms) <= _FEW_CONDITIONS
+        on_all = is_few and rows_of.count(code) >= _MANY_ROWS * len(codes)
+        if on_all:
+            packed = _packed_on_all(table, atoms)
+            bits = _occurring(codes, code, packed, atoms)
+        else:
+            combination, bits = _combinations(table, rows_of[code], atoms)
+        is_some = bits.any(axis=1)
+        numbers = np.where(is_some, np.cumsum(is_some) - 1 + len(letters), -1).astype(np.int32)
+        letters.extend(_spread(bits[is_some], columns, len(places)))
+        if on_all:
+            _number(read_only(codes), code, packed, _by_packed(bits, atoms, numbers), letter)
+        else:
+            letter[rows_of[code]] = numbers[combination]
     return letter, np.array(letters, np.uint8).reshape(len(letters), len(places))
 
 
@@ -77,16 +98,78 @@ def _type_codes(alphabet: Alphabet, words: pa.Array | None) -> dict[str, int]:
 class _RowsOfType:
     """The rows of each type, found for all types at once when they are first asked for."""
 
-    def __init__(self, codes: NDArray[np.int32], count: int) -> None:
+    def __init__(self, codes: NDArray[np.int32], types: int) -> None:
         self.codes = codes
-        self.count = count
+        self.types = types
+        self.counts: NDArray[np.int64] | None = None
         self.sorted: tuple[Rows, NDArray[np.int64]] | None = None
+
+    def count(self, code: int) -> int:
+        """How many rows have a type."""
+        if self.counts is None:
+            self.counts = counts_of(self.codes, self.types)
+        return int(self.counts[code])
 
     def __getitem__(self, code: int) -> Rows:
         if self.sorted is None:
-            self.sorted = sort_by_code(self.codes, self.count)
+            self.sorted = sort_by_code(self.codes, self.types)
         order, starts = self.sorted
         return order[starts[code] : starts[code + 1]]
+
+
+def _packed_on_all(table: EventTable, atoms: tuple[Atom, ...]) -> NDArray[np.uint16]:
+    """For each row of the table a bit for each condition, whatever its type."""
+    conditions = [atom.condition for atom in atoms if atom.condition is not None]
+    packed = np.zeros(len(table), np.uint16)
+    length = _stretch(table, conditions)
+    for start in range(0, len(packed), length):
+        stretch = slice(start, start + length)
+        here = packed[stretch]
+
+        def lookup(column: Column, stretch: slice = stretch) -> Values:
+            return table.column(column.attribute).take(stretch)
+
+        for place, condition in enumerate(conditions):
+            truth = holds(condition, lookup, len(here))
+            here |= truth.astype(np.uint16) << np.uint16(place)
+    return packed
+
+
+def _occurring(
+    codes: NDArray[np.int32], code: int, packed: NDArray[np.uint16], atoms: tuple[Atom, ...]
+) -> Bits:
+    """The combinations of atoms that rows of a type satisfy."""
+    asked = [atom.condition is not None for atom in atoms]
+    occurs = np.zeros(1 << sum(asked), np.uint8)
+    _note(read_only(codes), code, packed, occurs)
+    found = np.flatnonzero(occurs)
+    bits = np.ones((len(found), len(atoms)), np.uint8)
+    bits[:, asked] = (found[:, None] >> np.arange(sum(asked))) & 1
+    return bits
+
+
+def _by_packed(
+    bits: Bits, atoms: tuple[Atom, ...], numbers: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """The numbers of combinations by the bits of their conditions."""
+    asked = [atom.condition is not None for atom in atoms]
+    table = np.full(1 << sum(asked), -1, np.int32)
+    table[bits[:, asked] @ (1 << np.arange(sum(asked)))] = numbers
+    return table
+
+
+@interpretable
+def _note(codes, code, packed, occurs):  # type: ignore[no-untyped-def]
+    for row in range(len(codes)):
+        if codes[row] == code:
+            occurs[packed[row]] = 1
+
+
+@interpretable
+def _number(codes, code, packed, numbers, letter):  # type: ignore[no-untyped-def]
+    for row in range(len(codes)):
+        if codes[row] == code:
+            letter[row] = numbers[packed[row]]
 
 
 def _combinations(
@@ -114,10 +197,7 @@ def _packed(
     """For each row a bit for each atom; `taken` keeps the columns of the rows."""
     packed = np.zeros(len(rows), np.int64)
     conditions = [atom.condition for atom in atoms if atom.condition is not None]
-    names = {column.attribute for condition in conditions for column in columns_of(condition)}
-    words = [table.column(name).words for name in names]
-    # Each stretch compares all words of a text once, so it should not have fewer rows than words.
-    length = max(_STRETCH, *(len(column) for column in words if column is not None), 0)
+    length = _stretch(table, conditions)
     for start in range(0, len(rows), length):
         stretch = slice(start, start + length)
         here = packed[stretch]
@@ -135,6 +215,16 @@ def _packed(
                 truth = holds(atom.condition, lookup, len(here))
                 here |= truth.astype(np.int64) << np.int64(place)
     return packed
+
+
+def _stretch(table: EventTable, conditions: list[Expression]) -> int:
+    """How many rows conditions are evaluated on at a time.
+
+    Each stretch compares all words of a text once, so it should not have fewer rows than words.
+    """
+    names = {column.attribute for condition in conditions for column in columns_of(condition)}
+    words = [table.column(name).words for name in names]
+    return max(_STRETCH, *(len(column) for column in words if column is not None), 0)
 
 
 def _spread(bits: Bits, columns: list[int], width: int) -> Bits:

@@ -65,6 +65,13 @@ class Partitions:
         of_partition, first = _combined([self.codes[name] for name in attributes], self.count)
         return Grouping(attributes, of_partition, first)
 
+    def some(self, used: Codes) -> Partitions:
+        """Some of the partitions, without their rows."""
+        wanted = pa.array(used)
+        keys = {name: values.take(wanted) for name, values in self.keys.items()}
+        codes = {name: values[used] for name, values in self.codes.items()}
+        return Partitions(np.zeros(0, np.int32), len(used), keys, codes)
+
 
 def present_rows(table: EventTable, attributes: Sequence[str]) -> NDArray[np.bool_] | None:
     """Which rows have a value for every one of some attributes; None where all have."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from hamlet.events.columns import Values
+from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,8 @@ _FIRST_TABLE = 1 << 16
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """An array in one piece that is read-only, so that functions are compiled for one kind."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
@@ -46,7 +47,7 @@ def dense_codes(values: NDArray[np.int64]) -> tuple[Codes, Rows]:
     codes = np.empty(n, np.int32)
     if not n:
         return codes, np.empty(0, np.int32)
-    values = _read_only(values.astype(np.int64, copy=False))
+    values = read_only(values.astype(np.int64, copy=False))
     low, high = _range(values)
     if high - low < max(4 * n, _FIRST_TABLE):
         first = np.empty(min(n, high - low + 1), np.int32)
@@ -69,7 +70,7 @@ def _hashed(values: NDArray[np.int64], codes: Codes) -> Rows:
         size *= 4
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _range(values):  # type: ignore[no-untyped-def]
     low = high = values[0]
     for value in values:
@@ -78,7 +79,7 @@ def _range(values):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _codes_by_table(values, low, table, codes, first):  # type: ignore[no-untyped-def]
     count = 0
     for row in range(len(values)):
@@ -93,7 +94,7 @@ def _codes_by_table(values, low, table, codes, first):  # type: ignore[no-untype
     return count
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _insert(values, first, count, slots, shift):  # type: ignore[no-untyped-def]
     mask = len(slots) - 1
     for code in range(count):
@@ -104,7 +105,7 @@ def _insert(values, first, count, slots, shift):  # type: ignore[no-untyped-def]
         slots[slot] = code
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _codes_by_hash(values, slots, shift, codes, first, done, count):  # type: ignore[no-untyped-def]
     """Codes from row `done` on; stops where the table is half full."""
     mask = len(slots) - 1
@@ -139,23 +140,30 @@ def sort_by_code(codes: Codes, count: int, rows: Rows | None = None) -> tuple[Ro
         rows: The rows in the order to keep inside each code; as they are when left out.
     """
     starts = np.zeros(count + 1, np.int64)
-    _count(_read_only(codes), starts)
+    _count(read_only(codes), starts)
     np.cumsum(starts, out=starts)
     order = np.empty(len(codes), np.int32)
     if rows is None:
-        _place(_read_only(codes), starts[:-1].copy(), order)
+        _place(read_only(codes), starts[:-1].copy(), order)
     else:
-        _place_rows(_read_only(codes), _read_only(rows), starts[:-1].copy(), order)
+        _place_rows(read_only(codes), read_only(rows), starts[:-1].copy(), order)
     return order, starts
 
 
-@njit(cache=True, nogil=True)
+def counts_of(codes: Codes, count: int) -> Ints:
+    """How many rows have each code."""
+    counts = np.zeros(count + 1, np.int64)
+    _count(read_only(codes), counts)
+    return counts[1:]
+
+
+@interpretable
 def _count(codes, starts):  # type: ignore[no-untyped-def]
     for code in codes:
         starts[code + 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _place(codes, ends, order):  # type: ignore[no-untyped-def]
     for row in range(len(codes)):
         code = codes[row]
@@ -163,7 +171,7 @@ def _place(codes, ends, order):  # type: ignore[no-untyped-def]
         ends[code] += 1
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _place_rows(codes, rows, ends, order):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         row = rows[place]
@@ -178,7 +186,7 @@ def sort_by_value(values: NDArray[np.int64], rows: Rows | None = None) -> Rows:
     order = np.arange(n, dtype=np.int32) if rows is None else rows.copy()
     if not n:
         return order
-    low, high = _range(_read_only(values))
+    low, high = _range(read_only(values))
     keys = (take(values, order) - np.int64(low)).view(np.uint64)  # wraps round to the right thing
     spread = int(high) - int(low)
     other_keys, other_order = np.empty_like(keys), np.empty_like(order)
@@ -189,7 +197,7 @@ def sort_by_value(values: NDArray[np.int64], rows: Rows | None = None) -> Rows:
     return order
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _radix_pass(keys, order, new_keys, new_order, shift):  # type: ignore[no-untyped-def]
     ends = np.zeros(257, np.int64)
     low = np.uint64(255)
@@ -208,11 +216,11 @@ def _radix_pass(keys, order, new_keys, new_order, shift):  # type: ignore[no-unt
 def is_sorted(values: NDArray[np.int64], order: NDArray[np.int64] | None = None) -> bool:
     """Whether values do not decrease (and where equal, those of `order` do not)."""
     if order is None:
-        return bool(_is_sorted(_read_only(values)))
-    return bool(_is_sorted_by_both(_read_only(values), _read_only(order)))
+        return bool(_is_sorted(read_only(values)))
+    return bool(_is_sorted_by_both(read_only(values), read_only(order)))
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted(values):  # type: ignore[no-untyped-def]
     for row in range(1, len(values)):  # noqa: SIM110 - compiled, and faster so
         if values[row] < values[row - 1]:
@@ -220,7 +228,7 @@ def _is_sorted(values):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted_by_both(values, order):  # type: ignore[no-untyped-def]
     for row in range(1, len(values)):
         if values[row] < values[row - 1]:
@@ -230,7 +238,7 @@ def _is_sorted_by_both(values, order):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _is_sorted_inside(part, ts, order):  # type: ignore[no-untyped-def]
     for row in range(1, len(part)):
         if part[row] == part[row - 1] and (
@@ -243,7 +251,7 @@ def _is_sorted_inside(part, ts, order):  # type: ignore[no-untyped-def]
 def is_sorted_inside(part: Codes, ts: Ints, order: Ints | None) -> bool:
     """Whether time (then order) does not decrease inside any partition."""
     given = np.broadcast_to(np.int64(0), len(ts)) if order is None else order
-    return bool(_is_sorted_inside(_read_only(part), _read_only(ts), _read_only(given)))
+    return bool(_is_sorted_inside(read_only(part), read_only(ts), read_only(given)))
 
 
 def tied_flags(part: Codes, ts: Ints, order: Ints | None) -> NDArray[np.uint8]:
@@ -271,11 +279,11 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     if values.dtype == object:
         return values[rows]
     out = np.empty(len(rows), values.dtype)
-    _take(_read_only(values), _read_only(rows), out)
+    _take(read_only(values), read_only(rows), out)
     return out
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _take(values, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         out[place] = values[rows[place]]
@@ -283,10 +291,10 @@ def _take(values, rows, out):  # type: ignore[no-untyped-def]
 
 def gather_columns(table: NDArray[Any], rows: Rows, out: NDArray[Any]) -> None:
     """The first columns of some rows of a table, each as a row of `out`, in one pass."""
-    _gather_columns(_read_only(table), _read_only(rows), out)
+    _gather_columns(read_only(table), read_only(rows), out)
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _gather_columns(table, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         row = rows[place]

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.kernel.finish.rounding import doubles, log10_of, log10_of_ratios, nearest
+from hamlet.kernel.finish.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,21 +28,52 @@ TEXT = pa.large_string()  # 64-bit offsets: the digits of a large result pass 2 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Integers:
-    """A column of integers: int64 while that is proved to be enough, Python's own otherwise."""
+    """A column of integers: int64 while that is proved to be enough.
 
-    values: NDArray[Any]  # int64 or object
+    Longer ones are words where they come from kernels, and Python's own after products.
+    """
+
+    values: Any  # an array of int64 or of Python's integers, or Words
+
+    @staticmethod
+    def of_words(words: Words) -> Integers:
+        """From words, which are not kept where one is enough for each."""
+        return Integers(words.small() if words.is_small else words)
 
     @property
     def is_small(self) -> bool:
         """Whether all are int64."""
-        return self.values.dtype != np.object_
+        return not self.is_words and self.values.dtype != np.object_
+
+    @property
+    def is_words(self) -> bool:
+        """Whether they are words."""
+        return isinstance(self.values, Words)
+
+    def words(self) -> Words | None:
+        """The numbers in words; None where Python holds them."""
+        if self.is_words:
+            return self.values  # type: ignore[no-any-return]
+        return Words.of_small(self.values) if self.is_small else None
+
+    def objects(self) -> NDArray[np.object_]:
+        """Python's integers."""
+        if self.is_words:
+            return self.values.objects()  # type: ignore[no-any-return]
+        return self.values.astype(np.object_)  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         return len(self.values)
 
     def concatenated(self, columns: Sequence[Integers]) -> Integers:
         """Columns one below the other."""
-        return Integers(np.concatenate([column.values for column in columns]))
+        if not any(column.is_words for column in columns):
+            return Integers(np.concatenate([column.values for column in columns]))
+        words = [column.words() for column in columns]
+        known = [each for each in words if each is not None]
+        if len(known) < len(words):
+            return Integers(np.concatenate([column.objects() for column in columns]))
+        return Integers(known[0].concatenated(known))
 
     def constant(self, value: int) -> Integers:
         """One number, which goes with columns of any length."""
@@ -49,17 +81,19 @@ class Integers:
 
     def take(self, chosen: Bools | NDArray[Any] | slice) -> Integers:
         """Some of the rows."""
-        return Integers(self.values[chosen])
+        return Integers(self.values.take(chosen) if self.is_words else self.values[chosen])
 
     def take_or_zero(self, chosen: NDArray[np.intp]) -> Integers:
         """Some of the rows; 0 for row number -1."""
-        return Integers(np.append(self.values, self.constant(0).values)[chosen])
+        return self.concatenated([self, self.constant(0)]).take(chosen)
 
     def added_up(self, starts: NDArray[np.intp]) -> Integers:
         """The sums of consecutive rows, from each start to the next."""
         if len(starts) == len(self.values):
             return self
         values = self.values
+        if self.is_words:
+            return Integers.of_words(values.added_up(starts))
         # Doubles are within a factor of 2 of the true sums of absolute values, at any length.
         if self.is_small:
             reach = np.add.reduceat(np.abs(values.astype(np.float64)), starts).max()
@@ -82,7 +116,7 @@ class Integers:
         """The two columns, as int64 only if no result can pass it."""
         if self.is_small and other.is_small and reach(self._largest(), other._largest()) <= _MOST:
             return self.values, other.values
-        return self.values.astype(np.object_), other.values.astype(np.object_)
+        return self.objects(), other.objects()
 
     def _largest(self) -> int:
         if not len(self.values):
@@ -91,16 +125,20 @@ class Integers:
 
     def half(self) -> Integers:
         """Half of numbers that are even."""
-        return Integers(self.values // 2)
+        return Integers((self.objects() if self.is_words else self.values) // 2)
 
     def is_some(self) -> Bools:
         """Where a count is not zero."""
+        if self.is_words:
+            return self.values.is_positive()  # type: ignore[no-any-return]
         return np.asarray(self.values > 0, dtype=np.bool_)
 
     def value(self) -> Doubles:
         """The nearest doubles; infinite beyond their range."""
         if self.is_small:
-            return self.values.astype(np.float64)
+            return self.values.astype(np.float64)  # type: ignore[no-any-return]
+        if self.is_words:
+            return self.values.value()  # type: ignore[no-any-return]
         return doubles(nearest(value) for value in self.values)
 
     def log10(self, value: Doubles | None = None) -> Doubles:
@@ -108,13 +146,31 @@ class Integers:
         value = self.value() if value is None else value
         if self.is_small:
             return log10_of(value)
-        return log10_of_ratios([(each, 1) for each in self.values], value)
+        return log10_of_ratios(value, lambda rows: [(n, 1) for n in self.take(rows).objects()])
 
     def text(self) -> Any:
         """Decimal digits, as an Arrow array."""
         if self.is_small:
             return pa.array(self.values).cast(TEXT)
+        if self.is_words:
+            return _text_of_words(self.values)
         return pa.array([digits_of(value) for value in self.values], TEXT)
+
+
+def _text_of_words(words: Words) -> Any:
+    """Decimal digits; those of very long numbers by way of Python's integers."""
+    is_divided = words.is_divided()
+    if not is_divided.all():
+        short, long = np.flatnonzero(is_divided), np.flatnonzero(~is_divided)
+        texts = [_text_of_words(words.take(short))]
+        texts.append(pa.array([digits_of(each) for each in words.take(long).objects()], TEXT))
+        place = np.empty(len(words), np.int64)
+        place[np.concatenate([short, long])] = np.arange(len(words))
+        return pa.concat_arrays(texts).take(pa.array(place))
+    offsets, text = words.digits()
+    return pa.Array.from_buffers(
+        TEXT, len(words), [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(text))]
+    )
 
 
 def digits_of(number: int) -> str:

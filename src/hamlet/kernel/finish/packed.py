@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from hamlet.kernel.finish.integers import Integers
+from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Packed:
             digits = np.stack([part.values for part, _ in parts])
             shifts = np.array([exponent for _, exponent in parts], np.int64)
             return _packed(digits, shifts)
-        total = sum(part.values.astype(np.object_) << exponent for part, exponent in parts)
+        total = sum(part.objects() << exponent for part, exponent in parts)
         return Packed.of_arrow(pa.array([bytes_of(value) for value in total], PACKED))
 
     @staticmethod
@@ -172,7 +172,7 @@ def _fixed(offsets: Longs, data: NDArray[np.uint8]) -> Packed:
 _NOTHING = _cut_off(np.zeros(1, np.int64), np.zeros(0, np.uint8))
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _pack(values, offsets, data):  # type: ignore[no-untyped-def]
     at = 0
     for row in range(len(values)):
@@ -186,7 +186,7 @@ def _pack(values, offsets, data):  # type: ignore[no-untyped-def]
         offsets[row + 1] = at
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _pack_digits(digits, shifts, scratch, offsets, data):  # type: ignore[no-untyped-def]
     at = 0
     for row in range(digits.shape[1]):
@@ -196,7 +196,7 @@ def _pack_digits(digits, shifts, scratch, offsets, data):  # type: ignore[no-unt
         offsets[row + 1] = at
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _add(scratch, value, shift):  # type: ignore[no-untyped-def]
     """Add value * 2**shift, in pieces of 16 bits."""
     is_last = False
@@ -207,7 +207,7 @@ def _add(scratch, value, shift):  # type: ignore[no-untyped-def]
         shift += 16
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _carry(scratch):  # type: ignore[no-untyped-def]
     """Leave 32 bits in each word but the last, which has the sign."""
     for word in range(len(scratch) - 1):
@@ -215,7 +215,7 @@ def _carry(scratch):  # type: ignore[no-untyped-def]
         scratch[word] &= _MASK
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _write(scratch, data, at):  # type: ignore[no-untyped-def]
     """Write what scratch holds from `at` on, and clear it; returns where the bytes end."""
     _carry(scratch)
@@ -246,7 +246,7 @@ def _write(scratch, data, at):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _add_up(offsets, data, order, starts, ends, shifts, words, scratch, sums, out):  # type: ignore[no-untyped-def]
     """Sums of rows, each in as many words of scratch as it may need."""
     at = 0
@@ -271,7 +271,7 @@ def _add_up(offsets, data, order, starts, ends, shifts, words, scratch, sums, ou
         sums[number + 1] = at
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _unpack(offsets, data, shifts, values, is_small):  # type: ignore[no-untyped-def]
     """Numbers times 2**shift where 64 bits hold them; 0 where they do not."""
     for row in range(len(values)):
@@ -288,7 +288,7 @@ def _unpack(offsets, data, shifts, values, is_small):  # type: ignore[no-untyped
             values[row] = value << shifts[row]
 
 
-@njit(cache=True, nogil=True)
+@interpretable
 def _cut(offsets, data, shifts, digits):  # type: ignore[no-untyped-def]
     """Numbers times 2**shift in digits of 40 bits, of which the last has the sign."""
     digits[:] = 0

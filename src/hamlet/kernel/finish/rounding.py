@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -44,16 +44,18 @@ def log10_of(values: Doubles) -> Doubles:
     return np.log10(values, out=np.full(len(values), np.nan), where=values > 0)
 
 
-def log10_of_ratios(fractions: list[tuple[int, int]], values: Doubles) -> Doubles:
+def log10_of_ratios(
+    values: Doubles, fractions: Callable[[NDArray[np.intp]], Iterable[tuple[int, int]]]
+) -> Doubles:
     """Logarithms of positive ratios at any magnitude, NaN for others.
 
     Args:
-        fractions: Numbers and their divisors, which are not negative.
         values: The double nearest to each.
+        fractions: Gives the numbers of some rows, and their divisors, which are not negative.
     """
     logs = log10_of(values)
-    for row in np.flatnonzero(~((values > 1 / FAR) & (values < FAR))):
-        number, divisor = fractions[row]
+    far = np.flatnonzero(~((values > 1 / FAR) & (values < FAR)))
+    for row, (number, divisor) in zip(far, fractions(far) if len(far) else (), strict=True):
         has_log = number > 0 and divisor != 0
         logs[row] = math.log10(number) - math.log10(divisor) if has_log else math.nan
     return logs

@@ -25,8 +25,7 @@ import numpy as np
 
 from hamlet.kernel.base import components_of
 from hamlet.kernel.encode.sorting import gather_columns, is_sorted, sort_by_value
-from hamlet.kernel.finish.integers import Integers
-from hamlet.kernel.finish.wides import Wides
+from hamlet.kernel.finish.sums import Lots, summed
 from hamlet.plan.program import Role
 
 if TYPE_CHECKING:
@@ -106,11 +105,14 @@ class SetTotals:
         is_first = np.ones(len(keys), dtype=np.bool_)
         np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
         starts = np.flatnonzero(is_first)
-        firsts = order[starts]
+        firsts, lots = order[starts], Lots.of(order, starts)
         every = Totals(
             emission.window[firsts],
             group[firsts],
-            _added_up(emission, order, starts, max(widths, default=1)),
+            [
+                summed(emission.numbers, component, lots)
+                for component in range(max(widths, default=1))
+            ],
             _extremes(queries, emission, program, order, starts),
         )
         bounds = np.searchsorted(
@@ -243,30 +245,12 @@ def _changes(*columns: NDArray[Any]) -> Bools:
     return changes
 
 
-def _added_up(
-    emission: Emission, order: NDArray[np.int32], starts: NDArray[np.intp], width: int
-) -> list[Column]:
-    """The first components of all records, added up."""
-    parts = _columns(emission.components, order, width)
-    if emission.exponents is None:
-        columns: list[Column] = [Integers(part) for part in parts]
-    else:
-        exponents = _columns(emission.exponents, order, width)
-        columns = [Wides.of(m, e) for m, e in zip(parts, exponents, strict=True)]
-    return [column.added_up(starts) for column in columns]
-
-
-def _columns(array: NDArray[Any], order: NDArray[np.int32], width: int) -> list[NDArray[Any]]:
+def _columns(array: Doubles, order: NDArray[np.int32], width: int) -> list[Doubles]:
     """The first columns of some rows; an array may lack those that no record has."""
-    there = min(width, array.shape[1])
-    nothing = np.zeros(len(order), array.dtype)
-    if array.dtype == np.object_:
-        found = [array[order, column] for column in range(there)]
-    else:
-        gathered = np.empty((there, len(order)), array.dtype)
-        gather_columns(array, order, gathered)
-        found = list(gathered)
-    return [*found, *(nothing for _ in range(there, width))]
+    gathered = np.empty((min(width, array.shape[1]), len(order)))
+    gather_columns(array, order, gathered)
+    nothing = np.zeros(len(order))
+    return [*gathered, *(nothing for _ in range(len(gathered), width))]
 
 
 def _extremes(

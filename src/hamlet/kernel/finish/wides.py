@@ -24,7 +24,7 @@ _LOG10_2 = math.log10(2)
 _GREATEST = sys.float_info.max
 _TOP = sys.float_info.max_exp  # all doubles are below 2 to this
 _ERROR = 1e-9  # how far, relative to itself, a result of float mode may be from the true one
-_NO_EXPONENT = -(1 << 60)  # of zero: below every other, and two of them still add up in 64 bits
+NO_EXPONENT = -(1 << 60)  # of zero: below every other, and two of them still add up in 64 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Wides:
     def take_or_zero(self, chosen: NDArray[np.intp]) -> Wides:
         """Some of the rows; 0 for row number -1."""
         return Wides(
-            np.append(self.mantissa, 0.0)[chosen], np.append(self.exponent, _NO_EXPONENT)[chosen]
+            np.append(self.mantissa, 0.0)[chosen], np.append(self.exponent, NO_EXPONENT)[chosen]
         )
 
     def added_up(self, starts: NDArray[np.intp]) -> Wides:
@@ -131,7 +131,7 @@ class Wides:
 
 def _normal(mantissa: Doubles, exponent: Longs) -> Wides:
     fraction, shift = np.frexp(mantissa)
-    return Wides(fraction, np.where(fraction == 0, _NO_EXPONENT, exponent + shift))
+    return Wides(fraction, np.where(fraction == 0, NO_EXPONENT, exponent + shift))
 
 
 def _aligned_to(number: Wides, exponent: Longs) -> Doubles:

@@ -123,6 +123,19 @@ class Expression:
         """Whether it has a value that is none of these: `T.zone NOT IN (1, 2)`."""
         return self._listed(values, is_negated=True)
 
+    def between(self, low: Expression | Value, high: Expression | Value) -> Expression:
+        """Whether it is between two values, both included: `T.x BETWEEN 1 AND 9`.
+
+        >>> attr("T.x").between(1, 9)
+        <expression T.x BETWEEN 1 AND 9>
+        """
+        return Expression(tree.Between(self.tree, expression_tree(low), expression_tree(high)))
+
+    def not_between(self, low: Expression | Value, high: Expression | Value) -> Expression:
+        """Whether it has a value below the one or above the other: `T.x NOT BETWEEN 1 AND 9`."""
+        limits = expression_tree(low), expression_tree(high)
+        return Expression(tree.Between(self.tree, *limits, is_negated=True))
+
     def is_null(self) -> Expression:
         """Whether it has no value: `T.zone IS NULL`."""
         return Expression(tree.IsNull(self.tree))

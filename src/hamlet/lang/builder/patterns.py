@@ -34,6 +34,15 @@ def event(type: str, alias: str | None = None) -> Pattern:
     return Pattern(tree.TypePattern(_name(type, "a type"), _alias(alias)))
 
 
+def any_(alias: str | None = None) -> Pattern:
+    """One event of whatever type, with an alias if it is given one: `ANY`.
+
+    >>> seq("A", any_("between"), "B"), plus(any_())
+    (<pattern SEQ(A, ANY between, B)>, <pattern ANY+>)
+    """
+    return Pattern(tree.AnyPattern(_alias(alias)))
+
+
 def plus(pattern: Pattern | str, alias: str | None = None) -> Pattern:
     """One or more matches of a pattern, one after another: `P+`.
 
@@ -44,13 +53,57 @@ def plus(pattern: Pattern | str, alias: str | None = None) -> Pattern:
         pattern: What is repeated.
         alias: What its events are called; only where one event is repeated.
     """
+    return Pattern(tree.KleenePattern(_body(pattern, alias)))
+
+
+def optional(pattern: Pattern | str, alias: str | None = None) -> Pattern:
+    """A match of a pattern, or nothing: `P?`; the arguments are those of `plus`.
+
+    >>> seq("Request", optional("Call", alias="C"), "Pickup")
+    <pattern SEQ(Request, Call C?, Pickup)>
+    """
+    return times(pattern, 0, 1, alias)
+
+
+def star(pattern: Pattern | str, alias: str | None = None) -> Pattern:
+    """Any number of matches of a pattern, one after another: `P*`; arguments as those of `plus`.
+
+    >>> seq("Request", star("Travel", alias="T"), "Pickup")
+    <pattern SEQ(Request, Travel T*, Pickup)>
+    """
+    return times(pattern, 0, None, alias)
+
+
+def times(
+    pattern: Pattern | str, least: int, most: int | None, alias: str | None = None
+) -> Pattern:
+    """As many matches of a pattern, one after another, as two numbers say: `P{2,5}`.
+
+    >>> times("B", 2, 5), times("B", 2, 2), times("B", 2, None, alias="b")
+    (<pattern B{2,5}>, <pattern B{2}>, <pattern B b{2,}>)
+
+    Args:
+        pattern: What is repeated.
+        least: How many matches there are at least.
+        most: And at most; None for no limit.
+        alias: What its events are called; only where one event is repeated.
+    """
+    if (least, most) == (1, None):
+        return plus(pattern, alias)
+    return Pattern(tree.CountedPattern(_body(pattern, alias), least, most))
+
+
+def _body(pattern: Pattern | str, alias: str | None) -> tree.Pattern:
+    """What is repeated, under an alias if it is given one."""
     body = pattern_tree(pattern)
-    if alias is not None:
-        if not isinstance(body, tree.TypePattern) or body.alias is not None:
-            message = f"an alias is for one event: {print_pattern(body)} cannot be called {alias!r}"
-            raise TypeError(message)
-        body = tree.TypePattern(body.type, _alias(alias))
-    return Pattern(tree.KleenePattern(body))
+    if alias is None:
+        return body
+    if isinstance(body, tree.AnyPattern) and body.alias is None:
+        return tree.AnyPattern(_alias(alias))
+    if not isinstance(body, tree.TypePattern) or body.alias is not None:
+        message = f"an alias is for one event: {print_pattern(body)} cannot be called {alias!r}"
+        raise TypeError(message)
+    return tree.TypePattern(body.type, _alias(alias))
 
 
 def seq(*patterns: Pattern | str) -> Pattern:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel import numbers
 from hamlet.kernel.base import Emission, values_of_codes
 from hamlet.kernel.growth import move
 from hamlet.kernel.jit import compiled
+from hamlet.kernel.number_table import NumberTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,17 +54,12 @@ def emission_of(closed: list[ClosedWindows], mode: NumberMode) -> Emission:
     """What was found, possibly with numbers of several kinds, as one emission."""
     most = max((part.components for part in closed), default=1)
     most_x = max((part.extremes.shape[1] for part in closed), default=0)
-    parts = [_numbers_of(part, mode, most) for part in closed]
-    components = [mantissas for mantissas, _ in parts]
-    if not components:
-        components = [np.empty((0, most), mode.dtype)]
-    exponents = np.concatenate([np.empty((0, most)), *(e for _, e in parts)])
+    tables = [NumberTable.of_kernel(_table(part)) for part in closed]
     return Emission(
         _joined([part.records[:, 0] for part in closed]).astype(np.int32),
         _joined([part.templates[part.records[:, 1]] for part in closed]).astype(np.int32),
         _joined([part.records[:, 2] for part in closed]),
-        np.concatenate(components),
-        exponents if mode.has_exponents else None,
+        NumberTable.joined(tables) if tables else NumberTable.nothing(most, mode),
         _extremes([_wider(part.extremes, most_x, np.nan) for part in closed], most_x),
     )
 
@@ -73,22 +68,10 @@ def _joined(arrays: list[NDArray[Any]]) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *arrays])
 
 
-def _numbers_of(
-    part: ClosedWindows, mode: NumberMode, most: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Mantissas and exponents, or integers and nothing, [records, components]."""
-    flat, shape = part.numbers, (len(part.records), part.components)
-    nothing: NDArray[Any] = np.zeros(shape)
-    whole: NDArray[Any]
-    if flat.ndim == 1:
-        whole = flat.reshape(shape)
-    elif mode.has_exponents:
-        whole, nothing = flat[:, 0].reshape(shape), flat[:, 1].reshape(shape)
-    else:
-        whole = np.empty(len(flat), dtype=object)
-        whole[:] = numbers.integers(flat)
-        whole = whole.reshape(shape)
-    return _wider(whole, most, 0), _wider(nothing, most, 0.0)
+def _table(part: ClosedWindows) -> NDArray[Any]:
+    """[records, components], and the words of each where there are several."""
+    shape = (len(part.records), part.components, *part.numbers.shape[1:])
+    return part.numbers.reshape(shape)
 
 
 def _wider(table: NDArray[Any], width: int, filling: Any) -> NDArray[Any]:

@@ -191,7 +191,7 @@ class _Graphs:
                 self.ends[source] = rule
             else:
                 self.into.setdefault(target, []).append((source, rule))
-        self.counted_at = self._counted_at()
+        self.counted_at = program.aggregates_at()
 
     @property
     def rule_keys(self) -> tuple[tuple[int, str], ...]:
@@ -205,17 +205,6 @@ class _Graphs:
         atoms, atom = self.program.alphabet.atoms, self.program.state_atom
         key = (condition, atoms[atom[target]].type if is_typed else "")
         return self._rule_number.setdefault(key, len(self._rule_number))
-
-    def _counted_at(self) -> dict[int, set[int]]:
-        """For each state the aggregates, by their number in the query, that count its events."""
-        program, found = self.program, dict[int, set[int]]()
-        first: dict[int, int] = {}
-        for number, query in enumerate(program.aggregate_query.tolist()):
-            first.setdefault(query, number)
-            low, high = program.aggregate_state_start[number : number + 2]
-            for state in program.aggregate_states[low:high].tolist():
-                found.setdefault(state, set()).add(number - first[query])
-        return found
 
     def atoms(self, template: int) -> tuple[int, ...]:
         """The atom of each state of a template."""

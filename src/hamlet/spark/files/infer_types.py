@@ -36,7 +36,7 @@ TEXT = "text "
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TypeSurvey:
     """What to look for: the wanted columns, in the order in which they come."""
 
     wanted: Wanted

@@ -35,7 +35,7 @@ from hamlet.events.files import paths_of
 from hamlet.events.formats import GZIP, check_separated, format_named, format_of, function
 from hamlet.events.json_file import NOT_AN_OBJECT, NOT_JSON
 from hamlet.events.source import Wanted
-from hamlet.spark.files.infer_types import ROWS, Look
+from hamlet.spark.files.infer_types import ROWS, TypeSurvey
 from hamlet.spark.files.untyped import json_column, json_type, look_at, text_column
 from hamlet.spark.kinds import arrow_type, microseconds, naive_moment
 
@@ -221,7 +221,7 @@ def _csv_part(spark: SparkSession, alike: Mapping[_Form, list[str]], wanted: Wan
         frames.append(_texts(spark, len(header), separator, some).select(*texts, _quoted(_BAD)))
     frame = reduce(DataFrame.union, frames).toDF(*(f"t{i}" for i in range(len(present))), _BAD)
     is_bad = _is_bad(F.col("t0")) if present else F.lit(False)
-    look = Look(wanted, tuple(present))
+    look = TypeSurvey(wanted, tuple(present))
     facts = look_at(frame.where(~is_bad).drop(_BAD), look) if present else {}
     typed = {
         name: text_column(name, F.col(f"t{i}"), facts.get(i, Counter()), wanted)
@@ -283,7 +283,7 @@ def _json_part(
 
     A column that no line has is not there.
     """
-    facts = look_at(spark.read.text(paths), Look(wanted, wanted.columns), is_json=True)
+    facts = look_at(spark.read.text(paths), TypeSurvey(wanted, wanted.columns), is_json=True)
     there = {n: facts[i] for i, n in enumerate(wanted.columns) if facts.get(i, Counter())["there"]}
     kinds = {name: json_type(name, each, wanted) for name, each in there.items() if each["given"]}
     is_plain = not facts.get(ROWS, Counter())["bad"] and None not in kinds.values()

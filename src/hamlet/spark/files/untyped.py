@@ -20,7 +20,7 @@ from hamlet.events import text_rules as rules
 from hamlet.events.infer_types import reason_of
 from hamlet.events.source import NOT_A_TIME
 from hamlet.spark.files import texts
-from hamlet.spark.files.infer_types import SCHEMA, TEXT, Look
+from hamlet.spark.files.infer_types import SCHEMA, TEXT, TypeSurvey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Typed(NamedTuple):
     fault: tuple[Column, str] | None = None
 
 
-def look_at(frame: DataFrame, look: Look, *, is_json: bool = False) -> Facts:
+def look_at(frame: DataFrame, look: TypeSurvey, *, is_json: bool = False) -> Facts:
     """Facts about all rows, by one job."""
     schema: Any = from_arrow_schema(SCHEMA)
     facts_of = frame.mapInArrow(look.lines if is_json else look.texts, schema)

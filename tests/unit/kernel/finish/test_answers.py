@@ -30,6 +30,7 @@ from hamlet.kernel.finish import Answer, Groups, finish
 from hamlet.kernel.finish.integers import Integers, digits_of
 from hamlet.kernel.finish.partial import answers_of, partial_of, partial_schema
 from hamlet.kernel.finish.wides import Wides
+from hamlet.kernel.number_table import NumberTable
 from hamlet.kernel.reference import Event, Partition
 from hamlet.plan.program import Role, compile_set
 
@@ -79,8 +80,7 @@ def emission_of(records: list[Found], width: int, extremes: int, form: str) -> E
         part=np.array([r.part for r in records], np.int32),
         unit=np.array([r.unit for r in records], np.int32),
         window=np.array([r.window for r in records], np.int64),
-        components=components,
-        exponents=exponents,
+        numbers=NumberTable.of(components, exponents),
         extremes=np.array(
             [[*r.extremes, *[math.nan] * (extremes - len(r.extremes))] for r in records]
         ).reshape(len(records), extremes),
@@ -156,7 +156,7 @@ def finished(
     """What `finish` gives, after a look at whether it comes by way of a partial answer too."""
     answers = finish(plan, program, emission, groups=groups, **facts).answers()
     types = {name: values.type for each in groups for name, values in each.values.items()}
-    numbers = "exact" if emission.exponents is None else "float"
+    numbers = emission.numbers.mode.value
     schema = partial_schema(plan, pa.schema(types), numbers)
     partial = partial_of(plan, program, emission, groups=groups, schema=schema, **facts)
     by_partial = answers_of(plan, partial, program.queries)
@@ -489,8 +489,7 @@ def test_an_average_of_astronomically_large_numbers_is_right(form: str) -> None:
             emission.part,
             emission.unit,
             emission.window,
-            sizes,
-            np.full((2, 5), 100_000.0 // 512),
+            NumberTable.of(sizes, np.full((2, 5), 100_000.0 // 512)),
             emission.extremes,
         )
 

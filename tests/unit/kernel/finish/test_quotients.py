@@ -119,4 +119,4 @@ def test_digits_of_integers_that_are_cut_in_two_are_put_together() -> None:
 
     total = quotients.recombined(parts)
 
-    assert total.values.tolist() == [3 * 2**62 + 5, -(2**62) + 2]
+    assert total.objects().tolist() == [3 * 2**62 + 5, -(2**62) + 2]

@@ -1,0 +1,79 @@
+"""Trees of conditions: what is below a node, and the expression that a tree stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from hamlet.lang import tree
+from hamlet.plan import predicates
+from hamlet.plan.predicates import Column, Constant, Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hamlet.plan.predicates import Role
+
+
+def nodes_of(node: tree.Expression) -> Iterator[tree.Expression]:
+    """A node and all below it."""
+    yield node
+    match node:
+        case (
+            tree.Negative(operand=operand)
+            | tree.NotCondition(operand=operand)
+            | tree.IsNull(operand=operand)
+            | tree.InList(operand=operand)
+        ):
+            yield from nodes_of(operand)
+        case tree.Arithmetic(left=left, right=right) | tree.Comparison(left=left, right=right):
+            yield from nodes_of(left)
+            yield from nodes_of(right)
+        case tree.Between(operand=operand, low=low, high=high):
+            for inner in (operand, low, high):
+                yield from nodes_of(inner)
+        case tree.AndCondition(items=items) | tree.OrCondition(items=items):
+            for item in items:
+                yield from nodes_of(item)
+        case _:
+            pass
+
+
+def converted(
+    node: tree.Expression, roles: Mapping[tuple[str, bool], Role]
+) -> predicates.Expression:
+    """An expression over roles instead of variables, keyed by variable and whether in NEXT."""
+
+    def convert(inner: tree.Expression) -> predicates.Expression:
+        return converted(inner, roles)
+
+    match node:
+        case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
+            return Column(roles[variable.text, is_next], attribute.text)
+        case tree.Literal(value=value):
+            return Constant.of(value)
+        case tree.Negative(operand=tree.Literal(value=int() | float() as value)):
+            return Constant.of(-value)
+        case tree.Negative(operand=operand):
+            return Operation("-", (convert(operand),))
+        case tree.Arithmetic(operator=symbol, left=left, right=right):
+            return Operation(symbol, (convert(left), convert(right)))
+        case tree.Comparison(operator=symbol, left=left, right=right):
+            return predicates.compare(symbol, convert(left), convert(right))
+        case tree.InList(operand=operand, items=items, is_negated=is_negated):
+            values = tuple(Constant.of(item.value) for item in items)
+            return Operation("not in" if is_negated else "in", (convert(operand), *values))
+        case tree.IsNull(operand=operand, is_negated=is_negated):
+            return Operation("is not null" if is_negated else "is null", (convert(operand),))
+        case tree.Between(is_negated=is_negated):
+            inside = Operation("and", tuple(convert(each) for each in node.comparisons))
+            return Operation("not", (inside,)) if is_negated else inside
+        case tree.NotCondition(operand=operand):
+            return Operation("not", (convert(operand),))
+        case tree.AndCondition(items=items):
+            return Operation("and", tuple(convert(item) for item in items))
+        case tree.OrCondition(items=items):
+            return Operation("or", tuple(convert(item) for item in items))
+        case tree.BareName() | tree.Equivalence():
+            raise AssertionError(node)  # reported before
+        case _:
+            assert_never(node)

@@ -1,0 +1,131 @@
+"""Types by condition: what `DEFINE` says, resolved to a type of the events and conditions on them.
+
+A definition may be of one that stands before it: then the conditions of both hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hamlet.errors import Problem
+from hamlet.lang import tree
+from hamlet.lang.condition_trees import converted, nodes_of
+from hamlet.lang.kinds import ANY, KindChecker
+from hamlet.lang.printer import print_name
+
+if TYPE_CHECKING:
+    from hamlet.plan.predicates import Expression
+    from hamlet.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A type of the events, None for any, and what such an event satisfies."""
+
+    type: tree.Name | None
+    conditions: tuple[Expression, ...]
+
+
+@dataclass(slots=True)
+class Definitions:
+    """The types that a workload defines, by name, and what is wrong with them."""
+
+    written: tuple[tree.Definition, ...]
+    schema: Schema | None = None
+    problems: list[Problem] = field(default_factory=list)
+    _by_name: dict[str, Defined] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for each in self.written:
+            self._define(each)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, name: str) -> Defined:
+        return self._by_name[name]
+
+    def base(self, name: str) -> str | None:
+        """The type of the events that a name stands for; None for any."""
+        if name not in self:
+            return name
+        found = self[name].type
+        return None if found is None else found.text
+
+    def _define(self, one: tree.Definition) -> None:
+        name = one.name.text
+        if name in self:
+            self._refuse(
+                "duplicate-type", f"{name} is defined twice", "Rename one of them.", one.name
+            )
+        before = Defined(one.type, ())
+        if one.type is not None and one.type.text in self:
+            before = self[one.type.text]
+        is_fine = self._check(one)
+        condition = _of_event(one.condition, one.name)
+        found = (converted(condition, {(name, False): "this"}),) if is_fine else ()
+        self._by_name[name] = Defined(before.type, (*before.conditions, *found))
+
+    def _check(self, one: tree.Definition) -> bool:
+        """Report what cannot stand in the condition of an event by itself."""
+        found = list(nodes_of(one.condition))
+        known = len(self.problems)
+        for node in found:
+            if isinstance(node, tree.AttributeRef):
+                shown = print_name(node.attribute)
+                self._refuse(
+                    "not-bare",
+                    "a definition is about one event, whose attributes stand alone",
+                    f"Write {shown}; compare two events in WHERE of a query.",
+                    node,
+                )
+            elif isinstance(node, tree.Equivalence):
+                self._refuse(
+                    "nested-equivalence",
+                    "an equivalence is about the events of a trend",
+                    "Write it in WHERE of a query.",
+                    node,
+                )
+        if len(self.problems) > known:
+            return False
+        if not any(isinstance(node, tree.BareName) for node in found):
+            self._refuse(
+                "no-variable",
+                "this condition mentions no attribute",
+                f"Write, for example: DEFINE {print_name(one.name)} AS delay > 15;",
+                one.condition,
+            )
+            return False
+        checker = KindChecker(self._kind_of(one))
+        checker.condition(_of_event(one.condition, one.name))
+        self.problems += checker.problems
+        return not checker.problems
+
+    def _kind_of(self, one: tree.Definition) -> Any:
+        base = None if one.type is None else self.base(one.type.text)
+
+        def kind(ref: tree.AttributeRef) -> str:
+            if self.schema is None:
+                return ANY
+            types = [base] if base is not None else list(self.schema.types or ("",))
+            kinds = {self.schema.of(each).get(ref.attribute.text, ANY) for each in types}
+            return kinds.pop() if len(kinds) == 1 else ANY
+
+        return kind
+
+    def _refuse(self, code: str, message: str, remedy: str, node: Any) -> None:
+        self.problems.append(Problem(code, message, remedy, node.span))
+
+
+def _of_event(node: Any, variable: tree.Name) -> Any:
+    """A condition with its bare names as attributes of a variable."""
+    if isinstance(node, tree.BareName):
+        return tree.AttributeRef(variable, node.name, span=node.span)
+    if isinstance(node, tuple):
+        return tuple(_of_event(each, variable) for each in node)
+    if not is_dataclass(node) or isinstance(node, tree.Name | tree.AttributeRef):
+        return node
+    inner = {each.name: getattr(node, each.name) for each in fields(node) if each.compare}
+    changed = {name: _of_event(value, variable) for name, value in inner.items()}
+    return replace(node, **changed)  # type: ignore[type-var]
