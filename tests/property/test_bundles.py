@@ -122,6 +122,25 @@ def test_a_bundle_is_split_by_an_event_for_some_and_merged_when_windows_have_tur
     assert len(emission.part) > 0
 
 
+def test_a_bundle_that_rests_decides_alike_traced_or_not() -> None:
+    # Hundreds of events in a row that are for the third query alone, then some for all
+    plan = Workload.parse(text_of_five()).plan
+    rows = [{"type": "X", "time": t, "v": 2} for t in range(1000)]
+    rows += [{"type": "XT"[t % 2], "time": t, "v": -1} for t in range(1000, 1200)]
+    pipeline = SetPipeline.of(plan, plan.sets[0], Options(sharing="dynamic"))
+
+    def run(trace: bool) -> tuple[Any, Any]:
+        found = pipeline.encode(EventTable.of(rows, plan))
+        compiled = replace(pipeline.compile(found), patience=(0,))
+        return run_batch(compiled, found.batch, NumberMode.EXACT, trace=trace)
+
+    (plain, untraced), (seen, traced) = run(False), run(True)
+    assert untraced.merged == 1
+    assert (untraced.shared, untraced.split) == (traced.shared, traced.split)
+    assert traced.merged == 1
+    assert records(plain) == records(seen)
+
+
 @pytest.mark.parametrize("patience", [0, 1, 4, 1 << 40])
 def test_patience_never_changes_answers(patience: int) -> None:
     compiled, batch = encoded_twins(patience)

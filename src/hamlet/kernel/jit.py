@@ -25,20 +25,50 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import unliteral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
 class _Lowered(JITCodeLibrary):
-    """The code of one function as it was lowered, to be linked into others."""
+    """The code of one function as it was lowered, to be linked into that which Python calls.
 
-    def _optimize_final_module(self) -> None:
-        """Nothing: who calls the function does."""
+    What it calls is not linked into it: functions that are called from many places would be there
+    many times over, only to be found equal. It is gathered once, for what Python calls.
+    """
 
-    def _finalize_final_module(self) -> None:
-        """No machine code."""
+    def add_linking_library(self, library: Any) -> None:
+        super().add_linking_library(library)
+        self._reload_init.update(library._reload_init)
+
+    def finalize(self) -> None:
+        """No machine code, and no optimising of more than the function: who calls it does that."""
+        self._raise_if_finalized()
         self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        whole = super()._get_module_for_linking()
+        for library in self._called():
+            whole.link_in(JITCodeLibrary._get_module_for_linking(library), preserve=True)
+        # Names are told apart in one process, not in two whose code is loaded together.
+        own = {f.name for f in self._final_module.functions if not f.is_declaration}
+        for function in whole.functions:
+            if function.name not in own and not function.is_declaration:
+                function.linkage = "internal"
+        return whole
+
+    def _called(self) -> list[JITCodeLibrary]:
+        """All that it calls, and that these call, each once."""
+        found: dict[JITCodeLibrary, None] = {}
+        waiting = list(self._linking_libraries)
+        while waiting:
+            library = waiting.pop()
+            if library not in found:
+                found[library] = None
+                if isinstance(library, _Lowered):
+                    waiting += library._linking_libraries
+        return list(found)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -52,6 +82,9 @@ class _Lowering(NativeLowering):
         state.library.enable_object_caching()
         state.flags.no_compile = True
         super().run_pass(state)
+        if isinstance(state.pipeline, _CompilerApart):
+            function = state.library._final_module.get_function(state.cr.fndesc.mangled_name)
+            function.add_function_attribute("noinline")
         name = state.cr.fndesc.qualname.split(".")[-1]
         # Callers find the function by this object. It cannot be called: there is no address in it.
         known_as = _dynfunc.make_function(
@@ -74,6 +107,10 @@ class _Compiler(CompilerBase):
             passes.add_pass(_Lowering if is_lowering else usual_pass, description)
         passes.finalize()
         return [passes]
+
+
+class _CompilerApart(_Compiler):
+    """The same, for functions that are never inlined: see `apart`."""
 
 
 # Whether functions of Python's own run as they are written: see `interpreted`.
@@ -111,6 +148,11 @@ class _Interpretable(CPUDispatcher):
             return self._as_written(arguments)
         return super().__call__(*arguments)
 
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What is called with some types: compiled for their kinds, not for each constant."""
+        wide = {name: unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(unliteral, args)), wide)
+
     def _as_written(self, arguments: tuple[Any, ...]) -> Any:
         """Run the function itself; what it calls runs so too, with numbers of NumPy."""
         if _is_inside.get():
@@ -140,13 +182,26 @@ def interpretable(function: Callable[..., Any]) -> Any:
     return made
 
 
-# Wrappers for Python are not needed either.
-_FOR_CALLERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-OPTIONS: dict[str, Any] = {"nogil": True, "pipeline_class": _Compiler, **_FOR_CALLERS}
+# Wrappers for Python are not needed either. Whether a function is inlined is said of each: Numba
+# would have it of whatever called it first.
+_FOR_CALLERS: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "forceinline": False,
+}
+# The same for Numba's decorators
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "pipeline_class": _Compiler,
+    **_FOR_CALLERS,
+}
+INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True}
+APART: dict[str, Any] = {**OPTIONS, "pipeline_class": _CompilerApart}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """A function for compiled functions to call."""
+    """A function for compiled functions to call; LLVM says where it is inlined."""
     return _Interpretable(
         function, targetoptions={**_ALWAYS, **_FOR_CALLERS}, pipeline_class=_Compiler
     )
@@ -156,6 +211,17 @@ def inlined(function: Callable[..., Any]) -> Any:
     """A function that becomes part of the compiled functions that call it."""
     options = {**_ALWAYS, **_FOR_CALLERS, "forceinline": True}
     return _Interpretable(function, targetoptions=options, pipeline_class=_Compiler)
+
+
+def apart(function: Callable[..., Any]) -> Any:
+    """A function that never becomes part of others: for what is rare or long.
+
+    A kernel in which all is inlined takes many times as long to compile, and what is often needed
+    in it is not faster for that.
+    """
+    return _Interpretable(
+        function, targetoptions={**_ALWAYS, **_FOR_CALLERS}, pipeline_class=_CompilerApart
+    )
 
 
 def kept_on_disk(function: Any, key: int) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from numba import njit
 
 from hamlet.kernel.cache_key import digest
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import apart, compiled, inlined
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,3 +106,43 @@ def test_digest_changes_with_any_source(tmp_path: Path) -> None:
     assert before != digest(one)
     other.write_text("3")
     assert before != digest(one, other)
+
+
+@compiled
+def _looked_at(x):
+    return x * x
+
+
+@apart
+def _kept_apart(x):
+    return _looked_at(x) + 3
+
+
+@inlined
+def _through(x):
+    return _looked_at(x) + _kept_apart(1) + _kept_apart(x)
+
+
+@njit
+def _result(x):
+    return _through(2) + _through(x)
+
+
+def test_a_function_is_compiled_once_for_all_constants() -> None:
+    # What nobody would see but for the time: code for each number that a function is called with.
+    assert _result(5) == (4 + 4 + 7) + (25 + 4 + 28)
+    for function in (_looked_at, _kept_apart, _through):
+        assert len(function.overloads) == 1
+
+
+def test_what_an_inlined_function_calls_is_not_inlined_for_that() -> None:
+    # Numba hands that on to what it compiles meanwhile, and so to all that is called from there.
+    assert _result(1) == (4 + 4 + 7) + (1 + 4 + 4)
+    marks = {
+        function: str(next(iter(function.overloads.values())).library._final_module)
+        for function in (_looked_at, _kept_apart, _through)
+    }
+    assert "alwaysinline" not in marks[_looked_at]
+    assert "alwaysinline" not in marks[_kept_apart]
+    assert "noinline" in marks[_kept_apart]
+    assert "alwaysinline" in marks[_through]

@@ -126,7 +126,7 @@ def stay_split(P, S, b, ts):
     run = min(S[P[at.S_B_RUN] + b], 0) - 1
     S[P[at.S_B_RUN] + b] = run
     S[P[at.S_B_PARTIAL] + b] = ts
-    if run < -_PATIENCE_OF_OPS * P[at.N_OPS] and S[at.C_TRACE_ROOM] == 0:
+    if run < -_PATIENCE_OF_OPS * P[at.N_OPS]:
         _rest(P, S, b)
 
 

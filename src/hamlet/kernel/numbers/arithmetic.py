@@ -7,9 +7,9 @@ from typing import Any
 from numba import uint64
 from numba.extending import overload
 
-from hamlet.kernel.jit import inlined
+from hamlet.kernel.jit import INLINED, inlined
 from hamlet.kernel.limbs import add_product_shifted, add_words
-from hamlet.kernel.numbers.kinds import INLINED, SAFE, is_one, kind_of
+from hamlet.kernel.numbers.kinds import SAFE, is_one, kind_of
 from hamlet.kernel.numbers.wide_floats import add_wide, add_wide_product
 
 

@@ -9,7 +9,7 @@ from numba import config, float64, types
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
-from hamlet.kernel.jit import OPTIONS
+from hamlet.kernel.jit import INLINED
 
 # Integers of one word stay below this, so that a sum of two never wraps around.
 SAFE = 1 << 62
@@ -18,8 +18,6 @@ INVERSE = 2.0**-512
 HIGH = 2.0**256
 LOW = 2.0**-256
 LARGEST = 2.0**900
-
-INLINED = {**OPTIONS, "forceinline": True}
 
 
 def is_one(v: Any) -> bool:

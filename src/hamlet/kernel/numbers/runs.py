@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from hamlet.kernel.jit import inlined
+from hamlet.kernel.jit import INLINED, inlined
 from hamlet.kernel.limbs import add_product_shifted, add_shifted
 from hamlet.kernel.numbers.arithmetic import add, copy, fits_product, store_int
-from hamlet.kernel.numbers.kinds import BASE, HIGH, INLINED, INVERSE, LOW, SAFE, kind_of
+from hamlet.kernel.numbers.kinds import BASE, HIGH, INVERSE, LOW, SAFE, kind_of
 from hamlet.kernel.numbers.wide_floats import add_wide_product, grow_wide
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from numba.extending import overload
 
-from hamlet.kernel.numbers.kinds import INLINED, kind_of
+from hamlet.kernel.jit import INLINED
+from hamlet.kernel.numbers.kinds import kind_of
 
 
 def add_to_sum(zs: Any, s: int, value: Any, together: int) -> None:

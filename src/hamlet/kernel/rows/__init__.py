@@ -15,6 +15,7 @@ layout.py       where things stand in the flat arrays of the kernel
 cells.py        operations on ranges of numbers, for each kind of numbers
 ranking.py      places of events in the order of a side of the predicate
 scan.py, tree.py   the table: every stored event looked at, or sums over ranges in logarithmic time
+direct.py       events that are alone at their time, where windows are small
 snapshots.py    a basis that all units have in common: what has come into E+, and when
 basis.py        rows over snapshots instead of own columns
 evaluation.py   from snapshots to numbers of units and windows: settling, and splitting

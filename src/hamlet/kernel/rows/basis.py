@@ -9,11 +9,10 @@ Cost: O(snapshots x log events) for each event of the loop.
 
 from __future__ import annotations
 
+from hamlet.kernel import numbers
 from hamlet.kernel.code import ONE
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cells import (
-    add_cells,
-    add_product,
     copy_cells,
     grow_sizes,
     sum_cells,
@@ -45,7 +44,7 @@ from hamlet.kernel.rows.snapshots import live
 from hamlet.kernel.rows.tree import node_of, sides
 
 
-@compiled
+@apart
 def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
     """The coefficients of an event of the loop that stored events give it."""
     S = m.S
@@ -82,7 +81,7 @@ def column_place(m, k):
     return (m.S[S_FIRST_COLUMN] + k) % m.S[S_COLUMN_ROOM] * m.z.components
 
 
-@compiled
+@apart
 def extend_row(m, b, events, op, e, row):
     """Add the snapshot at hand, and the weights of the event itself."""
     P, nc = m.P, m.z.components
@@ -94,14 +93,14 @@ def extend_row(m, b, events, op, e, row):
         weight = P[P[OP_WEIGHT] + op * (nc - 1) + c - 1]
         if weight == ONE:
             for k in range(begin, end):
-                add_cells(b.scratch, at + k * nc + c, b.scratch, at + k * nc, 1, m.err)
+                numbers.add(b.scratch, at + k * nc + c, b.scratch, at + k * nc, m.err)
         elif weight >= 0:
             factor = events.weights[weight * m.z.n_events + e]
             for k in range(begin, end):
-                add_product(b.scratch, at + k * nc + c, b.scratch, at + k * nc, 1, factor, m.err)
+                numbers.add_times(b.scratch, at + k * nc + c, b.scratch, at + k * nc, factor, m.err)
 
 
-@compiled
+@apart
 def end_at(m, b, row):
     """Take the row of an event into what has ended and not been settled; whether it has numbers."""
     S, nc = m.S, m.z.components
@@ -116,7 +115,7 @@ def end_at(m, b, row):
     return True
 
 
-@compiled
+@apart
 def store_scanned(m, b, row):
     """Have the row of an event in a scanned table, as the last one."""
     S, nc = m.S, m.z.components
@@ -128,7 +127,7 @@ def store_scanned(m, b, row):
             b.v[(place + c) * room + S[S_STORED]] = b.scratch[at + k * nc + c]
 
 
-@compiled
+@apart
 def move_down(m, b, gone):
     """Move the coefficients of a scanned table down by so many events."""
     S, nc = m.S, m.z.components
@@ -142,7 +141,7 @@ def move_down(m, b, gone):
         b.begins[k] -= gone
 
 
-@compiled
+@apart
 def forget_coefficients(m, b):
     """Forget the coefficients of all stored events of a scanned table, and their sizes."""
     begin, end = live(m)
@@ -165,7 +164,7 @@ def coefficients_at(m, half, side, i, snapshot):
     return (first + snapshot - base) * m.z.components
 
 
-@compiled
+@apart
 def begin_half(m):
     """Have the tree of a new block, with room in its nodes for as many snapshots as there may be.
 
@@ -179,7 +178,7 @@ def begin_half(m):
     S[S_STRIDE], S[S_BLOCK_BIRTHS] = min(wanted, S[S_COLUMN_ROOM]), S[S_BIRTHS]
 
 
-@compiled
+@apart
 def has_node_room(m, b):
     """Whether there is room for one more snapshot in nodes, moved apart where need be."""
     S, nc = m.S, m.z.components
@@ -226,7 +225,7 @@ def _read_tree(m, b, ranks, q, at):
         _read(m, b, half, 1, ranks.high[q], True, at)
 
 
-@compiled
+@apart
 def add_up_shared(m, b, half, side, leaves):
     """Turn the tree at hand into sums over all first i events."""
     S, nc = m.S, m.z.components
@@ -262,7 +261,7 @@ def _write(m, b, half, side, i, end, at, n):
         i += i & -i
 
 
-@compiled
+@apart
 def put_in_shared(m, b, ranks, q, row):
     """Store event q of the block with its row."""
     S = m.S

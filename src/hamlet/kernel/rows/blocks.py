@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hamlet.kernel.jit import compiled
+from hamlet.kernel.jit import apart
 from hamlet.kernel.rows.basis import add_up_shared, begin_half
 from hamlet.kernel.rows.layout import (
     EQUAL,
@@ -22,7 +22,7 @@ from hamlet.kernel.rows.ranking import rank_block
 from hamlet.kernel.rows.tree import add_up, forget_half, sides
 
 
-@compiled
+@apart
 def turn_block(m, b, events, table, ranks, i, ts):
     """Have the tree stand at the block of event i."""
     P, S = m.P, m.S

@@ -1,7 +1,8 @@
 """Operations on ranges of numbers that stand side by side, for each kind of numbers.
 
 For doubles and 64-bit integers these are loops that become vector instructions. Whether integers
-still fit is found out for a whole range at once. The others go number by number.
+still fit is found out for a whole range at once. The others go number by number. Loops over ranges
+are functions of their own: a vector loop is long, and in line there would be hundreds of them.
 
 Sums over stored events are not looked at one by one: none is larger than the sum of the sizes of
 all stored numbers of its column, and `add_sizes` looks after that.
@@ -16,14 +17,13 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 
 from hamlet.kernel import numbers
-from hamlet.kernel.jit import OPTIONS, inlined
+from hamlet.kernel.jit import APART, INLINED, apart, inlined
 from hamlet.kernel.numbers import SAFE, fits_product
 from hamlet.kernel.numbers.kinds import is_one, kind_of
 from hamlet.kernel.rows.layout import BELOW, EQUAL, UP_TO
 
-_INLINED = {**OPTIONS, "forceinline": True}
 # Doubles may be added up in any order, and so in several parts at once.
-_in_any_order = njit(**_INLINED, fastmath={"reassoc", "nsz"})
+_in_any_order = njit(**INLINED, fastmath={"reassoc", "nsz"})
 
 # Keys after the last one of a scanned table: so many are NaN, which no bound lets in.
 PAD = 8
@@ -47,28 +47,28 @@ def lesser(context: Any, a: Any, b: Any) -> Any:
     return types.float64(types.float64, types.float64), code
 
 
-@inlined
+@apart
 def zero_cells(v, d, n):
     """v[d:] = 0 for n numbers."""
     for i in range(n):
         numbers.set_zero(v, d + i)
 
 
-@inlined
+@apart
 def copy_cells(v, d, w, s, n):
     """v[d:] = w[s:] for n numbers."""
     for i in range(n):
         numbers.copy(v, d + i, w, s + i)
 
 
-@inlined
+@apart
 def least_cells(x, d, y, s, n):
     """The lesser of x[d:] and y[s:] for n doubles."""
     for i in range(n):
         x[d + i] = lesser(y[s + i], x[d + i])
 
 
-@inlined
+@apart
 def fill_cells(x, d, n, value):
     """x[d:] = value for n doubles."""
     for i in range(n):
@@ -110,7 +110,7 @@ def set_one(v: Any, d: int, times: int, scale: float) -> None:
     """v[d] = times; doubles are scaled."""
 
 
-@overload(add_cells, jit_options=_INLINED)
+@overload(add_cells, jit_options=APART)
 def _add_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     if _is_int(v):
 
@@ -132,7 +132,7 @@ def _add_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     return one_by_one
 
 
-@overload(sum_cells, jit_options=_INLINED)
+@overload(sum_cells, jit_options=APART)
 def _sum_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     if is_one(v):
 
@@ -149,7 +149,7 @@ def _sum_cells(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     return one_by_one
 
 
-@overload(add_product, jit_options=_INLINED)
+@overload(add_product, jit_options=APART)
 def _add_product(v: Any, d: int, w: Any, s: int, n: int, factor: Any, err: Any) -> Any:
     if _is_int(v):
 
@@ -176,7 +176,7 @@ def _add_product(v: Any, d: int, w: Any, s: int, n: int, factor: Any, err: Any) 
     return one_by_one
 
 
-@overload(add_sizes, jit_options=_INLINED)
+@overload(add_sizes, jit_options=INLINED)
 def _add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     if _is_int(v):
 
@@ -198,7 +198,7 @@ def _add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     return nothing
 
 
-@overload(grow_sizes, jit_options=_INLINED)
+@overload(grow_sizes, jit_options=APART)
 def _grow_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     if _is_int(v):
 
@@ -217,7 +217,7 @@ def _grow_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
     return no
 
 
-@overload(add_size_times, jit_options=_INLINED)
+@overload(add_size_times, jit_options=INLINED)
 def _add_size_times(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> Any:
     if _is_int(v):
 
@@ -235,7 +235,7 @@ def _add_size_times(v: Any, d: int, w: Any, s: int, size: Any, err: Any) -> Any:
     return nothing
 
 
-@overload(set_one, jit_options=_INLINED)
+@overload(set_one, jit_options=INLINED)
 def _set_one(v: Any, d: int, times: int, scale: float) -> Any:
     if is_one(v):
         if _is_int(v):
@@ -294,10 +294,10 @@ def is_open(key, bound, op):
         return key <= bound
     if op == EQUAL:
         return key == bound
-    return key != bound
+    return key < bound or key > bound  # null stands in no order to anything
 
 
-@overload(sum_open, jit_options=_INLINED)
+@overload(sum_open, jit_options=INLINED)
 def _sum_open(
     v: Any, d: int, w: Any, s: int, keys: Any, first: int, end: int, bound: float, op: int, err: Any
 ) -> Any:

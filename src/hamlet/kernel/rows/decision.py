@@ -17,7 +17,7 @@ layout.py, costs in nanoseconds. Without one everything is decided alike.
 
 from __future__ import annotations
 
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.basis import has_node_room
 from hamlet.kernel.rows.cost import RANK, SPLIT_CELL
 from hamlet.kernel.rows.evaluation import split
@@ -96,7 +96,7 @@ _SURE = 1.2
 _REGRETTED, _BETTER = 0.3, 0.6
 
 
-@compiled
+@apart
 def begin_counting(m, found):
     """Fresh counters for a partition, with averages from its survey."""
     D, w = m.D, m.z.overlap
@@ -111,7 +111,7 @@ def begin_counting(m, found):
         D[D_PANES + k] = D[A_BURSTS]
 
 
-@compiled
+@apart
 def begin_burst(m, b, table, part, ts):
     """Decide about the burst that begins with the next event."""
     S = m.S
@@ -180,7 +180,7 @@ def _of_burst(m, what):
     return m.D[what] / max(m.D[A_BURSTS], 1e-3)
 
 
-@compiled
+@apart
 def costs(m, ts):
     """What the events cost that open windows will still see: over snapshots, over own columns."""
     S, D, w = m.S, m.D, float(m.z.overlap)
@@ -197,7 +197,7 @@ def costs(m, ts):
     return left * shared, left * own_event_ns(m.P, is_tree, n)
 
 
-@compiled
+@apart
 def _splits(m, shared_ns, own_ns):
     """Whether own columns are cheaper by more than it takes to evaluate what is stored."""
     S, D, w = m.S, m.D, float(m.z.overlap)
@@ -211,7 +211,7 @@ def _splits(m, shared_ns, own_ns):
     return own_ns + _SURE * SPLIT_CELL * stored * cells * m.z.components < shared_ns
 
 
-@compiled
+@apart
 def end_pane(m):
     """Take a pane into the averages, and decide about the windows that open."""
     S, D, w = m.S, m.D, m.z.overlap
@@ -231,7 +231,7 @@ def end_pane(m):
         D[D_EVENTS + k] = 0.0
 
 
-@compiled
+@apart
 def _regret(m):
     """Add up what snapshots would have saved, and merge where it has become too much."""
     S, D, w = m.S, m.D, float(m.z.overlap)
@@ -252,7 +252,7 @@ def _regret(m):
         S[S_MODE] = 1
 
 
-@compiled
+@apart
 def _write_down(m, part, ts, created, shared_ns, own_ns, decision):
     """Write a decision down; how long its burst is will be known when the next one begins."""
     S, D = m.S, m.D
@@ -269,7 +269,7 @@ def _write_down(m, part, ts, created, shared_ns, own_ns, decision):
     S[S_DECIDED] += 1
 
 
-@compiled
+@apart
 def end_decisions(m):
     """Note how long the burst was that was decided about last."""
     S, D = m.S, m.D

@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import overload
 
 from hamlet.kernel import numbers
-from hamlet.kernel.jit import OPTIONS, compiled, inlined
+from hamlet.kernel.jit import INLINED, apart, inlined
 from hamlet.kernel.numbers import SAFE
 from hamlet.kernel.rows.basis import coefficients_at, column_place
 from hamlet.kernel.rows.cells import add_cells, add_size_times, copy_cells, zero_cells
@@ -62,15 +62,13 @@ from hamlet.kernel.rows.snapshots import (
 )
 from hamlet.kernel.rows.tree import node_of, open_up_node, sides
 
-_INLINED: Any = {**OPTIONS, "forceinline": True}
-
 
 def is_in_range(v: Any, d: int) -> bool:
     """Whether a coefficient, or a sum of some, is one that can be trusted."""
     raise NotImplementedError
 
 
-@overload(is_in_range, jit_options=_INLINED)
+@overload(is_in_range, jit_options=INLINED)
 def _is_in_range(v: Any, d: int) -> Any:
     if v.dtype == types.int64:
 
@@ -85,7 +83,7 @@ def _is_in_range(v: Any, d: int) -> Any:
     return doubles
 
 
-@compiled
+@apart
 def settle(m, b):
     """Add what has ended at E+ since the last time to the rows that it goes to."""
     P, S, z = m.P, m.S, m.z
@@ -108,7 +106,7 @@ def settle(m, b):
                     at += z.columns
 
 
-@compiled
+@apart
 def _evaluate(m, b, to, at, row, first, n):
     """Add to to[at:] what the coefficients row[first:] of the n oldest snapshots come to.
 
@@ -162,7 +160,7 @@ def _place_of(m, window):
 # Own columns from here on
 
 
-@compiled
+@apart
 def split(m, b, table):
     """Have own columns in all open windows: every stored event is evaluated."""
     S = m.S
@@ -180,7 +178,7 @@ def split(m, b, table):
     S[C_SPLIT] += 1
 
 
-@compiled
+@apart
 def _terms(m, b):
     """What all entries come to, once for all rows: a list of products, by snapshot.
 
@@ -226,7 +224,7 @@ def _evaluate_terms(m, b, to, at, row, first, n, terms):
         )
 
 
-@compiled
+@apart
 def _split_tree(m, b, table, half, leaves, terms):
     S = m.S
     for side in range(sides(m)):
@@ -239,7 +237,7 @@ def _split_tree(m, b, table, half, leaves, terms):
                 _evaluate_terms(m, b, table.v, node * m.z.whole, b.v, first, n, terms)
 
 
-@compiled
+@apart
 def _split_scanned(m, b, table, terms):
     """Evaluate the events of a scanned table one by one."""
     S, z = m.S, m.z
@@ -260,7 +258,7 @@ def _split_scanned(m, b, table, terms):
                 numbers.copy(table.v, c * room + e, m.scratch, row + c)
 
 
-@compiled
+@apart
 def _split_sizes(m, b):
     """Add to the sizes of own columns what stored numbers come to at most."""
     S, nc, columns = m.S, m.z.components, m.z.columns

@@ -12,78 +12,11 @@ import numpy as np
 from hamlet.kernel import numbers
 from hamlet.kernel.cache_key import digest
 from hamlet.kernel.growth import longer, longer_numbers
-from hamlet.kernel.jit import compiled, inlined, kept_on_disk
+from hamlet.kernel.jit import apart, inlined, kept_on_disk
 from hamlet.kernel.numbers import pointer, raw_pointer
+from hamlet.kernel.rows import layout as at
 from hamlet.kernel.rows.cells import PAD
 from hamlet.kernel.rows.decision import D_PANES, begin_counting
-from hamlet.kernel.rows.layout import (
-    C_BURSTS,
-    C_SHARED,
-    C_SNAPSHOTS,
-    C_SPLIT,
-    CHOSEN,
-    COLUMNS,
-    COMPONENTS,
-    DECIDED,
-    EXTREMES,
-    FEEDS,
-    LAYERS,
-    NO_BLOCK,
-    OVERLAP,
-    OWN,
-    ROWS,
-    S_AMOUNTS,
-    S_AMOUNTS_ROOM,
-    S_BASE,
-    S_BASE_BEFORE,
-    S_BIRTHS,
-    S_BLOCK,
-    S_BLOCK_BIRTHS,
-    S_BLOCK_END,
-    S_COIN,
-    S_COLUMN_ROOM,
-    S_DATED,
-    S_DECIDED,
-    S_DECIDED_ROOM,
-    S_DIRTY,
-    S_DUE,
-    S_END,
-    S_ENTRIES,
-    S_FIRST_COLUMN,
-    S_FIRST_ENTRY,
-    S_FORCED,
-    S_HALF,
-    S_HI,
-    S_IS_TREE,
-    S_LEAVES,
-    S_LEAVES_BEFORE,
-    S_LO,
-    S_LOG_ROOM,
-    S_MODE,
-    S_MOST,
-    S_NEXT,
-    S_OLDEST,
-    S_OPEN,
-    S_OUT,
-    S_OUT_ROOM,
-    S_OWN_HI,
-    S_OWN_OPEN,
-    S_PLACE,
-    S_READABLE,
-    S_ROOM,
-    S_SCRATCH,
-    S_STORED,
-    S_STRIDE,
-    S_STRIDE_BEFORE,
-    S_UNSETTLED,
-    S_WANTED,
-    SEED,
-    SHARING,
-    STATES,
-    TREE,
-    UNITS,
-)
-from hamlet.kernel.rows.layout import KIND as KIND_OF_TABLE
 from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table, shape_of
 from hamlet.kernel.rows.scan import end_keys
 from hamlet.kernel.rows.snapshots import ENTRY, Basis
@@ -95,6 +28,7 @@ from hamlet.kernel.rows.survey import (
     scan_cost,
     shared_columns,
     survey,
+    survey_own,
     tree_cost,
 )
 from hamlet.kernel.rows.tree import sides_of
@@ -108,27 +42,67 @@ _FIRST_RECORDS = 256
 @inlined
 def _begin(S, is_tree, room, most, end):
     """No window open, nothing stored."""
-    S[S_LO], S[S_HI], S[S_DUE] = NO_BLOCK + 1, NO_BLOCK, NO_BLOCK
-    S[S_IS_TREE], S[S_STORED], S[S_ROOM] = is_tree, 0, room
-    S[S_BLOCK], S[S_BLOCK_END], S[S_HALF], S[S_NEXT] = NO_BLOCK, NO_BLOCK, 0, 0
-    S[S_OPEN], S[S_PLACE] = 0, 0
-    S[S_LEAVES], S[S_LEAVES_BEFORE], S[S_MOST] = 0, 0, most
-    S[S_END] = end
+    S[at.S_LO], S[at.S_HI], S[at.S_DUE] = at.NO_BLOCK + 1, at.NO_BLOCK, at.NO_BLOCK
+    S[at.S_IS_TREE], S[at.S_STORED], S[at.S_ROOM] = is_tree, 0, room
+    S[at.S_BLOCK], S[at.S_BLOCK_END], S[at.S_HALF], S[at.S_NEXT] = at.NO_BLOCK, at.NO_BLOCK, 0, 0
+    S[at.S_OPEN], S[at.S_PLACE] = 0, 0
+    S[at.S_LEAVES], S[at.S_LEAVES_BEFORE], S[at.S_MOST] = 0, 0, most
+    S[at.S_END] = end
 
 
 @inlined
 def _begin_basis(S, mode, columns, coin):
     """No snapshot, and nothing that came in."""
-    S[S_MODE], S[S_COLUMN_ROOM], S[S_COIN] = mode, columns, coin
-    S[S_OWN_HI], S[S_OWN_OPEN] = NO_BLOCK, 0
-    S[S_DIRTY], S[S_READABLE], S[S_FORCED] = 0, 0, 0
-    S[S_OLDEST], S[S_BIRTHS], S[S_FIRST_COLUMN], S[S_UNSETTLED] = 0, 0, 0, 0
-    S[S_BASE], S[S_BASE_BEFORE], S[S_BLOCK_BIRTHS] = 0, 0, 0
-    S[S_STRIDE], S[S_STRIDE_BEFORE] = 0, 0
-    S[S_FIRST_ENTRY], S[S_DATED], S[S_ENTRIES], S[S_AMOUNTS] = 0, 0, 0, 0
+    S[at.S_MODE], S[at.S_COLUMN_ROOM], S[at.S_COIN] = mode, columns, coin
+    S[at.S_OWN_HI], S[at.S_OWN_OPEN] = at.NO_BLOCK, 0
+    S[at.S_DIRTY], S[at.S_READABLE], S[at.S_FORCED] = 0, 0, 0
+    S[at.S_OLDEST], S[at.S_BIRTHS], S[at.S_FIRST_COLUMN], S[at.S_UNSETTLED] = 0, 0, 0, 0
+    S[at.S_BASE], S[at.S_BASE_BEFORE], S[at.S_BLOCK_BIRTHS] = 0, 0, 0
+    S[at.S_STRIDE], S[at.S_STRIDE_BEFORE] = 0, 0
+    S[at.S_FIRST_ENTRY], S[at.S_DATED], S[at.S_ENTRIES], S[at.S_AMOUNTS] = 0, 0, 0, 0
 
 
-@compiled
+@inlined
+def _addresses_of_basis(v, born, rows, ints, columns, components, log, amounts):
+    """What the kernel is handed of snapshots, with room for so many of them."""
+    stride = columns * components
+    return Basis(
+        raw_pointer(v),
+        raw_pointer(born),
+        raw_pointer(rows[3 * stride :]),
+        raw_pointer(rows[0:]),
+        raw_pointer(rows[stride:]),
+        raw_pointer(rows[2 * stride :]),
+        raw_pointer(ints[0:]),
+        raw_pointer(ints[columns:]),
+        raw_pointer(log),
+        pointer(amounts),
+    )
+
+
+@inlined
+def _addresses_of_ranks(doubles, ints, room):
+    """What the kernel is handed of ranks, with room for so many events."""
+    return Ranks(
+        raw_pointer(doubles[0:]),
+        raw_pointer(doubles[room:]),
+        raw_pointer(doubles[2 * room :]),
+        raw_pointer(ints[0:]),
+        raw_pointer(ints[2 * room :]),
+        raw_pointer(doubles[4 * room :]),
+        raw_pointer(ints[3 * room :]),
+        raw_pointer(doubles[5 * room :]),
+        raw_pointer(ints[4 * room :]),
+        raw_pointer(ints[5 * room :]),
+        raw_pointer(ints[6 * room :]),
+        raw_pointer(ints[7 * room :]),
+        raw_pointer(ints[8 * room :]),
+        raw_pointer(ints[9 * room :]),
+        room,
+    )
+
+
+@apart
 def _run(
     P_array,
     ts,
@@ -148,18 +122,21 @@ def _run(
     """Every window of every partition of `ranges`."""
     P, err = raw_pointer(P_array), raw_pointer(err_array)
     z = shape_of(P)
-    nc, nx = P[COMPONENTS], P[EXTREMES]
-    size = P[OVERLAP] * P[COLUMNS] * nc
-    size_x = P[OVERLAP] * P[COLUMNS] * nx
-    state = np.zeros(STATES, np.int64)
+    nc, nx = P[at.COMPONENTS], P[at.EXTREMES]
+    size = P[at.OVERLAP] * P[at.COLUMNS] * nc
+    size_x = P[at.OVERLAP] * P[at.COLUMNS] * nx
+    state = np.zeros(at.STATES, np.int64)
     S = raw_pointer(state)
-    rows_v, rows_x = numbers.room(zero, (P[ROWS] + 1) * size), np.empty(P[ROWS] * size_x)
-    begins = np.zeros(P[OVERLAP], np.int64)
-    S[S_SCRATCH] = P[LAYERS]
+    rows_v, rows_x = numbers.room(zero, (P[at.ROWS] + 1) * size), np.empty(P[at.ROWS] * size_x)
+    begins = np.zeros(P[at.OVERLAP], np.int64)
+    S[at.S_SCRATCH] = P[at.LAYERS]
     # One row more, to settle in
-    scratch, scratch_x = numbers.room(zero, (P[LAYERS] + 1) * size), np.empty(P[LAYERS] * size_x)
-    capacity = _FIRST_RECORDS + P[OVERLAP] * P[UNITS]
-    S[S_OUT_ROOM] = capacity
+    scratch, scratch_x = (
+        numbers.room(zero, (P[at.LAYERS] + 1) * size),
+        np.empty(P[at.LAYERS] * size_x),
+    )
+    capacity = _FIRST_RECORDS + P[at.OVERLAP] * P[at.UNITS]
+    S[at.S_OUT_ROOM] = capacity
     parts, units = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
     windows = np.empty(capacity, np.int64)
     out_v, out_x = numbers.room(zero, capacity * nc), np.empty(capacity * nx)
@@ -170,27 +147,36 @@ def _run(
     redo = np.empty(ranges.shape[0], np.int32)
     redone = 0
     basis_v, basis_room = numbers.room(single, 1), 1
-    basis_rows, columns = numbers.room(single, (P[LAYERS] + 3) * nc), 1
+    basis_rows, columns = numbers.room(single, (P[at.LAYERS] + 3) * nc), 1
     basis_ints, born = np.empty(2, np.int64), np.empty(1, np.int64)
-    can_share = P[SHARING] != OWN
-    counters = np.zeros(D_PANES + P[OVERLAP])
-    S[S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced else 0
-    decided = np.empty(DECIDED * max(S[S_DECIDED_ROOM], 1), np.int64)
-    S[S_LOG_ROOM] = 64 + 4 * P[OVERLAP] * max(P[FEEDS], 1)
-    S[S_AMOUNTS_ROOM] = 64 + 8 * size * max(P[OVERLAP], max(P[FEEDS], 1))
-    log, amounts = np.empty(ENTRY * S[S_LOG_ROOM], np.int64), numbers.room(zero, S[S_AMOUNTS_ROOM])
+    can_share = P[at.SHARING] != at.OWN
+    counters = np.zeros(D_PANES + P[at.OVERLAP])
+    S[at.S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced else 0
+    decided = np.empty(at.DECIDED * max(S[at.S_DECIDED_ROOM], 1), np.int64)
+    S[at.S_LOG_ROOM] = 64 + 4 * P[at.OVERLAP] * max(P[at.FEEDS], 1)
+    S[at.S_AMOUNTS_ROOM] = 64 + 8 * size * max(P[at.OVERLAP], max(P[at.FEEDS], 1))
+    log, amounts = (
+        np.empty(ENTRY * S[at.S_LOG_ROOM], np.int64),
+        numbers.room(zero, S[at.S_AMOUNTS_ROOM]),
+    )
+    basis = _addresses_of_basis(basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts)
+    ranks = _addresses_of_ranks(doubles, ints, ranked)
     for r in range(ranges.shape[0]):
         part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
-        found = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, end)
+        if can_share:
+            found = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, end)
+            # What it begins with is what the first window is like.
+            until = first_window(P, raw_pointer(ts), i, end)
+            early = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, until)
+        else:
+            found = survey_own(P, raw_pointer(ts), raw_pointer(letter), i, end)
+            early = found
         live, of_block = found.live, found.of_block
-        # What it begins with is what the first window is like.
-        until = first_window(P, raw_pointer(ts), i, end)
-        early = survey(P, raw_pointer(ts), raw_pointer(tied), raw_pointer(letter), i, until)
         shared = can_share and begins_shared(P, early, part)
         width = shared_columns(P, found) if shared else own_columns(P)
         is_tree = tree_cost(width, live) < scan_cost(width, live)
-        if P[KIND_OF_TABLE] != CHOSEN:
-            is_tree = P[KIND_OF_TABLE] == TREE
+        if P[at.KIND] != at.CHOSEN:
+            is_tree = P[at.KIND] == at.TREE
         # Where all of a partition fits there is no need to ever make room.
         room = min(end - i, 2 * live) + 1 + PAD
         cells = room
@@ -202,6 +188,7 @@ def _run(
                 ranked = 2 * of_block
                 doubles = np.empty(8 * ranked)
                 ints = np.empty(12 * ranked, np.int64)
+                ranks = _addresses_of_ranks(doubles, ints, ranked)
         elif room > keys.shape[0]:
             keys = np.empty(2 * room)
         wide = 1
@@ -209,12 +196,16 @@ def _run(
             wide = column_room(P, found, cells)
             if wide > columns:
                 columns = 2 * wide
-                basis_rows = numbers.room(single, (S[S_SCRATCH] + 3) * columns * nc)
+                basis_rows = numbers.room(single, (S[at.S_SCRATCH] + 3) * columns * nc)
                 basis_ints = np.empty(2 * columns, np.int64)
             # No more than it takes: nodes of a tree stand that far apart.
             if cells * wide * nc > basis_room:
                 basis_room = cells * wide * nc + cells * wide * nc // 4
                 basis_v = numbers.room(single, basis_room)
+        if can_share or is_tree:
+            basis = _addresses_of_basis(
+                basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts
+            )
         if cells * size > table_room:
             table_room = cells * size + cells * size // 4
             table_v = numbers.room(zero, table_room)
@@ -222,10 +213,10 @@ def _run(
             table_room_x = cells * size_x + cells * size_x // 4
             table_x = np.empty(table_room_x)
         _begin(S, int(is_tree), room, of_block, end)
-        _begin_basis(S, int(shared), wide, part + P[SEED])
+        _begin_basis(S, int(shared), wide, part + P[at.SEED])
         if not is_tree:
             end_keys(S, keys)
-        begun = S[S_OUT]
+        begun = S[at.S_OUT]
         err[0] = 0
         if err[STOPPED] != 0:
             break
@@ -254,38 +245,8 @@ def _run(
                 raw_pointer(weights),
                 raw_pointer(extremes),
             )
-            stride = columns * nc
-            basis = Basis(
-                raw_pointer(basis_v),
-                raw_pointer(born),
-                raw_pointer(basis_rows[3 * stride :]),
-                raw_pointer(basis_rows[0:]),
-                raw_pointer(basis_rows[stride:]),
-                raw_pointer(basis_rows[2 * stride :]),
-                raw_pointer(basis_ints[0:]),
-                raw_pointer(basis_ints[columns:]),
-                raw_pointer(log),
-                pointer(amounts),
-            )
             table = Table(
                 pointer(table_v), raw_pointer(table_x), raw_pointer(keys), raw_pointer(newest)
-            )
-            ranks = Ranks(
-                raw_pointer(doubles[0:]),
-                raw_pointer(doubles[ranked:]),
-                raw_pointer(doubles[2 * ranked :]),
-                raw_pointer(ints[0:]),
-                raw_pointer(ints[2 * ranked :]),
-                raw_pointer(doubles[4 * ranked :]),
-                raw_pointer(ints[3 * ranked :]),
-                raw_pointer(doubles[5 * ranked :]),
-                raw_pointer(ints[4 * ranked :]),
-                raw_pointer(ints[5 * ranked :]),
-                raw_pointer(ints[6 * ranked :]),
-                raw_pointer(ints[7 * ranked :]),
-                raw_pointer(ints[8 * ranked :]),
-                raw_pointer(ints[9 * ranked :]),
-                ranked,
             )
             out = Records(
                 raw_pointer(parts),
@@ -296,34 +257,44 @@ def _run(
             )
             if short < 0:
                 empty_all(m)
-                begin_counting(m, early)
+                if can_share:
+                    begin_counting(m, early)
             i, short = walk(m, basis, events, table, ranks, out, part, i, end)
             if short == ROOM_OUT:
-                n, capacity = S[S_OUT], 2 * S[S_OUT_ROOM]
+                n, capacity = S[at.S_OUT], 2 * S[at.S_OUT_ROOM]
                 parts, units = longer(parts, n, capacity), longer(units, n, capacity)
                 windows = longer(windows, n, capacity)
                 out_v = longer_numbers(out_v, n * nc, capacity * nc)
                 out_x = longer(out_x, n * nx, capacity * nx)
-                S[S_OUT_ROOM] = capacity
+                S[at.S_OUT_ROOM] = capacity
             elif short == ROOM_SCRATCH:
-                S[S_SCRATCH] = 2 * S[S_WANTED]
-                scratch = numbers.room(zero, (S[S_SCRATCH] + 1) * size)
-                scratch_x = np.empty(S[S_SCRATCH] * size_x)
-                basis_rows = longer(basis_rows, 3 * stride, (S[S_SCRATCH] + 3) * stride)
+                S[at.S_SCRATCH] = 2 * S[at.S_WANTED]
+                scratch = numbers.room(zero, (S[at.S_SCRATCH] + 1) * size)
+                scratch_x = np.empty(S[at.S_SCRATCH] * size_x)
+                stride = columns * nc
+                basis_rows = longer(basis_rows, 3 * stride, (S[at.S_SCRATCH] + 3) * stride)
             elif short == ROOM_DECIDED:
-                S[S_DECIDED_ROOM] = 2 * S[S_DECIDED]
-                decided = longer(decided, S[S_DECIDED] * DECIDED, S[S_DECIDED_ROOM] * DECIDED)
+                S[at.S_DECIDED_ROOM] = 2 * S[at.S_DECIDED]
+                decided = longer(
+                    decided, S[at.S_DECIDED] * at.DECIDED, S[at.S_DECIDED_ROOM] * at.DECIDED
+                )
             elif short == ROOM_LOG:
-                n, n_amounts = S[S_ENTRIES], S[S_AMOUNTS]
-                S[S_LOG_ROOM] = 2 * S[S_LOG_ROOM] + S[S_WANTED] * max(P[FEEDS], 1)
-                S[S_AMOUNTS_ROOM] = 2 * S[S_AMOUNTS_ROOM] + S[S_WANTED] * size * max(P[FEEDS], 1)
-                log = longer(log, ENTRY * n, ENTRY * S[S_LOG_ROOM])
-                amounts = longer_numbers(amounts, n_amounts, S[S_AMOUNTS_ROOM])
+                n, n_amounts = S[at.S_ENTRIES], S[at.S_AMOUNTS]
+                S[at.S_LOG_ROOM] = 2 * S[at.S_LOG_ROOM] + S[at.S_WANTED] * max(P[at.FEEDS], 1)
+                S[at.S_AMOUNTS_ROOM] = 2 * S[at.S_AMOUNTS_ROOM] + S[at.S_WANTED] * size * max(
+                    P[at.FEEDS], 1
+                )
+                log = longer(log, ENTRY * n, ENTRY * S[at.S_LOG_ROOM])
+                amounts = longer_numbers(amounts, n_amounts, S[at.S_AMOUNTS_ROOM])
+            if short in (ROOM_SCRATCH, ROOM_LOG):
+                basis = _addresses_of_basis(
+                    basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts
+                )
         if err[0] != 0:
-            S[S_OUT] = begun
+            S[at.S_OUT] = begun
             redo[redone] = part
             redone += 1
-    n = S[S_OUT]
+    n = S[at.S_OUT]
     # An array lives until its last use by name, which must be after that of its address.
     kept = rows_v.size + rows_x.size + begins.size + scratch.size + scratch_x.size + table_v.size
     kept += table_x.size + keys.size + newest.size + doubles.size + ints.size + state.size
@@ -332,9 +303,9 @@ def _run(
     kept += counters.size + decided.size + born.size
     kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
     again = redo[: redone if kept > 0 else 0]
-    counts = S[C_BURSTS], S[C_SHARED], S[C_SNAPSHOTS], S[C_SPLIT]
+    counts = S[at.C_BURSTS], S[at.C_SHARED], S[at.C_SNAPSHOTS], S[at.C_SPLIT]
     records = parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx]
-    return records, again, counts, decided[: S[S_DECIDED] * DECIDED]
+    return records, again, counts, decided[: S[at.S_DECIDED] * at.DECIDED]
 
 
 run = kept_on_disk(_run, digest("code.py", *Path(__file__).parent.glob("*.py")))

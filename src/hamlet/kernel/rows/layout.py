@@ -119,8 +119,9 @@ HEADER = len(SCALARS) + len(ARRAYS)
 # become these where both sides change their sign.
 BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 
-# What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop
-ADDS, EMPTIES, READS, LOOPS = 1, 2, 4, 8
+# What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop, DIRECTS:
+# do operations that can be done one after the other (direct.py)
+ADDS, EMPTIES, READS, LOOPS, DIRECTS = 1, 2, 4, 8, 16
 
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)

@@ -17,6 +17,7 @@ from hamlet.kernel.rows.layout import (
     ADDS,
     ARRAYS,
     BELOW,
+    DIRECTS,
     EMPTIES,
     EQUAL,
     HEADER,
@@ -301,7 +302,8 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     """The code of a group for some letters, but for what depends on a batch."""
     group, placed = made.group, made.placed
     atoms = _atoms(letters)
-    by_letter = [_ops(made, each) for each in atoms]
+    in_turn = [_in_turn(_ops(made, each), made.columns) for each in atoms]
+    by_letter = [each for each, _ in in_turn]
     resets = [_resets(placed, each) for each in atoms]
     ops = [op for each in by_letter for op in each]
     size = group.overlap * group.components * made.columns
@@ -326,6 +328,10 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     known = [
         (ADDS if o else 0) | (EMPTIES if r or c else 0) | (READS if d else 0) | (LOOPS if i else 0)
         for o, r, c, d, i in zip(by_letter, resets, is_clear, reads, is_loop, strict=True)
+    ]
+    known = [
+        k | (DIRECTS if k and not k & EMPTIES and is_direct else 0)
+        for k, (_, is_direct) in zip(known, in_turn, strict=True)
     ]
     flat_resets = [reset for each in resets for reset in each]
     arrays = {
@@ -434,6 +440,47 @@ def _ops(made: PlacedGroup, atoms: frozenset[int]) -> list[Op]:
         else:
             together.append(op)
     return together
+
+
+def _in_turn(ops: list[Op], columns: int) -> tuple[list[Op], bool]:
+    """Some ops such that none reads what one before it has added to, and whether there is a way.
+
+    That of the loop comes first, and has to be in all columns to be done in turn.
+    """
+    first = [op for op in ops if op.is_loop]
+    waiting = [op for op in ops if not op.is_loop]
+    if len(first) > 1 or any(op.n != columns for op in first):
+        return ops, False
+    done = list(first)
+    while waiting:
+        # What the others have still to read must not have been added to.
+        free = next((op for op in waiting if not _adds_to_any(op, waiting)), None)
+        if free is None:
+            return ops, False
+        done.append(free)
+        waiting = [op for op in waiting if op is not free]
+    is_clear = not any(_adds_to_any(op, done) for op in first)
+    return done, is_clear and not any(_adds_to_itself(op) for op in done)
+
+
+def _adds_to_any(op: Op, others: list[Op]) -> bool:
+    """Whether an op adds to what others read."""
+    return any(
+        row == read and -op.n < op.first + a - other.first - b < other.n
+        for other in others
+        if other is not op
+        for row, a in op.targets
+        for read, b in other.sources
+    )
+
+
+def _adds_to_itself(op: Op) -> bool:
+    """Whether an op adds to what it reads in another of its columns."""
+    return any(
+        row == read and a != b and abs(a - b) < op.n
+        for row, a in op.targets
+        for read, b in op.sources
+    )
 
 
 def _feeds(ops: list[Op]) -> list[int]:

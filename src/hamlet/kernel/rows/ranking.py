@@ -9,13 +9,13 @@ Cost: O(n log n) for the n events of a block: runs of eight are sorted by insert
 
 from __future__ import annotations
 
-from hamlet.kernel.jit import compiled
+from hamlet.kernel.jit import apart
 from hamlet.kernel.rows.layout import EQUAL, OPERATOR, SAME_SIDES, UNEQUAL, UP_TO
 
 _RUN = 8
 
 
-@compiled
+@apart
 def sort_pairs(keys, at, items, spare, spare_items, n):
     """Sort n keys, from keys[at] on, with what belongs to them."""
     for begin in range(0, n, _RUN):
@@ -34,7 +34,7 @@ def sort_pairs(keys, at, items, spare, spare_items, n):
         width *= 2
 
 
-@compiled
+@apart
 def _merge(keys, at, items, spare, spare_items, begin, width, n):
     """Merge two runs that stand side by side into the spare arrays."""
     middle, end = min(begin + width, n), min(begin + 2 * width, n)
@@ -56,7 +56,7 @@ def _merge(keys, at, items, spare, spare_items, begin, width, n):
         k += 1
 
 
-@compiled
+@apart
 def rank_block(P, r, half, n, before):
     """Find the places of the n events of a block whose sides have been collected.
 
@@ -94,7 +94,7 @@ def rank_block(P, r, half, n, before):
     return valid
 
 
-@compiled
+@apart
 def _collect(values, keys, at, items, n):
     """Those of n values that are not null, with their numbers; how many they are."""
     valid = 0
@@ -105,7 +105,7 @@ def _collect(values, keys, at, items, n):
     return valid
 
 
-@compiled
+@apart
 def _count(operator, r, at, n, asking, low, high):
     """For each bound how many of n sorted keys it lets in, from the least and from the greatest on.
 

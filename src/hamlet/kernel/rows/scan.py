@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from hamlet.kernel import numbers
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.basis import forget_coefficients, move_down, store_scanned
 from hamlet.kernel.rows.cells import PAD, fill_cells, least_open, sum_open, zero_cells
 from hamlet.kernel.rows.layout import (
@@ -69,7 +69,7 @@ def store(m, b, table, key, row, has_coefficients):
     if key != key:
         return
     if S[S_STORED] == S[S_ROOM] - PAD:
-        _make_room(m, b, table)
+        make_room(m, b, table)
     room, n, at, at_x = S[S_ROOM], S[S_STORED], row * m.z.whole, row * m.z.whole_x
     table.keys[n], table.keys[n + PAD] = key, np.nan
     if S[S_OWN_OPEN] > 0:
@@ -82,8 +82,8 @@ def store(m, b, table, key, row, has_coefficients):
     S[S_STORED] = n + 1
 
 
-@compiled
-def _make_room(m, b, table):
+@apart
+def make_room(m, b, table):
     """Forget the events before the first open window: there is room for twice as many as matter."""
     S = m.S
     size, size_x = window_size(m)
@@ -115,7 +115,7 @@ def end_keys(S, keys):
         keys[e] = np.nan
 
 
-@compiled
+@apart
 def forget_scanned(m, b):
     """Forget all stored events."""
     for place in range(m.z.overlap):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cells import copy_cells
 from hamlet.kernel.rows.layout import (
     C_SNAPSHOTS,
@@ -66,7 +66,7 @@ def live(m):
     return m.S[S_OLDEST] - first, m.S[S_BIRTHS] - first
 
 
-@compiled
+@apart
 def enter(m, b, source, at, first, n, lo, hi):
     """Note what comes into n columns of E+ in some windows: numbers of a row, from at on."""
     S = m.S
@@ -81,7 +81,7 @@ def enter(m, b, source, at, first, n, lo, hi):
     S[S_ENTRIES], S[S_AMOUNTS] = k + 1, to
 
 
-@compiled
+@apart
 def has_column_room(m, b):
     """Whether there is room for one more snapshot in rows, old ones forgotten."""
     S = m.S
@@ -90,7 +90,7 @@ def has_column_room(m, b):
     return S[S_BIRTHS] - S[S_FIRST_COLUMN] < S[S_COLUMN_ROOM]
 
 
-@compiled
+@apart
 def take_snapshot(m, b):
     """Have a new snapshot, of all that has come in."""
     S = m.S
@@ -106,7 +106,7 @@ def take_snapshot(m, b):
     S[C_SNAPSHOTS] += 1
 
 
-@compiled
+@apart
 def forget_closed(m, b):
     """Forget the snapshots and entries of closed windows."""
     S = m.S
@@ -118,7 +118,7 @@ def forget_closed(m, b):
         S[S_FIRST_ENTRY] += 1
 
 
-@compiled
+@apart
 def forget_all(m):
     """Forget all snapshots and entries."""
     S = m.S
@@ -127,7 +127,7 @@ def forget_all(m):
     S[S_FIRST_ENTRY], S[S_DATED], S[S_ENTRIES], S[S_AMOUNTS] = 0, 0, 0, 0
 
 
-@compiled
+@apart
 def _move_up(m, b):
     """Have what is known of the snapshots that matter from the first place on."""
     nc = m.z.components
@@ -140,7 +140,7 @@ def _move_up(m, b):
     m.S[S_FIRST_COLUMN] += begin
 
 
-@compiled
+@apart
 def has_log_room(m, b, n, cells, log_room, amounts_room):
     """Whether there is room for n more entries with so many numbers, old ones forgotten."""
     S = m.S

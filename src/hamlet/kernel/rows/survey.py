@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cost import (
     SETTLE_COLUMN,
     SETTLE_ENTRY,
@@ -24,15 +24,18 @@ from hamlet.kernel.rows.layout import (
     BY_BENEFIT,
     BY_COIN,
     BY_SURVEY,
+    CHOSEN,
     COLUMNS,
     COMPONENTS,
     EXTREMES,
     IS_FEED,
     IS_LOOP,
+    KIND,
     KNOWN,
     NO_BLOCK,
     OVERLAP,
     READS_LOOP,
+    SCANNED,
     SEED,
     SHARING,
     SLIDE,
@@ -66,7 +69,7 @@ class Survey(NamedTuple):
     settles: Any
 
 
-@compiled
+@apart
 def survey(P, ts, tied, letter, first, end):
     """Look through a partition."""
     within, slide = P[WITHIN], P[SLIDE]
@@ -119,7 +122,34 @@ def survey(P, ts, tied, letter, first, end):
     return Survey(loops, most, most_of_block, births, of_three, entries, settles)
 
 
-@compiled
+@apart
+def survey_own(P, ts, letter, first, end):
+    """The same where nothing can be shared: events of the loop alone are of interest.
+
+    Few are not looked at: where all of them are cheaper scanned, so are those of a window.
+    """
+    n = end - first
+    if P[KIND] == SCANNED or (P[KIND] == CHOSEN and not is_tree_cheaper(P, n)):
+        return Survey(n, n, n, 0, 0, 0, 0)
+    within = P[WITHIN]
+    loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
+    oldest, block_end = first, NO_BLOCK
+    for i in range(first, end):
+        if P[P[IS_LOOP] + letter[i]] == 0:
+            continue
+        if ts[i] >= block_end:
+            of_block, block_end = 0, (ts[i] // within + 1) * within
+        loops += 1
+        of_block += 1
+        live += 1
+        while ts[oldest] <= ts[i] - within:
+            live -= P[P[IS_LOOP] + letter[oldest]]
+            oldest += 1
+        most, most_of_block = max(most, live), max(most_of_block, of_block)
+    return Survey(loops, most, most_of_block, 0, 0, 0, 0)
+
+
+@apart
 def first_window(P, ts, first, end):
     """Where the events end that are no later than a window's length after the first one."""
     until = first
@@ -129,7 +159,7 @@ def first_window(P, ts, first, end):
 
 
 # The arithmetic of kernel/rows/cost.py, compiled
-scan_cost, tree_cost = compiled(scan_ns), compiled(tree_ns)
+scan_cost, tree_cost = apart(scan_ns), apart(tree_ns)
 
 
 @inlined
@@ -137,26 +167,32 @@ def _row_ns(is_tree, columns, live):
     return tree_cost(columns, live) if is_tree else scan_cost(columns, live)
 
 
-@compiled
+@inlined
+def is_tree_cheaper(P, live):
+    """Whether rows over own columns are cheaper in a tree, with so many events in a window."""
+    return tree_cost(own_columns(P), float(live)) < scan_cost(own_columns(P), float(live))
+
+
+@apart
 def own_columns(P):
     """The width of a row over own columns."""
     return float(P[COLUMNS] * P[OVERLAP] * (P[COMPONENTS] + P[EXTREMES]))
 
 
-@compiled
+@apart
 def shared_columns(P, s):
     """The width of a row over snapshots, on average."""
     of_window = float(s.births) * s.live / max(s.loops, 1)
     return P[COMPONENTS] * of_window * (1.0 - 0.5 / P[OVERLAP])
 
 
-@compiled
+@apart
 def own_event_ns(P, is_tree, live):
     """Of an event of the loop, over own columns."""
     return _row_ns(is_tree, own_columns(P), live)
 
 
-@compiled
+@apart
 def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes):
     """Of an event of the loop, over so many snapshots; with so many of these for each event."""
     columns = wide * P[COMPONENTS]
@@ -166,7 +202,7 @@ def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes):
     return row + SNAPSHOT * bursts + settle * (reads + closes)
 
 
-@compiled
+@apart
 def survey_costs(P, s):
     """Of an event of the loop of a partition: over own columns, and over snapshots."""
     loops = float(max(s.loops, 1))
@@ -180,7 +216,7 @@ def survey_costs(P, s):
     )
 
 
-@compiled
+@apart
 def begins_shared(P, s, part):
     """Whether the first windows of a partition are over snapshots."""
     if P[SHARING] == ALWAYS:
@@ -191,7 +227,7 @@ def begins_shared(P, s, part):
     return P[SHARING] == BY_COIN and ((part + P[SEED]) * 2654435761 >> 7) % 2 == 0
 
 
-@compiled
+@apart
 def column_room(P, s, cells):
     """How many snapshots there is room for, in a table of so many rows or nodes.
 

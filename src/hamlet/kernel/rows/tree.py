@@ -14,7 +14,7 @@ Cost: O(row x log events) for each event.
 
 from __future__ import annotations
 
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cells import (
     copy_cells,
     fill_cells,
@@ -61,7 +61,7 @@ def node_of(m, half, side, i):
     return (sides(m) * half + side) * (m.S[S_MOST] + 1) + i
 
 
-@compiled
+@apart
 def forget_half(m, b, table, half, leaves):
     """Have nothing in the nodes of a half."""
     for side in range(sides(m)):
@@ -71,7 +71,7 @@ def forget_half(m, b, table, half, leaves):
             b.born[node] = NOTHING
 
 
-@compiled
+@apart
 def forget_trees(m, b, table):
     """Forget all stored events."""
     S = m.S
@@ -81,7 +81,7 @@ def forget_trees(m, b, table):
     forget_half(m, b, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE])
 
 
-@compiled
+@apart
 def add_up(m, table, half, side, leaves):
     """Turn a tree into sums over all first i events."""
     for i in range(1, leaves + 1):
@@ -89,7 +89,7 @@ def add_up(m, table, half, side, leaves):
             _addnode_of(m, table, node_of(m, half, side, i), node_of(m, half, side, i & (i - 1)))
 
 
-@compiled
+@apart
 def _addnode_of(m, table, to, source):
     """Add one node to another; windows that only the second has are copied."""
     S = m.S
@@ -128,7 +128,7 @@ def _read(m, table, node, at, at_x):
         _read_part(m, table, node, newest, at, at_x)
 
 
-@compiled
+@apart
 def _read_part(m, table, node, newest, at, at_x):
     """Add the windows of a node up to its newest one to a row of scratch."""
     S = m.S
@@ -163,7 +163,7 @@ def _write(m, table, node, at, at_x):
     table.newest[node] = S[S_OWN_HI]
 
 
-@compiled
+@apart
 def open_up_node(m, table, node):
     """Have a node with numbers of all open windows, none where it had none."""
     S, z = m.S, m.z
@@ -176,7 +176,7 @@ def open_up_node(m, table, node):
     table.newest[node] = S[S_HI]
 
 
-@compiled
+@apart
 def _clear_newer(m, table, node, newest, last):
     """Have nothing at the places of windows that are newer than those of a node."""
     size, size_x = window_size(m)
@@ -195,7 +195,7 @@ def _read_nodes(m, table, first, i, is_tree, at, at_x):
         i = i & (i - 1) if is_tree else 0
 
 
-@compiled
+@apart
 def look_up(m, table, ranks, q, at, at_x):
     """What stored events add to event q of the block, as a row of scratch."""
     S = m.S
@@ -211,7 +211,7 @@ def look_up(m, table, ranks, q, at, at_x):
         clear_others(m, at, at_x)
 
 
-@compiled
+@apart
 def clear_others(m, at, at_x):
     """Have nothing in a row of scratch at places of no window with own columns."""
     S = m.S
@@ -222,7 +222,7 @@ def clear_others(m, at, at_x):
         fill_cells(m.scratch_x, at_x + place * size_x, size_x, float("inf"))
 
 
-@compiled
+@apart
 def put_in(m, table, ranks, q, at, at_x):
     """Store event q of the block with its row of scratch."""
     S = m.S

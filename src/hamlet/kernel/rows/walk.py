@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hamlet.kernel import numbers
 from hamlet.kernel.code import ONE
-from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.basis import end_at, extend_row, look_up_shared, put_in_shared
 from hamlet.kernel.rows.blocks import turn_block
 from hamlet.kernel.rows.cells import (
@@ -28,8 +28,10 @@ from hamlet.kernel.rows.decision import (
     begin_burst,
     end_decisions,
 )
+from hamlet.kernel.rows.direct import take_in
 from hamlet.kernel.rows.evaluation import settle, split
 from hamlet.kernel.rows.layout import (
+    DIRECTS,
     EMPTIES,
     FED_COLUMNS,
     FEEDS,
@@ -88,7 +90,7 @@ from hamlet.kernel.rows.windows import close_all, roll
 ROOM_OUT, ROOM_SCRATCH, ROOM_LOG, ROOM_DECIDED = 1, 2, 3, 4
 
 
-@compiled
+@apart
 def walk(m, b, events, table, ranks, out, part, i, end):
     """Walk through the events of a partition from i on, until its end or until room is short.
 
@@ -97,6 +99,8 @@ def walk(m, b, events, table, ranks, out, part, i, end):
     """
     P, S, z = m.P, m.S, m.z
     can_share = P[SHARING] != OWN
+    if not can_share and S[S_IS_TREE] == 0:
+        return _walk_scanned(m, b, events, table, ranks, out, part, i, end)
     while i < end:
         j = i + 1
         known = P[P[KNOWN] + events.letter[i]]
@@ -138,6 +142,41 @@ def walk(m, b, events, table, ranks, out, part, i, end):
     return i, 0
 
 
+@apart
+def _walk_scanned(m, b, events, table, ranks, out, part, i, end):
+    """The same over own columns in a scanned table: most events are taken in directly."""
+    P, S, z = m.P, m.S, m.z
+    while i < end:
+        j, letter = i + 1, events.letter[i]
+        known = P[P[KNOWN] + letter]
+        if j < end and events.tied[j] == 1:
+            known &= ~DIRECTS
+            while j < end and events.tied[j] == 1:
+                known |= P[P[KNOWN] + events.letter[j]] & ~DIRECTS
+                j += 1
+        if known == 0:
+            i = j
+            continue
+        if events.ts[i] >= S[S_DUE]:
+            if S[S_OUT] + z.overlap * z.units > S[S_OUT_ROOM]:
+                return i, ROOM_OUT
+            roll(m, b, out, part, events.ts[i])
+        if known & DIRECTS:
+            take_in(m, b, events, table, i, letter)
+        elif (j - i) * z.layers > S[S_SCRATCH]:
+            S[S_WANTED] = (j - i) * z.layers
+            return i, ROOM_SCRATCH
+        else:
+            _step(m, b, events, table, ranks, i, j, known)
+        if m.err[0] != 0:
+            return i, 0
+        i = j
+    if S[S_OUT] + z.overlap * z.units > S[S_OUT_ROOM]:
+        return i, ROOM_OUT
+    close_all(m, b, out, part)
+    return i, 0
+
+
 @inlined
 def _has_log_room(m, b, events):
     """Whether there is room for what some events, or windows that open, bring into E+."""
@@ -167,7 +206,7 @@ def _decide(m, b, events, table, ranks, part, i, ts, known):
         S[S_READABLE] = 1
 
 
-@inlined
+@apart
 def _step(m, b, events, table, ranks, i, j, known):
     """Take in the events from i to j, all of one time."""
     P, S = m.P, m.S
@@ -366,7 +405,7 @@ def _add_extremes(m, to, at, n, stretches):
         at += m.z.columns
 
 
-@compiled
+@apart
 def _reset(m, b, table, letter):
     """Empty what an event of a letter bars."""
     P, S = m.P, m.S

@@ -8,7 +8,7 @@ Cost: O(rows) for each window that opens, O(units) for each that closes.
 from __future__ import annotations
 
 from hamlet.kernel import numbers
-from hamlet.kernel.jit import compiled
+from hamlet.kernel.jit import apart
 from hamlet.kernel.rows.cells import fill_cells, set_one, zero_cells
 from hamlet.kernel.rows.decision import end_pane
 from hamlet.kernel.rows.evaluation import settle
@@ -38,7 +38,7 @@ from hamlet.kernel.rows.memory import entries, row_size, window_size
 from hamlet.kernel.rows.snapshots import enter, forget_closed
 
 
-@compiled
+@apart
 def roll(m, b, out, part, ts):
     """Close the windows that have ended by a time, and open those that have begun."""
     P, S = m.P, m.S
@@ -66,7 +66,7 @@ def roll(m, b, out, part, ts):
     forget_closed(m, b)
 
 
-@compiled
+@apart
 def close_all(m, b, out, part):
     """Close all windows."""
     if m.S[S_UNSETTLED] == 1:
@@ -75,7 +75,7 @@ def close_all(m, b, out, part):
         _close(m, out, part, window)
 
 
-@compiled
+@apart
 def empty_all(m):
     """Have nothing in any window."""
     whole, whole_x = row_size(m)
@@ -83,7 +83,7 @@ def empty_all(m):
     fill_cells(m.x, 0, m.z.rows * whole_x, float("inf"))
 
 
-@compiled
+@apart
 def _empty(m, place):
     """Have nothing in a window: so what is not open can be added to as well, to no effect."""
     size, size_x = window_size(m)
@@ -94,7 +94,7 @@ def _empty(m, place):
         fill_cells(m.x, row * whole_x + place * size_x, size_x, float("inf"))
 
 
-@compiled
+@apart
 def _open(m, place):
     """Have the empty trends in a window that it begins with."""
     P = m.P
@@ -104,7 +104,7 @@ def _open(m, place):
     m.begins[place] = m.S[S_STORED]
 
 
-@compiled
+@apart
 def _close(m, out, part, window):
     """Write a record for each unit that has trends in a window."""
     P = m.P
@@ -117,7 +117,7 @@ def _close(m, out, part, window):
                 break
 
 
-@compiled
+@apart
 def _record(m, out, part, unit, window, at, at_x):
     P, S = m.P, m.S
     nc, nx, columns = m.z.components, m.z.extremes, m.z.columns
