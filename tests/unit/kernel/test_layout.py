@@ -5,18 +5,23 @@ every image.
 """
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 import hamlet.kernel
 from hamlet.kernel import layout
+from hamlet.kernel.rows import layout as rows_layout
 
 _KERNEL = Path(hamlet.kernel.__file__).parent
+_OF_ROWS = sorted((_KERNEL / "rows").glob("*.py"))
+# Rows have a layout of their own.
+_OF_MACHINE = sorted(set(_KERNEL.rglob("*.py")) - set(_OF_ROWS))
 
 
-def _names_used() -> dict[str, str]:
-    """Every name that modules of the kernel take from layout.py, and a file that does."""
+def _names_used(paths: Iterable[Path]) -> dict[str, str]:
+    """Every name that modules take from the layout that they call `at`, and a file that does."""
     used = {}
-    for path in _KERNEL.rglob("*.py"):
+    for path in paths:
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Attribute(value=ast.Name(id="at"), attr=name) if name.isupper():
@@ -25,7 +30,7 @@ def _names_used() -> dict[str, str]:
 
 
 def test_every_name_that_is_used_is_declared() -> None:
-    used = _names_used()
+    used = _names_used(_OF_MACHINE)
 
     unknown = {name: path for name, path in used.items() if not hasattr(layout, name)}
 
@@ -33,10 +38,19 @@ def test_every_name_that_is_used_is_declared() -> None:
     assert unknown == {}
 
 
+def test_every_name_that_rows_use_is_declared() -> None:
+    used = _names_used(_OF_ROWS)
+
+    unknown = {name: path for name, path in used.items() if not hasattr(rows_layout, name)}
+
+    assert len(used) > 50
+    assert unknown == {}
+
+
 def test_every_array_of_the_image_is_used() -> None:
     arrays = {name.upper() for name in (*layout.BatchArrays._fields, *layout.STATE)}
 
-    assert arrays - set(_names_used()) == set()
+    assert arrays - set(_names_used(_OF_MACHINE)) == set()
 
 
 def test_no_two_entries_of_the_header_have_one_place() -> None:
