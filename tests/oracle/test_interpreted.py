@@ -113,14 +113,12 @@ def test_a_small_run_compiles_nothing_and_says_so() -> None:
 
 @pytest.mark.usefixtures("without_code")
 @pytest.mark.parametrize(
-    ("count", "asked", "value"),
-    [(6_000, "A+", 1.0), (300, "A+", float("inf")), (4_000, "A+ WHERE A.x <= NEXT(A).x", 1.0)],
-    ids=["many rows", "an infinite weight", "many pairs"],
+    ("count", "asked"),
+    [(6_000, "A+"), (4_000, "A+ WHERE A.x <= NEXT(A).x")],
+    ids=["many rows", "many pairs"],
 )
-def test_what_takes_long_or_cannot_be_interpreted_is_compiled(
-    count: int, asked: str, value: float
-) -> None:
-    events = [{"type": "A", "time": t, "x": value} for t in range(count)]
+def test_what_takes_long_is_compiled(count: int, asked: str) -> None:
+    events = [{"type": "A", "time": t, "x": 1.0} for t in range(count)]
     workload = Workload.parse(f"RETURN COUNT(*), SUM(A.x) PATTERN {asked} WITHIN 4000 s")
 
     results = workload.run(events, numbers="float")

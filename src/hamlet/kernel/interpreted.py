@@ -95,7 +95,7 @@ def interpret(
     Args:
         queries: Those of the set.
         program: The program of the set.
-        encoded: Its events, with weights that are finite.
+        encoded: Its events; their weights are finite, since infinite values are malformed.
         mode: The kind of numbers that the emission is to have.
     """
     found = _Found(mode)
