@@ -69,7 +69,7 @@ def by_size(events: int, free: int) -> ChosenEngine:
     """The engine for so many events on this machine, with so many bytes of memory.
 
     >>> by_size(2_000_000, 16 << 30)
-    Choice(engine='local', why='about 2,000,000 events fit into memory')
+    ChosenEngine(engine='local', why='about 2,000,000 events fit into memory')
 
     Raises:
         PlanError: It would be Spark, which is not installed.

@@ -7,7 +7,7 @@ stages know nothing of aliases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
 
 
+# A field that states of earlier versions do not know: at its default it is no part of a digest.
+LATER = {"later": True}
 # The type of events that have none of the types that a workload mentions, where it has ANY. Events
 # come with it: see `asked_types`.
 OTHER = "any other type"
@@ -41,7 +43,7 @@ class Place:
     type: str
     alias: str | None = None
     negation: int | None = None
-    written: str | None = None
+    written: str | None = field(default=None, metadata=LATER)
 
     @property
     def name(self) -> str:

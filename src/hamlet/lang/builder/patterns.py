@@ -37,8 +37,8 @@ def event(type: str, alias: str | None = None) -> Pattern:
 def any_(alias: str | None = None) -> Pattern:
     """One event of whatever type, with an alias if it is given one: `ANY`.
 
-    >>> seq("A", any_("between"), "B"), plus(any_())
-    (<pattern SEQ(A, ANY between, B)>, <pattern ANY+>)
+    >>> seq("A", any_("middle"), "B"), plus(any_())
+    (<pattern SEQ(A, ANY middle, B)>, <pattern ANY+>)
     """
     return Pattern(tree.AnyPattern(_alias(alias)))
 
