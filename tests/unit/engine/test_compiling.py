@@ -144,7 +144,7 @@ def test_a_warm_up_leaves_no_function_of_the_engine_to_be_compiled():
         for function in gc.get_objects()
         # Not isinstance: among all objects there are proxies of what is no longer there.
         if issubclass(type(function), Dispatcher)
-        and function.py_func.__module__.startswith(("hamlet.kernel", "hamlet.engine.state"))
+        and str(function.py_func.__module__).startswith(("hamlet.kernel", "hamlet.engine.state"))
         and type(function._cache) is FunctionCache
         and not function.signatures
     ]
