@@ -82,26 +82,28 @@ def stoppable(function: Callable[..., Any], *arguments: Any) -> Any:
     except BaseException:
         # Where it has only just begun, it stops by itself.
         stop[:] = 1
+        # The signal may have come when it was over already, and nothing is left to wait for.
         if has_begun:
-            _end(stop, is_running)
+            _end(stop, is_running, lambda: bool(results or errors))
         raise
     if errors:
         raise errors[0]
     return results[0]
 
 
-def _end(stop: NDArray[np.int64], is_running: threading.Lock) -> None:
+def _end(stop: NDArray[np.int64], is_running: threading.Lock, is_over: Callable[[], bool]) -> None:
     """Have a function stop, and wait until it has.
 
     It clears the first entry whenever it begins a partition, so it is told again and again. Who is
     impatient and sends another signal changes nothing.
     """
     begun = time.monotonic()
-    while time.monotonic() < begun + _SECONDS_TO_STOP:
+    while not is_over() and time.monotonic() < begun + _SECONDS_TO_STOP:
         try:
             stop[:] = 1
             if is_running.acquire(timeout=_SECONDS_BETWEEN):
                 return
         except BaseException:
             continue  # what the caller is told is the first
-    _left.append(is_running)
+    if not is_over():
+        _left.append(is_running)

@@ -212,3 +212,35 @@ def test_what_the_main_thread_calls_directly_returns_nothing_but_numbers():
 
     assert len(found) > 5
     assert all(is_plain(kind) for kind in found), found
+
+
+def test_a_signal_that_comes_when_all_is_over_leaves_nothing_to_wait_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the process would wait at its end for a function that has ended long ago."""
+
+    class Lock:
+        """One of which the main thread is interrupted just after it has got it."""
+
+        def __init__(self) -> None:
+            self.lock, self.is_first = Lock.real(), True
+
+        real = threading.Lock
+
+        def acquire(self, timeout: float = -1) -> bool:
+            got = self.lock.acquire(timeout=timeout)
+            if timeout >= 0 and got and self.is_first:
+                self.is_first = False
+                raise KeyboardInterrupt
+            return got
+
+        def release(self) -> None:
+            self.lock.release()
+
+    monkeypatch.setattr(stopping.threading, "Lock", Lock)
+    monkeypatch.setattr(stopping, "_left", [])
+
+    with pytest.raises(KeyboardInterrupt):
+        stopping.stoppable(lambda stop: 1)
+
+    assert stopping._left == []
