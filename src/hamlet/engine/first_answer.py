@@ -52,7 +52,7 @@ def _has_code(plan: WorkloadPlan, options: Options) -> bool:
 
     zero = options.mode.array(0, 1)
     has_edges = any(planned.query.edge_predicates for planned in plan.queries)
-    return has_code(run, zero) and not (has_edges and not has_code(run_rows, zero))
+    return has_code(run, zero) and (not has_edges or has_code(run_rows, zero))
 
 
 def is_soon_interpreted(queries: list[Query], program: Program, encoded: EncodedSet) -> bool:

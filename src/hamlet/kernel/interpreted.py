@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 # The number of trends and the other components, then the extremes
 Numbers = list[Any]
+# The first event of a partition, and what `_latest` says of each from there on
+Latest = tuple[int, list[int]]
 # Comparisons of doubles of which neither is NaN
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -100,10 +102,10 @@ def interpret(
     """
     found = _Found(mode)
     events = _Events.of(program, encoded)
-    templates = _templates(queries, program, encoded)
+    templates = _templates(queries, program, encoded, events.shift)
     for low, high in _ranges(encoded.batch.part):
         latest = {
-            number: _latest(template, events, low, high)
+            number: (low, _latest(template, events, low, high))
             for number, template in templates.items()
             if template.is_guard
         }
@@ -244,12 +246,14 @@ class _Template:
 
 
 def _templates(
-    queries: Sequence[Query], program: Program, encoded: EncodedSet
+    queries: Sequence[Query], program: Program, encoded: EncodedSet, shifts: list[int]
 ) -> dict[int, _Template]:
-    """The templates of a program by number; one without states is left out."""
+    """The templates of a program by number; one without states is left out.
+
+    `shifts` has the bits after the point of each row of weights.
+    """
     made: dict[int, _Template] = {}
     weights = {weight: row for row, weight in enumerate(encoded.batch.weight_specs)}
-    shifts = [_whole_numbers(row)[1] for row in encoded.batch.weights]
     counted = program.aggregates_at()
     for state, number in enumerate(program.state_template.tolist()):
         query = queries[program.template_query[number]]
@@ -365,7 +369,7 @@ def _steps(events: _Events, chosen: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _windows(
-    template: _Template, events: _Events, latest: dict[int, list[int]], low: int, high: int
+    template: _Template, events: _Events, latest: dict[int, Latest], low: int, high: int
 ) -> Iterator[tuple[int, Numbers]]:
     """The windows of a partition in which a template has a trend, with its numbers."""
     chosen = [i for i in range(low, high) if template.enter[events.letter[i]]]
@@ -380,7 +384,7 @@ def _windows(
         start, end = window * slide, end_of_window(window, within, slide)
         inside = chosen[bisect_left(times, start) : bisect_left(times, end)]
         after = bisect_left(events.ts, end, low, high)
-        total = _Window(template, events, latest, low, start).run(inside, after)
+        total = _Window(template, events, latest, start).run(inside, after)
         if total[0]:
             yield window, total
 
@@ -392,13 +396,11 @@ class _Window:
         self,
         template: _Template,
         events: _Events,
-        latest: dict[int, list[int]],
-        low: int,
+        latest: dict[int, Latest],
         start: int,
     ) -> None:
         self.template, self.events = template, events
-        self.latest = {guard: (low, began) for guard, began in latest.items()}
-        self.start = start
+        self.latest, self.start = latest, start
         # By state: what all its events carry together, and each of them where it is asked
         self.totals = {s: template.nothing() for s in template.states}
         self.single: dict[int, list[tuple[int, Numbers]]] = {s: [] for s in template.states}
@@ -468,7 +470,7 @@ class _Window:
 def _is_open(
     rule: _Rule,
     events: _Events,
-    latest: dict[int, tuple[int, list[int]]],
+    latest: dict[int, Latest],
     j: int | None,
     i: int | None,
     at: int,
