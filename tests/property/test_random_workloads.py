@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from conformance import bound_queries, differences, engine_rows, scaled_reference_rows
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_workloads import Sample, samples
@@ -84,6 +85,7 @@ def test_engine_equals_the_reference(sample: Sample) -> None:
     check(sample)
 
 
+@pytest.mark.slow
 def test_nearly_every_workload_drawn_is_valid_and_all_features_occur() -> None:
     """Else the test above would be about less than it says."""
     seen: Counter[str] = Counter()
