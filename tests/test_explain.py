@@ -250,7 +250,8 @@ def test_json_and_text_have_the_same_facts(path: Path) -> None:
     assert len(queries) == len(description["queries"])
     for line, query in zip(queries, description["queries"], strict=True):
         assert line.startswith(f"  {query['name']} ")
-        assert line.endswith(", ".join(query["aggregates"]))
+        having = f" HAVING {query['having']}" if "having" in query else ""
+        assert line.endswith(", ".join(query["aggregates"]) + having)
     edges = [line for line in _block(case.expected, "templates") if " -> " in line]
     assert len(edges) == sum(len(each["edges"]) for each in description["templates"])
     merged = [line for line in _block(case.expected, "merged") if " -> " in line]

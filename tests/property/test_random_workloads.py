@@ -30,7 +30,7 @@ def is_valid(sample: Sample) -> bool:
 FEATURES = (
     "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
     "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
-    "GROUPBY", "uneven slide", "ties",
+    "GROUPBY", "HAVING", "computed", "uneven slide", "ties",
 )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def features(sample: Sample) -> set[str]:
     found |= {"ties"} if times and max(times.values()) > 1 else set()
     found |= {
         word
-        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY")
+        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY", "HAVING")
         if word in sample.workload
     }
     found |= (
@@ -56,6 +56,7 @@ def features(sample: Sample) -> set[str]:
             "general edge": not all(edge.is_ordered for edge in query.edge_predicates),
             "rearranged edge": any(edge.is_rearranged for edge in query.edge_predicates),
             "local": any(query.local),
+            "computed": bool(query.results),
             "equivalence": bool(query.equivalence),
             "uneven slide": query.window.within_us % query.window.slide_us != 0,
         }
