@@ -96,6 +96,8 @@ def _with_fewer_aliases(draw: DrawFn, pattern: tree.Pattern) -> tree.Pattern:
 
 # Queries
 
+MEASURED = ("SUM(LENGTH)", "AVG(LENGTH)")
+
 
 @st.composite
 def query_texts(draw: DrawFn, types: str) -> str:
@@ -152,11 +154,11 @@ def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
         return "COUNT(*)"
     place = draw(st.sampled_from(places))
     variable = draw(st.sampled_from(_names(place)))
-    function = draw(st.sampled_from(["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX"]))
+    functions = ["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX", "VARIANCE", "STDDEV", *MEASURED]
+    function = draw(st.sampled_from(functions))
     attribute = draw(st.sampled_from(["x", "y", "z"]))
-    shape = {"COUNT(*)": "COUNT(*)", "COUNT": "COUNT({})"}.get(
-        function, f"{function}({{}}.{attribute})"
-    )
+    whole = dict.fromkeys(("COUNT(*)", *MEASURED)) | {"COUNT": "COUNT({})"}
+    shape = whole.get(function, f"{function}({{}}.{attribute})") or function
     # One event may or may not be the alias, and beside ANY the type, too.
     for name in (variable, *_names(place)):
         item = shape.format(name)
@@ -190,7 +192,9 @@ _HAVING = (
 
 def _is_decided(aggregate: str) -> bool:
     """Whether float mode has it exactly: a count, an extreme, or of small whole numbers."""
-    return aggregate.startswith(("COUNT", "MIN", "MAX")) or aggregate.endswith(".x)")
+    if aggregate.startswith(("VARIANCE", "STDDEV")):
+        return False
+    return aggregate.startswith(("COUNT", "MIN", "MAX")) or aggregate.endswith((".x)", "LENGTH)"))
 
 
 # Predicates

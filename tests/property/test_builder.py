@@ -34,8 +34,10 @@ from hamlet.build import (
     query,
     seq,
     star,
+    stddev,
     sum_,
     times,
+    variance,
 )
 from hamlet.lang import tree
 from hamlet.lang.builder.conditions import Expression
@@ -62,7 +64,15 @@ _OPERATORS = {
     "/": lambda a, b: a / b,
     "%": lambda a, b: a % b,
 }
-_AGGREGATES = {"COUNT": count, "SUM": sum_, "AVG": avg, "MIN": min_, "MAX": max_}
+_AGGREGATES = {
+    "COUNT": count,
+    "SUM": sum_,
+    "AVG": avg,
+    "MIN": min_,
+    "MAX": max_,
+    "STDDEV": stddev,
+    "VARIANCE": variance,
+}
 
 
 # A tree, put together again by what users call

@@ -521,6 +521,8 @@ def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
     """What an aggregate computes."""
     if aggregate.counts_trends:
         return f"{aggregate.function}(*)"
+    if aggregate.measure is not None:
+        return f"{aggregate.function}({aggregate.measure})"
     place = query.places[aggregate.places[0]]
     aliases = {query.places[each].alias for each in aggregate.places}
     variable = place.alias if len(aliases) == 1 and place.alias else place.name

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from hamlet.plan.aggregates import DURATION, LENGTH
 from hamlet.plan.predicates import Constant, Operation, evaluate, holds
 from hamlet.plan.query import (
     OTHER,
@@ -467,6 +468,9 @@ def _value(
         for event, mark in zip(one.trend, one.marks, strict=True)
         if number in mark
     ]
+    if aggregate.measure is not None:
+        measured = [(_measure(aggregate.measure, one.trend), one.weight) for one in trends]
+        return _of_attribute(aggregate.function, measured, aggregate.measure == DURATION)
     if aggregate.function == "COUNT":
         return sum(weight for _, weight in occurrences)
     pairs = [(event.row.get(str(aggregate.attribute)), weight) for event, weight in occurrences]
@@ -474,17 +478,38 @@ def _value(
     return _of_attribute(aggregate.function, known, is_fractional) if known else None
 
 
+def _measure(measure: str, trend: Trend) -> int | Fraction:
+    """How many events a trend has, or how many seconds it takes."""
+    if measure == LENGTH:
+        return len(trend)
+    return Fraction(trend[-1].ts - trend[0].ts, 10**6)
+
+
 def _of_attribute(
     function: str, known: list[tuple[Any, int]], is_fractional: bool
-) -> int | float | Fraction:
-    """SUM, AVG, MIN or MAX of values, each with the number of times it occurs."""
+) -> int | float | Fraction | None:
+    """An aggregate of values, each with the number of times it occurs."""
     if function in ("MIN", "MAX"):
         values: list[int | float] = [value for value, _ in known]
         return min(values) if function == "MIN" else max(values)
     total = sum(Fraction(value) * weight for value, weight in known)
+    count = sum(weight for _, weight in known)
     if function == "AVG":
-        return Fraction(total) / sum(weight for _, weight in known)
+        return Fraction(total) / count
+    if function in ("VARIANCE", "STDDEV"):
+        if count < 2:
+            return None
+        mean = Fraction(total) / count
+        squares = [(Fraction(value) - mean) ** 2 * weight for value, weight in known]
+        variance = sum(squares, start=Fraction(0)) / (count - 1)
+        return variance if function == "VARIANCE" else _root(variance)
     return Fraction(total) if is_fractional else int(total)
+
+
+def _root(number: Fraction) -> float:
+    """The square root of a fraction, from one that is close to it."""
+    unit = 1 << 400
+    return float(Fraction(math.isqrt(int(number * unit * unit)), unit))
 
 
 def _digits(aggregate: Aggregate, value: int | float | Fraction | None) -> str | None:
