@@ -11,7 +11,7 @@ A word that Python has itself ends in an underscore: `sum_`, `min_`, `max_`, `no
 """
 
 from hamlet.lang.builder.aggregates import avg, count, max_, min_, sum_
-from hamlet.lang.builder.conditions import attr, equal, next_
+from hamlet.lang.builder.conditions import attr, coalesce, equal, next_
 from hamlet.lang.builder.definitions import define
 from hamlet.lang.builder.draft import query
 from hamlet.lang.builder.patterns import (
@@ -32,6 +32,7 @@ __all__ = [
     "any_",
     "attr",
     "avg",
+    "coalesce",
     "count",
     "define",
     "equal",

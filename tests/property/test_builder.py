@@ -21,6 +21,7 @@ from hamlet.build import (
     any_,
     attr,
     avg,
+    coalesce,
     count,
     equal,
     event,
@@ -87,11 +88,22 @@ def built_pattern(node: tree.Pattern) -> Pattern:
     return function(*map(built_pattern, node.items))
 
 
+def _built_call(node: tree.Call, name: str, values: list[Expression]) -> Expression:
+    first, *others = values
+    if name == "COALESCE":
+        return coalesce(first, *map(plain, others))
+    if name in ("ABS", "ROUND") and not others:
+        return abs(first) if name == "ABS" else round(first)
+    if hasattr(first, name.lower()) and not others:
+        return getattr(first, name.lower())()
+    return Expression(node)  # what is refused when it is read
+
+
 def built_condition(node: tree.Expression) -> Expression:
     match node:
         case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
             return (next_ if is_next else attr)(variable.text, attribute.text)
-        case tree.BareName() | tree.Literal():
+        case tree.BareName() | tree.Literal() | tree.Duration() | tree.Moment():
             return Expression(node)  # a value alone is nothing that can be called
         case tree.Equivalence(attributes=names):
             return equal(*(name.text for name in names))
@@ -102,7 +114,16 @@ def built_condition(node: tree.Expression) -> Expression:
             return _OPERATORS[node.operator](left, plain(right))
         case tree.InList(operand=operand, items=items, is_negated=is_negated):
             one = built_condition(operand)
+            if not all(isinstance(item, tree.Literal) for item in items):
+                return Expression(node)  # of times as they are written there is one for many
             return (one.is_not_in if is_negated else one.is_in)(*(item.value for item in items))
+        case tree.Like(operand=operand, pattern=pattern, is_negated=is_negated):
+            if not isinstance(pattern, tree.Literal) or not isinstance(pattern.value, str):
+                return Expression(node)
+            one = built_condition(operand)
+            return (one.not_like if is_negated else one.like)(pattern.value)
+        case tree.Call(function=function, arguments=arguments):
+            return _built_call(node, function.text, [built_condition(each) for each in arguments])
         case tree.IsNull(operand=operand, is_negated=is_negated):
             one = built_condition(operand)
             return one.is_not_null() if is_negated else one.is_null()

@@ -9,11 +9,11 @@ Time and memory grow like 2 to the number of events: meant for streams of a scor
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from hamlet.plan.predicates import holds
+from hamlet.plan.predicates import EVENT_TIME, holds
 from hamlet.plan.query import (
     OTHER,
     Absence,
@@ -112,6 +112,12 @@ class Event:
         """Whether it comes strictly before another: neither of two simultaneous events does."""
         return self.position < other.position
 
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """What conditions see of it: times, its own among them, as microseconds."""
+        row = {name: _as_time(value) for name, value in self.row.items()}
+        return {**row, EVENT_TIME: self.ts}
+
     def values(self, attributes: tuple[str, ...]) -> tuple[Any, ...]:
         """Its values of some attributes."""
         return tuple(self.row.get(attribute) for attribute in attributes)
@@ -130,6 +136,13 @@ def _microseconds(time: float | Decimal | datetime) -> int:
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (aware - _EPOCH) // timedelta(microseconds=1)
     return round(Fraction(time) * 1_000_000)
+
+
+def _as_time(value: Any) -> Any:
+    """A value, a timestamp or date as microseconds."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return _microseconds(value) if isinstance(value, datetime) else value
 
 
 def _order(row: Mapping[str, Any], order_column: str | None) -> tuple[Any, ...]:
@@ -299,7 +312,7 @@ class Partition:
         """Whether an event has the type and satisfies the local predicates of a place."""
         condition = self.query.local[place]
         return event.type == self.query.places[place].type and (
-            condition is None or holds(condition, {"this": event.row})
+            condition is None or holds(condition, {"this": event.known})
         )
 
     def _may_follow(self, before: Event | None, last: int | None, event: Event, place: int) -> bool:
@@ -310,7 +323,7 @@ class Partition:
         return all(
             holds(
                 self.query.edge_predicates[number].condition,
-                {"previous": before.row, "next": event.row},
+                {"previous": before.known, "next": event.known},
             )
             for number in numbers
         )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import Problem
 from hamlet.lang import tree
-from hamlet.lang.condition_trees import converted, nodes_of
-from hamlet.lang.kinds import ANY, KindChecker
+from hamlet.lang.condition_trees import TIME, converted, nodes_of
+from hamlet.lang.kinds import KindChecker
 from hamlet.lang.printer import print_name
+from hamlet.plan.value_kinds import ANY
 
 if TYPE_CHECKING:
     from hamlet.plan.predicates import Expression
@@ -106,6 +107,8 @@ class Definitions:
         base = None if one.type is None else self.base(one.type.text)
 
         def kind(ref: tree.AttributeRef) -> str:
+            if ref.attribute.text == TIME:
+                return "time"
             if self.schema is None:
                 return ANY
             types = [base] if base is not None else list(self.schema.types or ("",))

@@ -135,6 +135,40 @@ class BareName:
 
 
 @dataclass(frozen=True, slots=True)
+class Star:
+    """The `*` of COUNT(*)."""
+
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of something: `HOUR(T.time, 'Europe/Berlin')`."""
+
+    function: Name
+    arguments: tuple[Expression | Star, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time as written, its unit in the short form where it is a known one."""
+
+    amount: Decimal
+    unit: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time as written: `TIMESTAMP '2026-03-01 08:00:00+01:00'`, `DATE '2026-03-01'`."""
+
+    word: Name
+    text: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Literal:
     """A number, text, truth value or NULL."""
 
@@ -175,7 +209,7 @@ class InList:
     """Whether an expression equals one of some literals: `T.zone IN (1, 2)`."""
 
     operand: Expression
-    items: tuple[Literal, ...]
+    items: tuple[Literal | Duration | Moment, ...]
     is_negated: bool = False
     span: Span = _span()
 
@@ -185,6 +219,16 @@ class IsNull:
     """Whether an expression has no value: `T.zone IS NULL`."""
 
     operand: Expression
+    is_negated: bool = False
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """Whether text has a form, in which % is any text and _ one character: `T.city LIKE 'San%'`."""
+
+    operand: Expression
+    pattern: Literal
     is_negated: bool = False
     span: Span = _span()
 
@@ -243,6 +287,9 @@ class Equivalence:
 Expression = (
     AttributeRef
     | BareName
+    | Call
+    | Duration
+    | Moment
     | Literal
     | Negative
     | Arithmetic
@@ -250,6 +297,7 @@ Expression = (
     | InList
     | IsNull
     | Between
+    | Like
     | NotCondition
     | AndCondition
     | OrCondition
@@ -257,13 +305,6 @@ Expression = (
 )
 
 # Clauses
-
-
-@dataclass(frozen=True, slots=True)
-class Star:
-    """The `*` of COUNT(*)."""
-
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,15 +326,6 @@ class GroupItem:
 
 
 ReturnItem = AggregateItem | GroupItem
-
-
-@dataclass(frozen=True, slots=True)
-class Duration:
-    """A length of time as written, its unit in the short form where it is a known one."""
-
-    amount: Decimal
-    unit: Name
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
