@@ -40,12 +40,14 @@ from hamlet.build import (
 )
 from hamlet.lang import tree
 from hamlet.lang.builder.conditions import Expression
+from hamlet.lang.condition_trees import nodes_of
 from hamlet.lang.parser import parse_tree, read
 from hamlet.lang.printer import print_duration, print_query
+from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.testing import conditions, durations, patterns, queries
 
 if TYPE_CHECKING:
-    from hamlet.lang.builder.aggregates import Aggregate
+    from hamlet.lang.builder.conditions import Named
     from hamlet.lang.builder.draft import Draft
     from hamlet.lang.builder.patterns import Pattern
 
@@ -122,6 +124,8 @@ def built_condition(node: tree.Expression) -> Expression:
                 return Expression(node)
             one = built_condition(operand)
             return (one.not_like if is_negated else one.like)(pattern.value)
+        case tree.Call(function=function) if function.text in _AGGREGATES:
+            return built_aggregate(node)
         case tree.Call(function=function, arguments=arguments):
             return _built_call(node, function.text, [built_condition(each) for each in arguments])
         case tree.IsNull(operand=operand, is_negated=is_negated):
@@ -159,18 +163,21 @@ def flat(node: object) -> object:
     return node
 
 
-def built_item(item: tree.ReturnItem) -> Aggregate | str:
+def built_item(item: tree.ReturnItem) -> Expression | Named | str:
     if isinstance(item, tree.GroupItem):
         return item.name.text
-    function = _AGGREGATES[item.function.text]
-    match item.argument:
-        case tree.AttributeRef(variable=variable, attribute=attribute):
-            found = function(attr(variable.text, attribute.text))
-        case tree.Name(text=text):
-            found = count(event(text)) if function is count else function(attr_alone(text))
-        case tree.Star():
-            found = count()
+    found = built_condition(item.expression)
     return found.named(item.alias.text) if item.alias else found
+
+
+def built_aggregate(call: tree.Call) -> Expression:
+    function = _AGGREGATES[call.function.text]
+    match call.arguments:
+        case (tree.AttributeRef(variable=variable, attribute=attribute),):
+            return function(attr(variable.text, attribute.text))
+        case (tree.BareName(name=name),):
+            return count(event(name.text)) if function is count else function(attr_alone(name.text))
+    return count()
 
 
 def attr_alone(text: str) -> Expression:
@@ -184,15 +191,21 @@ def built(one: tree.QueryTree) -> Draft:
     draft = draft.within(print_duration(one.within))
     if one.where is not None:
         draft = draft.where(built_condition(one.where))
+    if one.having is not None:
+        draft = draft.having(built_condition(one.having))
     return draft if one.slide is None else draft.slide(print_duration(one.slide))
 
 
 def is_buildable(one: tree.QueryTree) -> bool:
-    functions = {i.function.text for i in one.items if isinstance(i, tree.AggregateItem)}
-    stars = [i for i in one.items if isinstance(i, tree.AggregateItem)]
-    return functions <= set(_AGGREGATES) and all(
-        i.function.text == "COUNT" for i in stars if isinstance(i.argument, tree.Star)
-    )
+    written = [item.expression for item in one.items if isinstance(item, tree.ResultItem)]
+    written += [] if one.having is None else [one.having]
+    calls = [node for each in written for node in nodes_of(each) if isinstance(node, tree.Call)]
+    return all(
+        call.function.text not in FUNCTIONS
+        or call.function.text == "COUNT"
+        or not isinstance(call.arguments[0], tree.Star)
+        for call in calls
+    ) and "MEDIAN" not in {call.function.text for call in calls}
 
 
 # Laws
@@ -222,7 +235,7 @@ def test_a_built_condition_is_the_tree_of_its_text(condition):
 def test_a_built_query_is_the_tree_of_its_text(one):
     draft = built(one)
 
-    assert draft.tree == replace(one, where=flat(one.where))
+    assert draft.tree == replace(one, where=flat(one.where), having=flat(one.having))
     assert parse_tree(str(draft)).queries == (draft.tree,)
     assert str(draft) == print_query(draft.tree)
 

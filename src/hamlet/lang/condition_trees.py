@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, assert_never
 
 from hamlet.lang import tree
@@ -31,16 +32,16 @@ def nodes_of(node: tree.Expression) -> Iterator[tree.Expression]:
             | tree.Like(operand=operand)
         ):
             yield from nodes_of(operand)
+        case tree.Call(arguments=arguments):
+            for argument in arguments:
+                if not isinstance(argument, tree.Star):
+                    yield from nodes_of(argument)
         case tree.Arithmetic(left=left, right=right) | tree.Comparison(left=left, right=right):
             yield from nodes_of(left)
             yield from nodes_of(right)
         case tree.Between(operand=operand, low=low, high=high):
             for inner in (operand, low, high):
                 yield from nodes_of(inner)
-        case tree.Call(arguments=arguments):
-            for argument in arguments:
-                if not isinstance(argument, tree.Star):
-                    yield from nodes_of(argument)
         case tree.AndCondition(items=items) | tree.OrCondition(items=items):
             for item in items:
                 yield from nodes_of(item)
@@ -49,13 +50,23 @@ def nodes_of(node: tree.Expression) -> Iterator[tree.Expression]:
 
 
 def converted(
-    node: tree.Expression, roles: Mapping[tuple[str, bool], Role]
+    node: tree.Expression,
+    roles: Mapping[tuple[str, bool], Role],
+    known: Mapping[tree.Expression, predicates.Expression] = MappingProxyType({}),
 ) -> predicates.Expression:
-    """An expression over roles instead of variables, keyed by variable and whether in NEXT."""
+    """An expression over roles instead of variables.
+
+    Args:
+        node: The tree.
+        roles: By variable and whether it is in NEXT.
+        known: What some nodes stand for.
+    """
 
     def convert(inner: tree.Expression) -> predicates.Expression:
-        return converted(inner, roles)
+        return converted(inner, roles, known)
 
+    if node in known:
+        return known[node]
     match node:
         case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
             name = EVENT_TIME if attribute.text == TIME else attribute.text

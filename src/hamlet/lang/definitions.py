@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import Problem
 from hamlet.lang import tree
+from hamlet.lang.bind_results import misplaced_aggregates
 from hamlet.lang.condition_trees import TIME, converted, nodes_of
 from hamlet.lang.kinds import KindChecker
 from hamlet.lang.printer import print_name
@@ -88,6 +89,7 @@ class Definitions:
                     "Write it in WHERE of a query.",
                     node,
                 )
+        self.problems += misplaced_aggregates(found)
         if len(self.problems) > known:
             return False
         if not any(isinstance(node, tree.BareName) for node in found):

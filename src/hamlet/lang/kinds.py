@@ -40,6 +40,7 @@ class KindChecker:
 
     attribute_kind: Callable[[tree.AttributeRef], str]
     problems: list[Problem] = field(default_factory=list)
+    has_aggregates: bool = False  # whether what is called are aggregates, which are numbers
 
     def condition(self, node: tree.Expression) -> None:
         """Check an expression that must be true or false."""
@@ -142,6 +143,8 @@ class KindChecker:
     # Functions
 
     def _call(self, node: tree.Call) -> str:
+        if self.has_aggregates:
+            return "number"
         function = FUNCTIONS.get(node.function.text)
         if function is None:
             name = node.function.text

@@ -14,7 +14,7 @@ from hamlet.lang.build import UNIT_US, UNITS, token_span
 if TYPE_CHECKING:
     from lark import Token
 
-_CLAUSE_WORDS = ("RETURN", "PATTERN", "WHERE", "GROUPBY", "WITHIN", "SLIDE")
+_CLAUSE_WORDS = ("RETURN", "PATTERN", "WHERE", "GROUPBY", "HAVING", "WITHIN", "SLIDE")
 
 _EXAMPLES = {
     "DEFINE": "DEFINE Late AS delay > 15, Big AS Trade WHERE volume > 1000;",
@@ -22,6 +22,7 @@ _EXAMPLES = {
     "PATTERN": "PATTERN SEQ(Request, Travel T+, NOT Pickup)",
     "WHERE": "WHERE [driver] AND T.speed < 10 AND T.speed < NEXT(T).speed",
     "GROUPBY": "GROUPBY district",
+    "HAVING": "HAVING COUNT(*) > 10 AND MAX(T.speed) - MIN(T.speed) > 5",
     "WITHIN": "WITHIN 30 min SLIDE 5 min",
     "SLIDE": "WITHIN 30 min SLIDE 5 min",
 }
@@ -36,7 +37,6 @@ _FOREIGN = {
 
 # Clauses that are not there, and what to do instead.
 _NOT_THERE = {
-    "HAVING": "Filter the rows of results: they have every aggregate of a window and group.",
     "MATCH": "All trends count; to have nothing between two events, write SEQ(A, NOT ANY, B).",
     "OFFSET": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; shift the times of events.",
     "IN": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; give local times as numbers.",
@@ -156,6 +156,7 @@ def repeated_clause(token: Token) -> Problem:
         "WHERE": "Join the conditions with AND.",
         "RETURN": "List all aggregates after one RETURN, or put ';' between two queries.",
         "GROUPBY": "List all attributes after one GROUPBY.",
+        "HAVING": "Join the conditions with AND.",
     }
     remedy = joined.get(token.type, f"Keep one {token.type}.")
     return Problem(
@@ -273,7 +274,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         token = before  # a misspelt clause has been taken for an alias
     if clause == "PATTERN":
         example = _FOREIGN_SIGNS.get(token.type, example)
-    if clause == "WHERE":
+    if clause in ("WHERE", "HAVING"):
         example = _FOREIGN.get(token.upper(), example)
     span = token_span(token)
     if token.type == "RPAR" and before.type == "LPAR":
@@ -298,7 +299,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
             f"Units are {listed(tuple(UNIT_US))}." + did_you_mean(token, UNITS),
             span,
         )
-    if clause == "WHERE" and "COMPARE" in expected:
+    if clause in ("WHERE", "HAVING") and "COMPARE" in expected:
         return Problem(
             "missing-comparison",
             f"expected a comparison, AND or OR before {_shown(token)}",

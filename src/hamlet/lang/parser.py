@@ -31,6 +31,7 @@ CLAUSES = {
     "PATTERN": "pattern_clause",
     "WHERE": "where_clause",
     "GROUPBY": "group_clause",
+    "HAVING": "having_clause",
     "WITHIN": "within_clause",
     "SLIDE": "slide_clause",
 }
@@ -245,6 +246,7 @@ def _read_query(parts: _Parts, problems: list[Problem]) -> tree.PartialQuery:
         group_by=values.get("GROUPBY", () if is_ungrouped else None),
         within=values.get("WITHIN"),
         slide=values.get("SLIDE"),
+        having=values.get("HAVING"),
         is_whole=not own_problems,
         span=mistakes.from_to(tokens[0], tokens[-1]),
     )
@@ -294,7 +296,7 @@ def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
     if tokens[0].type == "PATTERN":
         _replace_odd_counts(tokens, problems)
         _mark(tokens, "ANY")
-    if tokens[0].type in ("WHERE", "DEFINE"):
+    if tokens[0].type in ("WHERE", "HAVING", "DEFINE"):
         _mark(tokens, "BETWEEN")
         _mark(tokens, "LIKE")
         _mark_units(tokens)

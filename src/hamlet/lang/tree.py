@@ -143,7 +143,7 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of something: `HOUR(T.time, 'Europe/Berlin')`."""
+    """A function of something: `SUM(T.duration)`, `HOUR(T.time, 'Europe/Berlin')`."""
 
     function: Name
     arguments: tuple[Expression | Star, ...]
@@ -308,11 +308,13 @@ Expression = (
 
 
 @dataclass(frozen=True, slots=True)
-class AggregateItem:
-    """An aggregate that is returned: `SUM(T.duration) AS total`."""
+class ResultItem:
+    """What is returned: `SUM(T.duration) AS total`, or computed from aggregates.
 
-    function: Name
-    argument: Star | Name | AttributeRef
+    An aggregate alone is a `Call`.
+    """
+
+    expression: Expression
     alias: Name | None = None
     span: Span = _span()
 
@@ -325,7 +327,7 @@ class GroupItem:
     span: Span = _span()
 
 
-ReturnItem = AggregateItem | GroupItem
+ReturnItem = ResultItem | GroupItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +355,7 @@ class QueryTree:
     within: Duration
     slide: Duration | None
     span: Span = _span()
+    having: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +375,7 @@ class PartialQuery:
     is_whole: bool
     span: Span = _span()
     definitions: tuple[Definition, ...] = ()  # those of the workload
+    having: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
