@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
 from hamlet.lang import tree
+from hamlet.lang.builder.durations import duration_tree
 from hamlet.lang.printer import print_condition, print_item
 
 Value = bool | int | float | str | datetime | date | timedelta | None
@@ -308,7 +308,7 @@ def expression_tree(value: Expression | Value) -> tree.Expression:
 def _literal(value: Any) -> tree.Literal | tree.Duration | tree.Moment:
     """A value as it is written out: times, days and durations of Python as those of queries."""
     if isinstance(value, timedelta):
-        return tree.Duration(Decimal(value // timedelta(microseconds=1)) / 1000, tree.Name("ms"))
+        return duration_tree(value, "a condition")
     if isinstance(value, datetime):
         return tree.Moment(tree.Name("TIMESTAMP"), value.isoformat(" "))
     if isinstance(value, date):
