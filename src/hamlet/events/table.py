@@ -28,6 +28,7 @@ from hamlet.events.source import Sieve, SourceTable, Wanted
 from hamlet.events.texts import times_of_texts
 from hamlet.events.times import REASONS, Times, is_time, microseconds, times_of
 from hamlet.events.untyped import column_of_values
+from hamlet.plan.predicates import EVENT_TIME
 from hamlet.plan.query import OTHER, asked_types
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ class EventTable:
         return len(self.ts)
 
     def column(self, attribute: str) -> Values:
-        """An attribute of all rows."""
+        """An attribute of all rows, or their times."""
+        if attribute == EVENT_TIME:
+            return Values("time", self.ts)
         if attribute not in self._values:
             self._values[attribute] = values_of(self.table.column(attribute))
         return self._values[attribute]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from hamlet.plan.aggregates import DURATION, LENGTH
-from hamlet.plan.predicates import Constant, Operation, evaluate, holds
+from hamlet.plan.predicates import EVENT_TIME, Constant, Operation, evaluate, holds
 from hamlet.plan.query import (
     OTHER,
     Absence,
@@ -117,6 +117,12 @@ class Event:
         """Whether it comes strictly before another: neither of two simultaneous events does."""
         return self.position < other.position
 
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """What conditions see of it: times, its own among them, as microseconds."""
+        row = {name: _as_time(value) for name, value in self.row.items()}
+        return {**row, EVENT_TIME: self.ts}
+
     def values(self, attributes: tuple[str, ...]) -> tuple[Any, ...]:
         """Its values of some attributes."""
         return tuple(self.row.get(attribute) for attribute in attributes)
@@ -135,6 +141,13 @@ def _microseconds(time: float | Decimal | datetime) -> int:
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (aware - _EPOCH) // timedelta(microseconds=1)
     return round(Fraction(time) * 1_000_000)
+
+
+def _as_time(value: Any) -> Any:
+    """A value, a timestamp or date as microseconds."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return _microseconds(value) if isinstance(value, datetime) else value
 
 
 def _order(row: Mapping[str, Any], order_column: str | None) -> tuple[Any, ...]:
@@ -304,7 +317,7 @@ class Partition:
         """Whether an event has the type and satisfies the local predicates of a place."""
         condition = self.query.local[place]
         return event.type == self.query.places[place].type and (
-            condition is None or holds(condition, {"this": event.row})
+            condition is None or holds(condition, {"this": event.known})
         )
 
     def _may_follow(self, before: Event | None, last: int | None, event: Event, place: int) -> bool:
@@ -315,7 +328,7 @@ class Partition:
         return all(
             holds(
                 self.query.edge_predicates[number].condition,
-                {"previous": before.row, "next": event.row},
+                {"previous": before.known, "next": event.known},
             )
             for number in numbers
         )
