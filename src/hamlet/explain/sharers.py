@@ -1,7 +1,7 @@
 """Whose work on a repeated type is done once: the classes of queries that could share E+.
 
 Queries that repeat E in one set have it in common, but a burst is one map only for those that ask
-the same of its events, and a table of rows is kept only for those that also have the same edge
+the same of its events, and a table of rows is kept only for those that have the same edge
 predicate, negation, windows and functions of aggregates. A query that is in no class with another
 is told of the query that is most like it, and of what keeps the two apart.
 """
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _PARTS = {
     "burst": ("condition on its events",),
     "rows": (
-        "condition on its events",
         "edge predicate",
         "negation inside",
         "window",
@@ -62,7 +61,7 @@ def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharin
     sharers = {name for names in classes.values() if len(names) > 1 for name in names}
     for names in classes.values():
         if len(names) > 1:
-            yield {**each, "queries": names}
+            yield {**each, "queries": names, "why": each["why"] + _told(each, names, planned)}
     told: dict[tuple[int, ...], list[tuple[str, str]]] = {}
     for name in each["queries"]:
         if name not in sharers:
@@ -71,6 +70,14 @@ def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharin
     for parts, pairs in told.items():
         why = _why_alone([_PARTS[each["kind"]][part] for part in parts], pairs)
         yield {**each, "shared": False, "queries": [name for name, _ in pairs], "why": why}
+
+
+def _told(each: Sharing, names: list[str], planned: dict[str, PlannedQuery]) -> str:
+    """What is to be said of events on which the queries of a class disagree."""
+    templates = (t for name in names for t in planned[name].templates.branches)
+    atoms = {state.atom for t in templates for state, _ in _loops(t, each["type"])}
+    is_mixed = each["kind"] == "rows" and len(atoms) > 1
+    return "; an event for some of them is a snapshot by itself" if is_mixed else ""
 
 
 def _why_alone(parts: list[str], pairs: list[tuple[str, str]]) -> str:
@@ -107,7 +114,7 @@ def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Key]:
             if kind == "rows":
                 compared = frozenset(query.edge_predicates[n] for n in condition.predicates)
                 negated = frozenset(planned.templates.guards[n] for n in condition.guards)
-                yield state.atom, compared, negated, query.window, _asked(query)
+                yield compared, negated, query.window, _asked(query)
             elif not condition.predicates and not condition.guards:
                 yield (state.atom,)
 

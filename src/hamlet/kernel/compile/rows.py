@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hamlet.kernel.rows.automata import merged
@@ -13,12 +14,15 @@ from hamlet.plan.template import END as TEMPLATE_END
 from hamlet.plan.template import START as TEMPLATE_START
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
     from hamlet.kernel.compile.maker import Maker
     from hamlet.kernel.compile.parts import Unit
+    from hamlet.plan.execution import RowShape
     from hamlet.plan.template import Condition
 
-    # Atom, predicate, operator, guards, window, components and extremes
-    _Key = tuple[int, int, int, tuple[int, ...], int, int, int, int]
+    # Predicate, operator, guards, window, components and extremes
+    _Key = tuple[int, int, tuple[int, ...], int, int, int, int]
 
 # Events are turned round where that leaves at most one column in so many.
 _WORTH_TURNING = 2
@@ -26,15 +30,19 @@ _WORTH_TURNING = 2
 
 def take_out_rows(maker: Maker) -> None:
     """Take out the units that the row kernel runs: see kernel/rows."""
-    groups: dict[_Key, list[RowUnit]] = {}
+    groups: dict[tuple[str, _Key], dict[int, list[RowUnit]]] = {}
     left: list[Unit] = []
     for unit in maker.units:
         found = _row_unit(maker, unit)
         if found is None:
             left.append(unit)
         else:
-            groups.setdefault(found[0], []).append(found[1])
-    maker.row_groups = tuple(PlacedGroup.of(_group(key, units)) for key, units in groups.items())
+            shape, key, made = found
+            alike = groups.setdefault((maker.execution.type_of(min(shape.loops)), key), {})
+            alike.setdefault(shape.atom, []).append(made)
+    maker.row_groups = tuple(
+        made for (_, key), alike in groups.items() for made in _groups(key, list(alike.values()))
+    )
     # The others are numbered anew.
     kept = {unit.number: number for number, unit in enumerate(left)}
     maker.guards = [(kept[unit], t) for unit, t in maker.guards if unit in kept]
@@ -44,17 +52,41 @@ def take_out_rows(maker: Maker) -> None:
     maker.units = left
 
 
-def _group(key: _Key, units: list[RowUnit]) -> RowGroup:
-    """A group, run in the direction in which its units have more in common.
+def _groups(key: _Key, alike: list[list[RowUnit]]) -> Iterator[PlacedGroup]:
+    """Units with one loop, by what they ask of its events: in as few groups as can have one table.
 
-    Units that end alike stand side by side, so that what they do there is one operation.
+    These are run in one direction, and none of them keeps others from sharing.
     """
-    group = RowGroup(*key, tuple(sorted(units, key=_ending)))
-    if len(units) > 1 and group.can_turn:
-        turned = group.turned_round()
-        if _WORTH_TURNING * merged(turned).loops <= merged(group).loops:
-            return turned
-    return group
+    groups = [_group(key, units) for units in alike]
+    wants = [_prefers_turning(group) for group in groups]
+    # Those to which both directions are the same go with the others.
+    turns = sum(want is True for want in wants) > sum(want is False for want in wants)
+    together: dict[Hashable, list[PlacedGroup]] = {}
+    for group, want in zip(groups, wants, strict=True):
+        made = PlacedGroup.of(group.turned_round() if (turns if want is None else want) else group)
+        weights = made.nodes[0].state.weights if made.is_sharable else None
+        together.setdefault((made.group.is_backward, weights), []).append(made)
+    for some in together.values():
+        if len(some) == 1:
+            yield some[0]
+        else:
+            members = tuple(unit for made in some for unit in made.group.units)
+            yield PlacedGroup.of(replace(some[0].group, units=members))
+
+
+def _group(key: _Key, units: list[RowUnit]) -> RowGroup:
+    """A group; units that end alike stand side by side: what they do there is one operation."""
+    return RowGroup(*key, tuple(sorted(units, key=_ending)))
+
+
+def _prefers_turning(group: RowGroup) -> bool | None:
+    """Whether its units have much more in common seen from the end; None: it is all the same."""
+    if not group.can_turn:
+        return False
+    if len(group.units) == 1:
+        return None
+    forward, turned = merged(group).loops, merged(group.turned_round()).loops
+    return None if forward == turned else _WORTH_TURNING * turned <= forward
 
 
 def _ending(unit: RowUnit) -> tuple[int, ...]:
@@ -64,8 +96,8 @@ def _ending(unit: RowUnit) -> tuple[int, ...]:
     return tuple(sorted(unit.states[i].atom for i in after))
 
 
-def _row_unit(maker: Maker, unit: Unit) -> tuple[_Key, RowUnit] | None:
-    """A unit with the key of its group; None where the machine has to run it."""
+def _row_unit(maker: Maker, unit: Unit) -> tuple[RowShape, _Key, RowUnit] | None:
+    """A unit with its loop and what its group has in common; None where the machine runs it."""
     shape = maker.execution.rows(unit.template)
     if shape is None:
         return None
@@ -89,7 +121,6 @@ def _row_unit(maker: Maker, unit: Unit) -> tuple[_Key, RowUnit] | None:
         for state in states
     )
     key = (
-        shape.atom,
         shape.predicate,
         COMPARE_CODES[program.predicates[shape.predicate].operator],
         shape.guards,
@@ -98,7 +129,7 @@ def _row_unit(maker: Maker, unit: Unit) -> tuple[_Key, RowUnit] | None:
         1 + len(maker.components[unit.query]),
         len(signs),
     )
-    return key, RowUnit(unit.template, made, edges, signs)
+    return shape, key, RowUnit(unit.template, made, edges, signs)
 
 
 def _way(

@@ -54,10 +54,9 @@ class RowUnit:
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Units with one loop and equal windows.
+    """Units with one loop and equal windows; what they ask of its events may differ.
 
     Attributes:
-        atom: What events of the loop satisfy.
         predicate: The edge predicate f(previous) op g(next) of the loop.
         operator: Its op.
         guards: Atoms of which no event may be between two neighbours of the loop.
@@ -67,7 +66,6 @@ class RowGroup:
             units are turned round, and f and g have changed sides.
     """
 
-    atom: int
     predicate: int
     operator: int
     guards: tuple[int, ...]
@@ -77,6 +75,12 @@ class RowGroup:
     extremes: int
     units: tuple[RowUnit, ...]
     is_backward: bool = False
+
+    @property
+    def atoms(self) -> tuple[int, ...]:
+        """What units ask of the events of the loop."""
+        states = (state for unit in self.units for state in unit.states if state.is_loop)
+        return tuple(sorted({state.atom for state in states}))
 
     @property
     def overlap(self) -> int:

@@ -27,7 +27,7 @@ SCALARS = (
     "SAME_SIDES",  # whether f and g are the same of every event
     "KIND",  # of table: CHOSEN, SCANNED or TREE
     "SHARING",  # a policy, see below
-    "LOOP_LETTER",  # a letter of the loop, -1 for none
+    "LOOP_LETTER",  # what stands for events that every E+ admits
     "FEEDS",  # of one event into E+ at most, and the columns of all of them
     "FED_COLUMNS",
     "STARTS_LOOP",  # whether trends begin with E
@@ -46,6 +46,9 @@ ARRAYS = (
     "IS_FEED",  # whether its events come into E+
     "READS_LOOP",  # whether its events read or empty what E+ has given
     "OPS_P",
+    "SKIPS_P",  # by letter of the loop: ranges of columns that do not admit its events
+    "SKIP_FIRST",
+    "SKIP_N",
     "RESETS_P",
     "RESET_AT",
     "RESET_AT_X",
@@ -97,6 +100,9 @@ HEADER = len(SCALARS) + len(ARRAYS)
     IS_FEED,
     READS_LOOP,
     OPS_P,
+    SKIPS_P,
+    SKIP_FIRST,
+    SKIP_N,
     RESETS_P,
     RESET_AT,
     RESET_AT_X,
@@ -120,8 +126,9 @@ HEADER = len(SCALARS) + len(ARRAYS)
 BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 
 # What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop, DIRECTS:
-# do operations that can be done one after the other (direct.py)
-ADDS, EMPTIES, READS, LOOPS, DIRECTS = 1, 2, 4, 8, 16
+# do operations that can be done one after the other (direct.py), PARTS: are of the loop, and not
+# every E+ admits them (singles.py)
+ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS = 1, 2, 4, 8, 16, 32
 
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)
@@ -162,6 +169,7 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     S_OLDEST,  # the first that matters, how many there have been, the first that there is room for
     S_BIRTHS,
     S_FIRST_COLUMN,
+    S_HAND,  # the one at hand: the last that is of no single event
     S_COLUMN_ROOM,
     S_BASE,  # the first that nodes of a tree have numbers of, and of the block before
     S_BASE_BEFORE,
@@ -183,7 +191,7 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     C_SHARED,
     C_SPLIT,
     STATES,
-) = range(50)
+) = range(51)
 NO_BLOCK = -(1 << 62)
 
 # Of a decision that is written down, one row for each burst: see decision.py
