@@ -32,6 +32,7 @@ WINDOWS = (
 )  # fmt: skip
 # U and V exclude each other, W overlaps with both.
 DEFINED = "DEFINE U AS x > 0, V AS x <= 0, W AS A WHERE y < 1 OR s = 'u'"
+MATCHES = ("", "", "", " MATCH NEXT", " MATCH NEXT", " MATCH CONTIGUOUS", " MATCH ANY")
 GROUPINGS = ("", "", "", "GROUPBY g", "GROUPBY d", "GROUPBY d, g")
 
 
@@ -114,7 +115,8 @@ def query_texts(draw: DrawFn, types: str) -> str:
     where = f"\nWHERE {' AND '.join(parts)}" if parts else ""
     items = dict.fromkeys(draw(st.lists(_aggregates(plain, pattern), min_size=1, max_size=4)))
     grouping, window = draw(st.sampled_from(GROUPINGS)), draw(st.sampled_from(WINDOWS))
-    return f"RETURN {', '.join(items)}\nPATTERN {pattern}{where}\n{grouping} WITHIN {window}"
+    match = draw(st.sampled_from(MATCHES))
+    return f"RETURN {', '.join(items)}\nPATTERN {pattern}{match}{where}\n{grouping} WITHIN {window}"
 
 
 def _names(place: Place) -> list[str]:

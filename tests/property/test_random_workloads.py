@@ -29,7 +29,7 @@ def is_valid(sample: Sample) -> bool:
 FEATURES = (
     "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
     "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
-    "GROUPBY", "uneven slide", "ties",
+    "GROUPBY", "uneven slide", "ties", "NEXT", "CONTIGUOUS",
 )  # fmt: skip
 
 
@@ -40,12 +40,13 @@ def features(sample: Sample) -> set[str]:
     found |= {"ties"} if times and max(times.values()) > 1 else set()
     found |= {
         word
-        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY")
+        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY", "CONTIGUOUS")
         if word in sample.workload
     }
     found |= (
         {"*"} if "*" in sample.workload.replace("COUNT(*)", "").partition("PATTERN")[2] else set()
     )
+    found |= {"NEXT"} if "MATCH NEXT" in sample.workload else set()
     for query in queries:
         negated = {place.index for place in query.places if place.negation is not None}
         has = {

@@ -60,6 +60,8 @@ def print_query(query: tree.QueryTree) -> str:
     label = f"{print_name(query.name)}: " if query.name else ""
     lines = [f"{label}RETURN {', '.join(print_item(item) for item in query.items)}"]
     lines.append(f"PATTERN {print_pattern(query.pattern)}")
+    if query.match is not None:
+        lines[-1] += f" {print_match(query.match)}"
     if query.where is not None:
         lines.append(f"WHERE {print_condition(query.where)}")
     if query.group_by:
@@ -67,6 +69,11 @@ def print_query(query: tree.QueryTree) -> str:
     slide = f" SLIDE {print_duration(query.slide)}" if query.slide else ""
     lines.append(f"WITHIN {print_duration(query.within)}{slide}")
     return "\n".join(lines)
+
+
+def print_match(match: tree.Match) -> str:
+    """Which trends are kept."""
+    return f"MATCH {match.word}"
 
 
 def print_name(name: tree.Name) -> str:
@@ -78,8 +85,9 @@ def print_name(name: tree.Name) -> str:
 
 def _is_reserved(word: str) -> bool:
     # GROUP and BY are words only together, but a type GROUP with an alias BY would be such a pair.
-    # ANY is a word in patterns only, BETWEEN in conditions, DEFINE at the beginning.
-    more = ("GROUP", "BY", "ANY", "BETWEEN", "DEFINE")
+    # ANY is a word in patterns only, BETWEEN in conditions, DEFINE at the beginning, MATCH behind a
+    # pattern.
+    more = ("GROUP", "BY", "ANY", "BETWEEN", "DEFINE", "MATCH")
     return word.upper() in KEYWORDS or word.upper() in more
 
 

@@ -8,6 +8,7 @@ stages know nothing of aliases.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS
@@ -28,6 +29,17 @@ LATER = {"later": True}
 # come with it: see `asked_types`.
 OTHER = "any other type"
 ANY = "ANY"
+# Instead of the number of a negation: of places that no trend has an event at, whose events are
+# known because they may stand between two of a trend.
+BETWEEN = -1
+
+
+class Match(StrEnum):
+    """Which of the sequences that a pattern and the conditions allow are kept."""
+
+    ANY = "ANY"  # all
+    NEXT = "NEXT"  # those that skip no event by which they could have gone on
+    CONTIGUOUS = "CONTIGUOUS"  # those that skip none at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,7 @@ class Place:
 
     `written` is what stands in the pattern where that is not the type itself: ANY, or a type by
     condition that has no other type, is a place for each type of the workload, and one for all
-    others.
+    others. `negation` is BETWEEN for places that are no part of the pattern.
     """
 
     index: int
@@ -184,6 +196,7 @@ class Query:
     group_by: tuple[str, ...]
     equivalence: tuple[str, ...]
     window: Window
+    match: Match = field(default=Match.ANY, metadata=LATER)
 
     @property
     def partition(self) -> tuple[str, ...]:
@@ -204,6 +217,7 @@ class Query:
         """What is asked, in a line; conditions are counted."""
         aggregates = ", ".join(aggregate.name for aggregate in self.aggregates)
         pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
+        pattern += "" if self.match == Match.ANY else f" MATCH {self.match}"
         conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
         parts = [f"{aggregates} of {pattern}" if aggregates else pattern]
         if conditions:

@@ -94,7 +94,12 @@ def quick_ops(code: Code) -> Ints:
     quick[:, at.QO_SYNC] = np.where(kinds == at.COUNTS_ONLY, at.SYNC_COUNTS, at.SYNC_ALL)
     read, fed = _only(code.o_src_p, code.o_src_row), _only(code.o_dst_p, code.o_dst_row)
     adds = _any(code.o_w_p, code.o_w != -1) | _any(code.o_x_p, code.o_x >= 0)
-    simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds)
+    moves = code.u_steps[code.o_unit] == 1
+    base = code.u_rbase[np.repeat(code.o_unit, np.diff(code.o_src_p))]
+    is_start = _any(code.o_src_p, code.r_start[base + code.o_src_row] == 1)
+    moving = np.where(is_start, at.BEGINNING, at.MOVING)
+    quick[:, at.QO_MOVES] = np.where(moves, moving, at.STAYING)
+    simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds & ~moves)
     read, fed, unit = read[simple], fed[simple], code.o_unit[simple]
     begins = code.r_start[code.u_rbase[unit] + read] == 1
     size, size_x = code.u_w[unit] * code.u_nc[unit], code.u_w[unit] * code.u_nx[unit]
@@ -257,12 +262,14 @@ class _Ways:
     """Which ops and guard ops of an event alone in its time are run directly, and in which order.
 
     Those of one unit go one way. They are run directly if the ops read nothing but rows, and can be
-    put in an order in which none reads what one before it has added to; a guard is, if it is one
-    event that no op of the unit knows, and bars nothing but rows.
+    put in an order in which none reads what one before it has added to, or if there is one where
+    they move trends; a guard is, if it is one event that no op of the unit knows, and bars nothing
+    but rows.
     """
 
     def __init__(self, code: Code) -> None:
         self.unit = code.o_unit.tolist()
+        self.steps = code.u_steps.tolist()
         self.guard_unit = code.g_unit[code.gop_guard].tolist()
         self.reads_rows_only = _reads_rows_only(code).tolist()
         self.bars_rows_only = _bars_rows_only(code).tolist()
@@ -284,7 +291,8 @@ class _Ways:
         long: list[int] = []
         long_guards: list[int] = []
         for unit, some in by_unit.items():
-            order = None if unit in barred else self._ordered(some)
+            is_apart = unit in barred or (self.steps[unit] and len(some) > 1)
+            order = None if is_apart else self._ordered(some)
             if order is None:
                 long += some
             else:

@@ -24,8 +24,9 @@ from hamlet.kernel.machine.counts import sync_counts
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row
+from hamlet.kernel.machine.steps import leave, pass_on, renew
 from hamlet.kernel.machine.tree_sums import turn_block
-from hamlet.kernel.machine.values import commit, direct, find_value
+from hamlet.kernel.machine.values import commit, direct, find_value, move_on
 from hamlet.kernel.machine.windows import activate, bar, close_all, next_due, roll_all, sync_all
 from hamlet.kernel.stopping import STOPPED
 
@@ -199,6 +200,8 @@ def _add_op(m, events, op, i, ts):
     quick = P[at.O_QUICK] + at.QUICK * op
     u = P[quick + at.QO_UNIT]
     if S[P[at.S_WHERE] + u] < 0:
+        if P[quick + at.QO_MOVES] == at.MOVING:
+            return due  # there is nothing to go on with
         activate(m, u, ts)
         due = S[P[at.S_DUE] + u]
     elif P[quick + at.QO_SYNC] == at.SYNC_COUNTS:
@@ -215,6 +218,8 @@ def _add_op(m, events, op, i, ts):
         source, to = P[quick + at.QO_FROM_X], P[quick + at.QO_TO_X]
         for e in range(P[quick + at.QO_SIZE_X]):
             m.x[to + e] = min(m.x[to + e], m.x[source + e])
+    elif P[quick + at.QO_MOVES] != at.STAYING:
+        move_on(m, events, op, i)
     else:
         direct(m, events, op, i)
     return due
@@ -244,6 +249,7 @@ def _step(m, events, sides, stored, scratch, i, j, ts, ops, gops):
     for k in range(n_met):
         sync(m, scratch.met[k])
         turn_block(P, S, scratch.met[k], ts)
+        renew(m, scratch.met[k])
     # What they add, all from the state before the step
     for k in range(n):
         if m.err[STOPPED] != 0:
@@ -251,6 +257,12 @@ def _step(m, events, sides, stored, scratch, i, j, ts, ops, gops):
         op, e = pending[4 * k], pending[4 * k + 1]
         find_value(m, events, sides, stored, op, e, _value_of(P, scratch, k))
     _step_guards(m, events, sides, stored, scratch, i, j, ts, gops)
+    for k in range(n_met):
+        pass_on(m, scratch.met[k])
+    for k in range(n):
+        op, e = pending[4 * k], pending[4 * k + 1]
+        if P[P[at.U_STEPS] + P[P[at.O_UNIT] + op]] == 1:
+            leave(m, sides, op, e)
     for k in range(n):
         op, e = pending[4 * k], pending[4 * k + 1]
         commit(m, stored, op, e, ts, _value_of(P, scratch, k))
