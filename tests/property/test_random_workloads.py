@@ -89,7 +89,7 @@ def test_nearly_every_workload_drawn_is_valid_and_all_features_occur() -> None:
     seen: Counter[str] = Counter()
 
     @settings(
-        max_examples=150, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
+        max_examples=250, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
     )
     @given(samples())
     def look(sample: Sample) -> None:

@@ -173,9 +173,12 @@ LZ_Z, LZ_OP, LZ_OWN, LZ_OTHER, LZ_SBASE = range(LAZY)
     QO_TO_X,
     QO_SIZE_X,
     QO_MOVES,
-) = range(11)
-# Whether an op moves trends, and whether some of them begin with it
-STAYING, MOVING, BEGINNING = range(3)
+    QO_BEGINS,
+    QO_OWN,
+) = range(13)
+# Whether an op moves trends, between rows only or also stored events; whether some of them begin
+# with it (1); and, by its number in the unit, a row that it both takes from and adds to
+STAYING, MOVING, STORING = range(3)
 # In whole; a unit that only counts; extremes later, because the op does not touch those of
 # the loop nor of the other row that it reads
 SYNC_ALL, SYNC_COUNTS, SYNC_LATER = range(3)
@@ -225,8 +228,9 @@ L_COUNTERS_P, L_COUNTERS = range(22, 24)
     C_ASLEEP,
     C_LAZY,
     C_ADDED,
+    C_LOG_LEFT,
     COUNTS,
-) = range(30)
+) = range(31)
 
 # What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
 # that is kept for the next batch. See machine/capacity.py.

@@ -217,7 +217,7 @@ class Query:
         """What is asked, in a line; conditions are counted."""
         aggregates = ", ".join(aggregate.name for aggregate in self.aggregates)
         pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
-        pattern += "" if self.match == Match.ANY else f" MATCH {self.match}"
+        pattern += show_match(self)
         conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
         parts = [f"{aggregates} of {pattern}" if aggregates else pattern]
         if conditions:
@@ -274,6 +274,11 @@ def show_times(least: int, most: int | None) -> str:
     if least == most:
         return f"{{{least}}}"
     return f"{{{least},{'' if most is None else most}}}"
+
+
+def show_match(query: Query) -> str:
+    """Which trends are kept, as it is written behind the pattern; nothing where it is all."""
+    return "" if query.match == Match.ANY else f" MATCH {query.match}"
 
 
 def show_pattern(query: Query, pattern: Pattern | Absence) -> str:

@@ -17,7 +17,7 @@ from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.conditions import atoms_fit
 from hamlet.kernel.machine.memory import entries, shape
-from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, row_of
+from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
 
 
 @inlined
@@ -29,25 +29,34 @@ def passes(P, u):
 @compiled
 def renew(m, u):
     """Empty the rows for one step only of a unit, if what they hold is not of the last step."""
-    P, S = m.P, m.S
-    if passes(P, u) and S[P[at.S_STEP] + u] != S[at.C_STEPS] - 1:
-        _empty_passed(m, u)
-        S[P[at.S_STEP] + u] = S[at.C_STEPS] - 1
-
-
-@compiled
-def pass_on(m, u):
-    """Empty the rows for one step only of a unit, for those that wait from this step on."""
-    P, S = m.P, m.S
-    if passes(P, u):
-        _empty_passed(m, u)
-        S[P[at.S_STEP] + u] = S[at.C_STEPS]
+    if is_past(m, u):
+        _empty_passed(m, u, -1)
+        m.S[m.P[at.S_STEP] + u] = m.S[at.C_STEPS] - 1
 
 
 @inlined
-def _empty_passed(m, u):
+def is_past(m, u):
+    """Whether a unit has rows for one step only, and what they hold is not of the last step."""
+    return passes(m.P, u) and m.S[m.P[at.S_STEP] + u] != m.S[at.C_STEPS] - 1
+
+
+@inlined
+def pass_on(m, u, own):
+    """Empty the rows for one step only of a unit, for those that wait from this step on.
+
+    All but one, if that has them already.
+    """
+    if passes(m.P, u):
+        _empty_passed(m, u, own)
+        m.S[m.P[at.S_STEP] + u] = m.S[at.C_STEPS]
+
+
+@compiled
+def _empty_passed(m, u, own):
     for k in entries(m.P, at.U_PASS_P, u):
-        empty_row(row_of(m, u, m.P[m.P[at.U_PASS] + k]))
+        row = m.P[m.P[at.U_PASS] + k]
+        if row != own:
+            empty_row(row_of(m, u, row))
 
 
 @compiled
@@ -74,6 +83,29 @@ def sum_of_sources(m, u, op):
     for source in range(first + 1, P[P[at.O_SRC_P] + op + 1]):
         add_row(total, row_of(m, u, P[P[at.O_SRC_ROW] + source]), m.err)
     return total
+
+
+@inlined
+def draw_in(m, u, op, own):
+    """Move into a row what the other rows hold that an op reads; START keeps its empty trends."""
+    P = m.P
+    _, nc, nx = shape(P, u)
+    for source in entries(P, at.O_SRC_P, op):
+        row = P[P[at.O_SRC_ROW] + source]
+        if row == own:
+            continue
+        other = row_of(m, u, row)
+        add_trends(row_of(m, u, own), other, nc, nx, m.err)
+        if P[P[at.R_START] + P[P[at.U_RBASE] + u] + row] == 0 and not is_nothing(other, nc):
+            empty_row(other)
+
+
+@inlined
+def add_trends(row, other, nc, nx, err):
+    """Add another row in the windows in which it has trends, which may be few."""
+    for slot in range(row.size // nc):
+        if not numbers.is_zero(other.v, other.at + slot * nc):
+            add_row(one_window(row, slot, nc, nx), one_window(other, slot, nc, nx), err)
 
 
 @inlined

@@ -20,7 +20,17 @@ from hamlet.kernel.machine.catch_up import extend_extremes, gather
 from hamlet.kernel.machine.conditions import NO_EVENT, atoms_fit, edge_open
 from hamlet.kernel.machine.memory import ENTRY, FAR, NO_STEP, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
-from hamlet.kernel.machine.steps import is_nothing, leave_all, pass_on, renew, sum_of_sources
+from hamlet.kernel.machine.steps import (
+    add_trends,
+    draw_in,
+    is_nothing,
+    is_past,
+    leave,
+    leave_all,
+    pass_on,
+    renew,
+    sum_of_sources,
+)
 from hamlet.kernel.machine.tree_sums import add_leaf, read_tree
 
 
@@ -55,17 +65,44 @@ def direct(m, events, op, i):
 def move_on(m, events, op, i):
     """Move trends on at once: for an event alone in its time, with one op on the unit."""
     P, S = m.P, m.S
-    u = P[P[at.O_UNIT] + op]
-    renew(m, u)
-    total = sum_of_sources(m, u, op)
+    quick = P[at.O_QUICK] + at.QUICK * op
+    u, own = P[quick + at.QO_UNIT], P[quick + at.QO_OWN]
+    if is_past(m, u):
+        if P[quick + at.QO_BEGINS] == 0:
+            return
+        renew(m, u)
+    if own >= 0:
+        total = row_of(m, u, own)
+        draw_in(m, u, op, own)
+    else:
+        total = sum_of_sources(m, u, op)
     if is_nothing(total, P[P[at.U_NC] + u]):
         return
     S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
     _add_weights(m, events, u, op, i, total)
-    pass_on(m, u)
-    leave_all(m, u, op)
+    pass_on(m, u, own)
+    if own < 0:
+        leave_all(m, u, op)
     for k in entries(P, at.O_DST_P, op):
-        add_row(row_of(m, u, P[P[at.O_DST_ROW] + k]), total, m.err)
+        row = P[P[at.O_DST_ROW] + k]
+        if row != own:
+            add_trends(row_of(m, u, row), total, P[P[at.U_NC] + u], P[P[at.U_NX] + u], m.err)
+
+
+@compiled
+def store_on(m, events, sides, stored, op, i, ts):
+    """Move trends on at once where events are stored: else as `move_on`."""
+    P = m.P
+    u = P[P[at.O_UNIT] + op]
+    w, nc, nx = shape(P, u)
+    renew(m, u)
+    total = Row(m.v, m.x, P[at.T_BASE], P[at.T_BASE_X], w * nc, w * nx)
+    find_value(m, events, sides, stored, op, i, total)
+    if is_nothing(total, nc):
+        return
+    pass_on(m, u, -1)
+    leave(m, sides, op, i)
+    commit(m, stored, op, i, ts, total)
 
 
 @compiled
