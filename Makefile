@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
+# Bytecode of this checkout is written whatever the shell has set: without it every start of Python reads all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast test-browser test-cluster check check-wheel format bench clean
 

@@ -99,6 +99,7 @@ def timeless(text: str) -> str:
     return re.sub(r"^seconds  .*$", "seconds", text, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 @blocks("console")
 def test_commands_print_what_the_document_says(block: Block):
     commands = re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)

@@ -61,6 +61,7 @@ def test_every_example_is_tested():
     assert {*PRINTED, *ELSEWHERE} == set(SCRIPTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PRINTED))
 def test_an_example_prints_what_it_is_about(name, tmp_path):
     printed = run(name, tmp_path)
@@ -77,6 +78,7 @@ def test_an_example_is_short_and_says_how_to_run_it(name):
     assert f"python examples/{name}" in text
 
 
+@pytest.mark.slow
 def test_real_data_that_is_there_is_used(tmp_path):
     rows = ["cab,latitude,longitude,occupancy,time,event"]
     for second, (event, latitude) in enumerate(

@@ -134,6 +134,7 @@ def test_an_unknown_format_is_refused() -> None:
         parse("paper_burst").explain(format="png")
 
 
+@pytest.mark.slow
 def test_the_text_does_not_depend_on_hashing() -> None:
     script = (
         "import sys; from hamlet import Workload\n"
@@ -209,6 +210,7 @@ def test_a_summary_has_the_name_whatever_is_in_it() -> None:
     assert repr(workload) == "<Workload: 1 query, nothing to share>"
 
 
+@pytest.mark.slow
 def test_many_queries_are_explained_in_time_that_grows_with_their_number() -> None:
     def seconds(queries: int) -> float:
         text = ";".join(
@@ -248,7 +250,8 @@ def test_json_and_text_have_the_same_facts(path: Path) -> None:
     assert len(queries) == len(description["queries"])
     for line, query in zip(queries, description["queries"], strict=True):
         assert line.startswith(f"  {query['name']} ")
-        assert line.endswith(", ".join(query["aggregates"]))
+        having = f" HAVING {query['having']}" if "having" in query else ""
+        assert line.endswith(", ".join(query["aggregates"]) + having)
     edges = [line for line in _block(case.expected, "templates") if " -> " in line]
     assert len(edges) == sum(len(each["edges"]) for each in description["templates"])
     merged = [line for line in _block(case.expected, "merged") if " -> " in line]

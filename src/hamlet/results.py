@@ -168,7 +168,7 @@ class Results:
     @property
     def has_same_columns(self) -> bool:
         """Whether the wide forms of all queries have the same columns."""
-        asked = {(q.group_by, tuple(a.name for a in q.aggregates)) for q in self._queries}
+        asked = {(q.group_by, tuple(r.name for r in q.returned)) for q in self._queries}
         return len(asked) == 1
 
     def __len__(self) -> int:
@@ -204,11 +204,12 @@ class Results:
             add(name, column)
         for i, attribute in enumerate(asked.group_by):
             add(attribute, rows[f"key.{i}"])
-        for i, aggregate in enumerate(asked.aggregates):
-            add(aggregate.name, whole_or_double(aggregate, rows[f"value.{i}"], rows[f"exact.{i}"]))
+        for i, result in enumerate(asked.returned):
+            is_count = asked.has_digits(result.expression, ())
+            add(result.name, whole_or_double(is_count, rows[f"value.{i}"], rows[f"exact.{i}"]))
             for kind in ("exact", "log10"):
                 if kind in also:
-                    add(f"{aggregate.name}__{kind}", rows[f"{kind}.{i}"])
+                    add(f"{result.name}__{kind}", rows[f"{kind}.{i}"])
         return pa.table(columns)
 
     def _number(self, query: str) -> int:

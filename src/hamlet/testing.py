@@ -124,11 +124,19 @@ def _unsigned_zero(number: float) -> float:
     return number or 0.0
 
 
-def conditions(max_leaves: int = 10) -> SearchStrategy[tree.Expression]:
-    """Conditions and expressions that the grammar allows, of any kind in any place."""
+def conditions(
+    max_leaves: int = 10, more: SearchStrategy[tree.Expression] | None = None
+) -> SearchStrategy[tree.Expression]:
+    """Conditions and expressions that the grammar allows, of any kind in any place.
+
+    Args:
+        max_leaves: How large they are at most.
+        more: What else may stand in them.
+    """
     from hypothesis import strategies as st
 
     leaves = st.one_of(
+        *([] if more is None else [more]),
         st.builds(tree.AttributeRef, names(), names(), st.booleans()),
         st.builds(tree.BareName, names()),
         literals(),
@@ -179,12 +187,14 @@ def queries() -> SearchStrategy[tree.QueryTree]:
     """Queries that the grammar allows, whether or not they mean something."""
     from hypothesis import strategies as st
 
-    functions = st.sampled_from([*FUNCTIONS, "MEDIAN"]).map(tree.Name)
-    arguments = st.one_of(
-        st.just(tree.Star()), names(), st.builds(tree.AttributeRef, names(), names())
+    aggregates = aggregate_calls()
+    results = st.builds(tree.ResultItem, aggregates, st.none() | names())
+    computed = st.builds(
+        tree.ResultItem,
+        st.builds(tree.Arithmetic, st.sampled_from("+-*/%"), aggregates, aggregates),
+        names(),
     )
-    aggregates = st.builds(tree.AggregateItem, functions, arguments, st.none() | names())
-    items = st.one_of(aggregates, aggregates, st.builds(tree.GroupItem, names()))
+    items = st.one_of(results, results, computed, st.builds(tree.GroupItem, names()))
     return st.builds(
         tree.QueryTree,
         name=st.none() | names(),
@@ -195,7 +205,21 @@ def queries() -> SearchStrategy[tree.QueryTree]:
         within=durations(),
         slide=st.none() | durations(),
         match=st.none() | st.sampled_from(MATCHES).map(tree.Match),
+        having=st.none() | conditions(6, aggregate_calls()),
     )
+
+
+def aggregate_calls() -> SearchStrategy[tree.Call]:
+    """Aggregates as they can be written, senseless ones included."""
+    from hypothesis import strategies as st
+
+    functions = st.sampled_from([*FUNCTIONS, "MEDIAN"]).map(tree.Name)
+    arguments = st.one_of(
+        st.just(tree.Star()),
+        st.builds(tree.BareName, names()),
+        st.builds(tree.AttributeRef, names(), names()),
+    )
+    return st.builds(tree.Call, functions, st.tuples(arguments))
 
 
 # What a query may have

@@ -408,6 +408,7 @@ def test_a_process_shows_a_stack_trace_only_with_debug(tmp_path: Path):
     assert "ReadError" in debug.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["explain", RIDES], ["check", RIDES], ["--help"]])
 def test_standard_output_that_is_full_is_one_sentence_and_status_2(arguments: list[str]):
     with Path("/dev/full").open("w") as full:
@@ -423,6 +424,7 @@ def test_standard_output_that_is_full_is_one_sentence_and_status_2(arguments: li
     assert left.stderr == "hamlet: cannot write standard output: no space left on device\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reader", "lines"), [("head -1", 1), ("true", 0)])
 def test_a_reader_that_had_enough_ends_the_command_quietly(tmp_path: Path, reader: str, lines: int):
     many = tmp_path / "many.hql"

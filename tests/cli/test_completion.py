@@ -28,11 +28,13 @@ def asked(**variables: str) -> str:
     return left.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_a_script(shell):
     assert "_HAMLET_COMPLETE" in asked(_HAMLET_COMPLETE=f"{shell}_source")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "completed"),
     [

@@ -148,6 +148,7 @@ def test_bench_peers_prints_what_it_writes(hamlet, tmp_path: Path):
     assert [point["name"] for point in found["points"]] == ["edge"]
 
 
+@pytest.mark.slow
 def test_bench_real_prints_what_it_writes_and_names_files_that_are_missing(hamlet, tmp_path: Path):
     out = tmp_path / "real.json"
     only = ("--only", "plugs", "--only", "trips", "--data", tmp_path, "--repeat", 1)

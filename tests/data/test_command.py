@@ -290,6 +290,7 @@ def test_ctrl_c_and_sigterm_leave_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_reader_that_had_enough_ends_the_command_quietly():
     with process("taxi", "--events", "100000000") as working:
         assert json.loads(working.stdout.readline())["driver"] >= 0
@@ -300,6 +301,7 @@ def test_a_reader_that_had_enough_ends_the_command_quietly():
     assert (working.returncode, err) == (0, "")
 
 
+@pytest.mark.slow
 def test_live_lines_come_one_by_one():
     with process("taxi", "--live", "1000") as working:
         ready, _, _ = select.select([working.stdout], [], [], 60)
@@ -312,6 +314,7 @@ def test_live_lines_come_one_by_one():
     assert err.startswith("wrote ")
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal_only(tmp_path: Path):
     """On a terminal the bar is drawn and wiped; what stays is the last line."""
     ours, theirs = os.openpty()

@@ -58,6 +58,7 @@ def test_a_rate_for_each_group_is_met_by_each_within_five_percent():
 # Bursts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("burst", [1.0, 5.0, 60.0])
 def test_bursts_of_travel_have_their_mean_within_three_percent(burst: float, runs_of):
     table = generate_table("ridesharing", events=EVENTS, seed=1, burst=burst, groups=20)
@@ -67,6 +68,7 @@ def test_bursts_of_travel_have_their_mean_within_three_percent(burst: float, run
     assert runs.mean("Request") == runs.mean("Dropoff") == 1
 
 
+@pytest.mark.slow
 def test_each_type_has_a_mean_of_its_own(runs_of):
     bursts = {"Wait": 8.0, "Message": 3.0}
     table = generate_table("ridesharing", events=1_000_000, seed=1, bursts=bursts, groups=20)
@@ -103,6 +105,7 @@ def test_a_run_of_a_company_is_as_long_as_bursts_that_may_follow_each_other(runs
         assert runs.mean(f"S{number:03d}") == pytest.approx(5 / (1 - share), rel=0.05)
 
 
+@pytest.mark.slow
 def test_default_bursts_are_those_of_the_paper(runs_of):
     lengths = runs_of(generate_table("stock", events=1_000_000, seed=1), "type").lengths
 
@@ -112,6 +115,7 @@ def test_default_bursts_are_those_of_the_paper(runs_of):
 # Skew
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skew", [0.0, 0.5, 1.5])
 @pytest.mark.parametrize("name", ["ridesharing", "taxi", "smarthome"])
 def test_groups_have_their_shares_within_five_percent(name: str, skew: float):

@@ -23,11 +23,13 @@ from hamlet import Workload
 from hamlet.kernel.reference import ResultRow, run_reference
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
+from hamlet.plan.predicates import Operation
 from hamlet.share.policy import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hamlet.plan.predicates import Expression
     from hamlet.plan.query import Query
 
     Row = Mapping[str, Any]
@@ -104,14 +106,15 @@ def as_row(row: ResultRow) -> Row:
 def scaled_reference_rows(
     workload: str, events: Iterable[Mapping[str, Any]], order: str | None = None
 ) -> list[Row]:
-    """The rows of the reference, each sum and average with its scale."""
+    """The rows of the reference, each sum, average and computed result with its scale."""
     queries, events = bound_queries(workload), list(events)
     sizes = [
         event | {f"|{name}|": _size(value) for name, value in event.items()} for event in events
     ]
     of_sizes = run_reference([_of_sizes(query) for query in queries], sizes, order_column=order)
     rows = [as_row(row) for row in run_reference(queries, events, order_column=order)]
-    return [row | {"scale": size.value} for row, size in zip(rows, of_sizes, strict=True)]
+    scale = {_key(as_row(size)): size.value for size in of_sizes}
+    return [row | {"scale": scale[_key(row)]} for row in rows]
 
 
 def _size(value: Any) -> Any:
@@ -119,12 +122,29 @@ def _size(value: Any) -> Any:
 
 
 def _of_sizes(query: Query) -> Query:
-    """The query with every sum and average taken of absolute values."""
+    """The query with every sum and average taken of absolute values, and nothing taken away."""
     aggregates = tuple(
         replace(each, attribute=f"|{each.attribute}|") if each.function in ("SUM", "AVG") else each
         for each in query.aggregates
     )
-    return replace(query, aggregates=aggregates)
+    if query.results:  # differences of extremes are as far off as these are large
+        aggregates = tuple(
+            replace(each, function="MAX", attribute=f"|{each.attribute}|") if each.sign else each
+            for each in aggregates
+        )
+    results = tuple(
+        replace(each, expression=_without_differences(each.expression)) for each in query.results
+    )
+    return replace(query, aggregates=aggregates, results=results, having=None)
+
+
+def _without_differences(expression: Expression) -> Expression:
+    if not isinstance(expression, Operation):
+        return expression
+    operands = tuple(map(_without_differences, expression.operands))
+    if expression.operator == "-":
+        return Operation("+", operands) if len(operands) == 2 else operands[0]
+    return Operation(expression.operator, operands)
 
 
 def engine_rows(

@@ -79,6 +79,7 @@ def test_what_is_no_number_is_null_between_events_too(
     assert [row["exact"] for row in found] == [row["exact"] for row in expected]
 
 
+@pytest.mark.slow
 def test_a_deep_condition_is_evaluated_or_refused_but_breaks_nothing() -> None:
     """In a process of its own: what is written past the end of memory may end it much later."""
     script = """

@@ -49,6 +49,7 @@ class Compilations(event.Listener):
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 @pytest.mark.parametrize("about", sorted({case.about for case in ALL_CASES}))
 def test_conformance_cases(about: str, numbers: str) -> None:

@@ -420,6 +420,7 @@ def test_times_before_1970_and_far_away() -> None:
 # Bytes
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_restored_in_another_process(tmp_path: Path) -> None:
     """Where text hashes differently, and nothing has been compiled or fed before."""
     stream = long_stream("exact", "WHERE B.x <= NEXT(B).x + 15")
@@ -449,6 +450,7 @@ stream.results(session.close_all().answers()).write({str(tmp_path / "rest.parque
     assert sorted(map(str, found)) == sorted(map(str, wanted))
 
 
+@pytest.mark.slow
 def test_bytes_say_the_same_of_a_workload_in_every_process() -> None:
     """Else state could be refused, or misread, by a process that hashes text differently."""
     code = f"""

@@ -114,9 +114,22 @@ def query_texts(draw: DrawFn, types: str) -> str:
     parts += draw(st.sampled_from([[], [], [], ["[d]"], ["[d, g]"]]))
     where = f"\nWHERE {' AND '.join(parts)}" if parts else ""
     items = dict.fromkeys(draw(st.lists(_aggregates(plain, pattern), min_size=1, max_size=4)))
+    having = ""
+    if draw(st.integers(0, 2)) == 2:
+        one, other = draw(_aggregates(plain, pattern)), draw(_aggregates(plain, pattern))
+        computed = draw(st.lists(_filled(_COMPUTED, p=st.just(one), q=st.just(other)), max_size=2))
+        items |= dict.fromkeys(f"{each} AS r{n}" for n, each in enumerate(computed))
+        if draw(st.booleans()):
+            kept = [each for each in (one, other) if _is_decided(each)] or ["COUNT(*)"]
+            names = [f"r{n}" for n, each in enumerate(computed) if each in _DECIDED]
+            terms = st.sampled_from([*kept, *names, "COUNT(*)"])
+            having = f"\nHAVING {draw(_filled(_HAVING, p=terms, q=terms))}"
     grouping, window = draw(st.sampled_from(GROUPINGS)), draw(st.sampled_from(WINDOWS))
     match = draw(st.sampled_from(MATCHES))
-    return f"RETURN {', '.join(items)}\nPATTERN {pattern}{match}{where}\n{grouping} WITHIN {window}"
+    return (
+        f"RETURN {', '.join(items)}\nPATTERN {pattern}{match}{where}\n"
+        f"{grouping}{having} WITHIN {window}"
+    )
 
 
 def _names(place: Place) -> list[str]:
@@ -155,6 +168,34 @@ def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
     return "COUNT(*)"
 
 
+# What is computed. Divisors and dividends are such that float mode knows them exactly, and HAVING
+# is over numbers that it does: on which side of a limit others are, it need not find.
+
+_DECIDED = ("COUNT(*) % 3", "2 * COUNT(*) - 5", "-COUNT(*)")
+_COMPUTED = (
+    *_DECIDED, "{p} - {q}", "{p} + {q}", "{p} * {q}", "{p} / COUNT(*)", "({p} - 1) * 2 - {q} * 0.5",
+    "-{p} / (COUNT(*) - 2)", "{p} / 0", "3 - {p} * -2",
+)  # fmt: skip
+_HAVING = (
+    "{p} {op} {k}",
+    "{p} {op} {k} AND {q} {op2} {k}",
+    "{p} {op} {k} OR {q} IS NULL",
+    "NOT {p} {op} {q}",
+    "{p} IN (1, 2, -1)",
+    "{p} NOT IN (1, 2)",
+    "{p} BETWEEN {k} AND 2",
+    "{p} NOT BETWEEN {q} AND 3",
+    "{p} * 2 {op} {q} + {k}",
+    "COUNT(*) % 2 {op} {p}",
+    "{p} IS NOT NULL",
+)
+
+
+def _is_decided(aggregate: str) -> bool:
+    """Whether float mode has it exactly: a count, an extreme, or of small whole numbers."""
+    return aggregate.startswith(("COUNT", "MIN", "MAX")) or aggregate.endswith(".x)")
+
+
 # Predicates
 
 _NUMBERS = ("0", "1", "2", "-1", "0.5", "0.3", "1e3")
@@ -167,6 +208,7 @@ def _filled(shapes: tuple[str, ...], **blanks: SearchStrategy[str]) -> SearchStr
         "op": st.sampled_from(COMPARISONS),
         "op2": st.sampled_from(COMPARISONS),
         "n": st.sampled_from(_NUMBERS),
+        "k": st.sampled_from(("0", "1", "2", "3.5", "-1", "0.5")),
         "t": st.sampled_from(_TEXTS),
         "eq": st.sampled_from(COMPARISONS[:2]),
         "a": st.sampled_from("xy"),

@@ -120,6 +120,7 @@ def outcome(text: str, events: Any, options: dict[str, str]) -> list[dict[str, A
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ROLES)
 def test_every_type_in_a_role_is_answered_as_plain_values_are_or_refused(role: str):
     text, options = ROLES[role]

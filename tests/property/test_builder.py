@@ -39,12 +39,13 @@ from hamlet.build import (
 )
 from hamlet.lang import tree
 from hamlet.lang.builder.conditions import Expression
+from hamlet.lang.condition_trees import nodes_of
 from hamlet.lang.parser import parse_tree, read
 from hamlet.lang.printer import print_duration, print_query
 from hamlet.testing import conditions, durations, patterns, queries
 
 if TYPE_CHECKING:
-    from hamlet.lang.builder.aggregates import Aggregate
+    from hamlet.lang.builder.conditions import Named
     from hamlet.lang.builder.draft import Draft
     from hamlet.lang.builder.patterns import Pattern
 
@@ -91,6 +92,8 @@ def built_condition(node: tree.Expression) -> Expression:
     match node:
         case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
             return (next_ if is_next else attr)(variable.text, attribute.text)
+        case tree.Call():
+            return built_aggregate(node)
         case tree.BareName() | tree.Literal():
             return Expression(node)  # a value alone is nothing that can be called
         case tree.Equivalence(attributes=names):
@@ -138,18 +141,21 @@ def flat(node: object) -> object:
     return node
 
 
-def built_item(item: tree.ReturnItem) -> Aggregate | str:
+def built_item(item: tree.ReturnItem) -> Expression | Named | str:
     if isinstance(item, tree.GroupItem):
         return item.name.text
-    function = _AGGREGATES[item.function.text]
-    match item.argument:
-        case tree.AttributeRef(variable=variable, attribute=attribute):
-            found = function(attr(variable.text, attribute.text))
-        case tree.Name(text=text):
-            found = count(event(text)) if function is count else function(attr_alone(text))
-        case tree.Star():
-            found = count()
+    found = built_condition(item.expression)
     return found.named(item.alias.text) if item.alias else found
+
+
+def built_aggregate(call: tree.Call) -> Expression:
+    function = _AGGREGATES[call.function.text]
+    match call.arguments:
+        case (tree.AttributeRef(variable=variable, attribute=attribute),):
+            return function(attr(variable.text, attribute.text))
+        case (tree.BareName(name=name),):
+            return count(event(name.text)) if function is count else function(attr_alone(name.text))
+    return count()
 
 
 def attr_alone(text: str) -> Expression:
@@ -165,14 +171,18 @@ def built(one: tree.QueryTree) -> Draft:
         draft = draft.match(one.match.word.lower())
     if one.where is not None:
         draft = draft.where(built_condition(one.where))
+    if one.having is not None:
+        draft = draft.having(built_condition(one.having))
     return draft if one.slide is None else draft.slide(print_duration(one.slide))
 
 
 def is_buildable(one: tree.QueryTree) -> bool:
-    functions = {i.function.text for i in one.items if isinstance(i, tree.AggregateItem)}
-    stars = [i for i in one.items if isinstance(i, tree.AggregateItem)]
-    return functions <= set(_AGGREGATES) and all(
-        i.function.text == "COUNT" for i in stars if isinstance(i.argument, tree.Star)
+    written = [item.expression for item in one.items if isinstance(item, tree.ResultItem)]
+    written += [] if one.having is None else [one.having]
+    calls = [node for each in written for node in nodes_of(each) if isinstance(node, tree.Call)]
+    return {call.function.text for call in calls} <= set(_AGGREGATES) and all(
+        call.function.text == "COUNT" or not isinstance(call.arguments[0], tree.Star)
+        for call in calls
     )
 
 
@@ -203,7 +213,7 @@ def test_a_built_condition_is_the_tree_of_its_text(condition):
 def test_a_built_query_is_the_tree_of_its_text(one):
     draft = built(one)
 
-    assert draft.tree == replace(one, where=flat(one.where))
+    assert draft.tree == replace(one, where=flat(one.where), having=flat(one.having))
     assert parse_tree(str(draft)).queries == (draft.tree,)
     assert str(draft) == print_query(draft.tree)
 

@@ -54,6 +54,7 @@ def test_panes_equal_the_reference(sample: Sample, parts: int, numbers: str) -> 
     assert not wrong, "\n".join([str(sample), *wrong])
 
 
+@pytest.mark.slow
 def test_enough_of_the_workloads_drawn_compose_and_all_features_occur() -> None:
     """Else the test above would be about less than it says."""
     seen: Counter[str] = Counter()

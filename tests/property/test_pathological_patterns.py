@@ -120,6 +120,7 @@ def test_a_pattern_is_answered_right_or_refused_and_soon(name: str):
         assert not differences(expected, found, "exact")
 
 
+@pytest.mark.slow
 def test_most_of_them_are_answered_and_some_refused():
     refused = [pattern for pattern in PATTERNS.values() if refused_with(asked(pattern))]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from conformance import bound_queries, differences, engine_rows, scaled_reference_rows
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_workloads import Sample, samples
@@ -29,7 +30,7 @@ def is_valid(sample: Sample) -> bool:
 FEATURES = (
     "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
     "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
-    "GROUPBY", "uneven slide", "ties", "NEXT", "CONTIGUOUS",
+    "GROUPBY", "HAVING", "computed", "uneven slide", "ties", "NEXT", "CONTIGUOUS",
 )  # fmt: skip
 
 
@@ -40,7 +41,19 @@ def features(sample: Sample) -> set[str]:
     found |= {"ties"} if times and max(times.values()) > 1 else set()
     found |= {
         word
-        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY", "CONTIGUOUS")
+        for word in (
+            "DEFINE",
+            "AND",
+            "ANY",
+            "?",
+            "{",
+            "OR",
+            "+",
+            "NOT",
+            "GROUPBY",
+            "HAVING",
+            "CONTIGUOUS",
+        )
         if word in sample.workload
     }
     found |= (
@@ -56,6 +69,7 @@ def features(sample: Sample) -> set[str]:
             "general edge": not all(edge.is_ordered for edge in query.edge_predicates),
             "rearranged edge": any(edge.is_rearranged for edge in query.edge_predicates),
             "local": any(query.local),
+            "computed": bool(query.results),
             "equivalence": bool(query.equivalence),
             "uneven slide": query.window.within_us % query.window.slide_us != 0,
         }
@@ -84,6 +98,7 @@ def test_engine_equals_the_reference(sample: Sample) -> None:
     check(sample)
 
 
+@pytest.mark.slow
 def test_nearly_every_workload_drawn_is_valid_and_all_features_occur() -> None:
     """Else the test above would be about less than it says."""
     seen: Counter[str] = Counter()

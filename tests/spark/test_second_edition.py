@@ -1,4 +1,4 @@
-"""What patterns count, ANY and DEFINE on Spark, against the readable cases of the language.
+"""What the second edition of the language has on Spark, against the readable cases of the language.
 
 Would catch a type that Spark drops because no query mentions it, though one asks for any; a
 condition of a defined type that is found on some types only; and copies of a place whose conditions
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 # Each case is a job of its own inside the one that all are.
 EVERY = 6
-FILES = ("counted_repetition", "any_type", "defined_types")
+FILES = (
+    "counted_repetition",
+    "any_type",
+    "defined_types",
+    "having",
+    "computed_results",
+)
 
 
 def table_of(case: ReadableCase) -> pa.Table:

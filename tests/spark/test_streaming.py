@@ -54,7 +54,9 @@ two: RETURN k, COUNT(*), COUNT(B) PATTERN SEQ(A a, B+, NOT C) WHERE B.x > 2 AND 
 three: RETURN COUNT(*), MAX(B.y) PATTERN (SEQ(A, B+))+ WHERE [k] WITHIN 15 s SLIDE 5 s;
 four: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x GROUPBY k, m WITHIN 10 s;
 five: RETURN COUNT(*) PATTERN A+ AND C+ GROUPBY m WITHIN 10 s;
-six: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s
+six: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s;
+seven: RETURN SUM(B.x) / COUNT(*) AS each, 2 * COUNT(*) AS twice PATTERN SEQ(A, B+) GROUPBY k
+     HAVING COUNT(B) > 4 AND MAX(B.y) > 0.5 WITHIN 20 s SLIDE 5 s
 """
 # Queries that have nothing to group by in common, next to one that has its groups whole.
 APART = """
@@ -65,7 +67,9 @@ by_m: RETURN COUNT(*), MAX(B.y) PATTERN SEQ(A, B+) WHERE [k] GROUPBY m WITHIN 15
 edge: RETURN COUNT(*) PATTERN D+ WHERE D.y < NEXT(D).y AND [k] WITHIN 10 s;
 both: RETURN COUNT(*) PATTERN A+ AND C+ WHERE [k] WITHIN 10 s;
 whole: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k WITHIN 10 s;
-alone: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s
+alone: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s;
+kept: RETURN COUNT(*), MAX(B.y) - MIN(B.y) AS spread PATTERN SEQ(A, B+) WHERE [k]
+      HAVING COUNT(*) > 300 WITHIN 15 s
 """
 BY_K = "q: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s"
 BEGIN = datetime(2026, 3, 8, 6, 59, 50, tzinfo=UTC)

@@ -74,9 +74,9 @@ def _results(plan: WorkloadPlan, answers: list[Answer]) -> Iterator[tuple[str, s
         query = plan.queries[answer.query].query
         for row in sorted(answer.rows.to_pylist(), key=lambda row: row["window_start"]):
             window = _span(row["window_start"], query.window.within_us)
-            for number, aggregate in enumerate(query.aggregates):
+            for number, result in enumerate(query.returned):
                 value = row.get(f"exact.{number}") or row[f"value.{number}"]
-                yield query.name, window, aggregate.name, str(value)
+                yield query.name, window, result.name, str(value)
 
 
 def _span(start_us: int, within_us: int) -> str:

@@ -73,6 +73,8 @@ def _planned(
         query,
         name=name,
         aggregates=_COUNT,
+        results=(),
+        having=None,
         places=(*query.places, *more, end),
         branches=(Sequence((*items, Single(end.index))),),
         local=(*query.local, *(None for _ in more), None),

@@ -13,7 +13,7 @@ from hamlet.errors import counted, listed
 from hamlet.explain.sharers import known_sharing
 from hamlet.plan.execution import Grain, Surroundings, grain_of
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
-from hamlet.plan.predicates import EdgePredicate, show, show_edge
+from hamlet.plan.predicates import Column, EdgePredicate, show, show_edge, with_columns
 from hamlet.plan.program import Program, compile_set
 from hamlet.plan.query import Query, show_duration, show_match, show_pattern
 from hamlet.plan.template import END, START, Alternative, Condition, PlannedQuery, State, Template
@@ -22,7 +22,8 @@ from hamlet.plan.workload import merged_names, state_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-    from hamlet.plan.query import Aggregate
+    from hamlet.plan.predicates import Expression
+    from hamlet.plan.query import Aggregate, Result
     from hamlet.plan.workload import Member, MergedEdge, SharableSet, WorkloadPlan
 
     # What is asked somewhere, as text, and by whom
@@ -117,7 +118,8 @@ class _Describer:
             "pattern": " AND ".join(show_pattern(query, branch) for branch in query.branches)
             + show_match(query),
             "templates": names,
-            "aggregates": [_show_aggregate(query, aggregate) for aggregate in query.aggregates],
+            "aggregates": [_show_result(query, result) for result in query.returned],
+            **({} if query.having is None else {"having": _show_formula(query, query.having)}),
             "group_by": list(query.group_by),
             "equivalence": list(query.equivalence),
             "within": show_duration(query.window.within_us),
@@ -505,14 +507,24 @@ def _show_guard(query: Query, guard: int) -> str:
     return f"no {text}" + (f" where {'; '.join(conditions)}" if conditions else "")
 
 
+def _show_result(query: Query, result: Result) -> str:
+    """A result as it is shown: what is computed, and its name where that is another."""
+    text = _show_formula(query, result.expression)
+    return text if result.name == text else f"{text} AS {result.name}"
+
+
+def _show_formula(query: Query, expression: Expression) -> str:
+    """An expression over aggregates, whose names are what they compute."""
+    shown = {each.column: Column("this", _show_aggregate(query, each)) for each in query.aggregates}
+    return show(with_columns(expression, shown))
+
+
 def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
-    """An aggregate as it is shown: what it computes, and its name where that is another."""
+    """What an aggregate computes."""
     if aggregate.counts_trends:
-        text = f"{aggregate.function}(*)"
-    else:
-        place = query.places[aggregate.places[0]]
-        aliases = {query.places[each].alias for each in aggregate.places}
-        variable = place.alias if len(aliases) == 1 and place.alias else place.name
-        attribute = f".{aggregate.attribute}" if aggregate.attribute else ""
-        text = f"{aggregate.function}({variable}{attribute})"
-    return text if aggregate.name == text else f"{text} AS {aggregate.name}"
+        return f"{aggregate.function}(*)"
+    place = query.places[aggregate.places[0]]
+    aliases = {query.places[each].alias for each in aggregate.places}
+    variable = place.alias if len(aliases) == 1 and place.alias else place.name
+    attribute = f".{aggregate.attribute}" if aggregate.attribute else ""
+    return f"{aggregate.function}({variable}{attribute})"

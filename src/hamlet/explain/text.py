@@ -60,12 +60,16 @@ def _queries(description: Description) -> Iterator[str]:
             _template_reference(query["templates"]),
             f"{query['within']} / {query['slide']}",
             _partition_text(query),
-            ", ".join(query["aggregates"]),
+            ", ".join(query["aggregates"]) + _having_text(query),
         ]
         for query in description["queries"]
     ]
     header = ["name", "set", "template", "window", "grouped by [and equal in]", "returns"]
     yield from table_lines([header, *rows])
+
+
+def _having_text(query: Description) -> str:
+    return f" HAVING {query['having']}" if "having" in query else ""
 
 
 def _partition_text(query: Description) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hamlet.kernel.finish import Answer, SetAnswers
     from hamlet.kernel.finish.cells import Cells
-    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.query import Query
 
     Longs = NDArray[np.int64]
     Doubles = NDArray[np.float64]
@@ -43,9 +43,9 @@ _LONG_INTEGER = pa.decimal128(38, 0)
 
 def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
     """The rows of one query in long form; `rows` as an `Answer` has them, None for none."""
-    if rows is None or not rows.num_rows or not query.aggregates:
+    if rows is None or not rows.num_rows or not query.returned:
         return long_schema(times).empty_table()
-    size, width = rows.num_rows, len(query.aggregates)
+    size, width = rows.num_rows, len(query.returned)
     each = pa.array(np.repeat(np.arange(size), width))
     # Rows of one aggregate stand together in a concatenation; the long form takes them in turn.
     turns = pa.array((np.arange(width) * size + np.arange(size)[:, None]).ravel())
@@ -55,7 +55,7 @@ def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
         return pa.concat_arrays(chunks).take(turns)
 
     start, end = window_columns(query, rows, times)
-    names = pa.array([aggregate.name for aggregate in query.aggregates], TEXT)
+    names = pa.array([result.name for result in query.returned], TEXT)
     columns = [
         pa.repeat(pa.scalar(query.name, TEXT), size * width),
         start.take(each),
@@ -70,11 +70,11 @@ def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
 def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
     """The rows of all queries of a set in long form, and where those of each begin and end."""
     queries, sizes = answers.queries, np.diff(answers.starts)
-    widths = np.array([len(query.aggregates) for query in queries], np.int64)
+    widths = np.array([len(query.returned) for query in queries], np.int64)
     turns = _Turns(np.repeat(np.arange(len(queries)), sizes), widths)
     within = np.array([query.window.within_us for query in queries], np.int64)
     start = answers.window_start[turns.row]
-    names = [aggregate.name for query in queries for aggregate in query.aggregates]
+    names = [result.name for query in queries for result in query.returned]
     first_name = np.cumsum(widths) - widths
     texts, first_group = _texts_of_groups(answers)
     group = answers.group + first_group[turns.query_of_row]
@@ -187,7 +187,7 @@ def no_rows(query: Query) -> Any:
     """The table of an answer without rows; the types of grouping attributes are not known."""
     fields = [("window_start", pa.int64()), ("group", TEXT)]
     fields += [(f"key.{i}", pa.null()) for i in range(len(query.group_by))]
-    for i in range(len(query.aggregates)):
+    for i in range(len(query.returned)):
         fields += [
             (f"value.{i}", pa.float64()),
             (f"log10.{i}", pa.float64()),
@@ -196,10 +196,10 @@ def no_rows(query: Query) -> Any:
     return pa.schema(fields).empty_table()
 
 
-def whole_or_double(aggregate: Aggregate, value: Any, exact: Any) -> Any:
-    """An aggregate as a column of numbers: whole where it has digits, else doubles."""
+def whole_or_double(is_count: bool, value: Any, exact: Any) -> Any:
+    """A result as a column of numbers: whole where it has digits, else doubles."""
     if not len(value):
-        return exact.cast(pa.int64()) if aggregate.finisher == "count" else value
+        return exact.cast(pa.int64()) if is_count else value
     has_digits = exact.null_count == value.null_count < len(value)
     if not has_digits:
         return value

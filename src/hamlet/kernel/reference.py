@@ -8,12 +8,13 @@ Time and memory grow like 2 to the number of events: meant for streams of a scor
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from hamlet.plan.predicates import holds
+from hamlet.plan.predicates import Constant, Operation, evaluate, holds
 from hamlet.plan.query import (
     OTHER,
     Absence,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Listed
     from decimal import Decimal
 
+    from hamlet.plan.predicates import Expression, Role
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -42,7 +45,8 @@ class ResultRow:
     """One aggregate of a query over one window and group.
 
     `value` is exact: an integer where the attribute is one, a fraction for averages and other sums,
-    for MIN and MAX the attribute itself. `exact` has the digits of counts and of integer sums.
+    for MIN and MAX the attribute itself. `exact` has the digits of counts and of integer sums, and
+    of what is computed from these without division.
     """
 
     query: str
@@ -354,16 +358,15 @@ def _results(query: Query, events: list[Event], fractional: set[str]) -> Iterato
         inside = [event for event in taking_part if start <= event.ts < end]
         for group, members in _split(inside, query.group_by).items():
             trends = _weighted_trends(query, members)
-            for number, aggregate in enumerate(query.aggregates if trends else ()):
-                value = _value(query, number, trends, aggregate.attribute in fractional)
+            for name, value, exact in _returned(query, trends, fractional) if trends else ():
                 yield ResultRow(
                     query=query.name,
                     window_start_us=start,
                     window_end_us=end,
                     group=tuple(zip(query.group_by, group, strict=True)),
-                    aggregate=aggregate.name,
+                    aggregate=name,
                     value=value,
-                    exact=_digits(aggregate, value),
+                    exact=exact,
                 )
 
 
@@ -414,6 +417,51 @@ def _partners(trend: Trend, one: MarkedTrends, other: MarkedTrends, together: Ma
     if trend in one and trend in other:
         return len(together) - 1
     return len(other) if trend in one else len(one)
+
+
+# Results
+
+
+def _returned(
+    query: Query, trends: list[Weighted], fractional: set[str]
+) -> Iterator[tuple[str, int | float | Fraction | None, str | None]]:
+    """The name, value and digits of all that is returned for at least one trend, if it is kept."""
+    values = {
+        each.name: _value(query, number, trends, each.attribute in fractional)
+        for number, each in enumerate(query.aggregates)
+    }
+    row: dict[Role, dict[str, Any]] = {
+        "this": {name: _fraction(value) for name, value in values.items()}
+    }
+    if query.having is not None and not holds(_in_fractions(query.having), row):
+        return
+    for result in query.returned:
+        aggregate = result.aggregate_of(query)
+        if aggregate is not None:
+            value = values[aggregate.name]
+            yield result.name, value, _digits(aggregate, value)
+            continue
+        value = evaluate(_in_fractions(result.expression), row)
+        whole = {str(each.attribute) for each in query.aggregates} - fractional
+        if value is None or not query.has_digits(result.expression, whole):
+            yield result.name, value, None
+        else:
+            yield result.name, int(value), str(int(value))
+
+
+def _fraction(value: int | float | Fraction | None) -> Fraction | float | None:
+    """A value to compute with exactly; infinities stay what they are."""
+    return value if value is None or value in (math.inf, -math.inf) else Fraction(value)
+
+
+def _in_fractions(expression: Expression) -> Expression:
+    """An expression whose numbers are fractions, so that nothing is rounded."""
+    match expression:
+        case Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return Constant(Fraction(value), "fraction")  # type: ignore[arg-type]
+        case Operation(operator=operator, operands=operands):
+            return Operation(operator, tuple(map(_in_fractions, operands)))
+    return expression
 
 
 # Aggregates

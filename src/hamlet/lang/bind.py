@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
 from hamlet.lang.bind_pattern import PatternBinder, types_in
+from hamlet.lang.bind_results import ResultBinder, variable_of
 from hamlet.lang.build import UNITS
 from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
-from hamlet.lang.printer import aggregate_text, print_duration
+from hamlet.lang.printer import print_condition, print_duration
 from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.plan.matching import matched_templates, with_bystanders
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
-from hamlet.plan.query import OTHER, Aggregate, Match, Query, Window
+from hamlet.plan.query import OTHER, Match, Query, Window
 from hamlet.plan.template import PlannedQuery
 
 if TYPE_CHECKING:
+    from hamlet.lang.bind_results import Called
     from hamlet.schema import Schema
 
 _MICROSECONDS = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
@@ -101,7 +103,8 @@ class _Binder:
             pattern.bind(self.written.pattern)
         window = self._window()
         self._grouping(pattern)
-        aggregates = self._aggregates(pattern)
+        results = ResultBinder(self.written, pattern, self.problems)
+        results.bind()
         try:
             positions = [positions_of(each) for each in (*pattern.branches, *pattern.negations)]
             condition = ConditionBinder(pattern, positions, self.problems)
@@ -111,7 +114,7 @@ class _Binder:
                 return None
             query = Query(
                 name=self.name,
-                aggregates=tuple(aggregates),
+                aggregates=results.aggregates,
                 places=tuple(pattern.places),
                 branches=tuple(pattern.branches),
                 negations=tuple(pattern.negations),
@@ -122,8 +125,10 @@ class _Binder:
                 equivalence=tuple(condition.equivalence),
                 window=window,
                 match=Match.ANY if self.written.match is None else Match(self.written.match.word),
+                results=results.results,
+                having=results.having,
             )
-            self._check_aliases(query, pattern, positions[: len(query.branches)])
+            self._check_aliases(query, results.called, pattern, positions[: len(query.branches)])
             if query.match == Match.CONTIGUOUS:
                 query = self._with_bystanders(query)
             if self.problems:
@@ -152,7 +157,11 @@ class _Binder:
         self.problems.append(Problem(code, message, remedy, at))
 
     def _check_aliases(
-        self, query: Query, pattern: PatternBinder, branches: list[Positions]
+        self,
+        query: Query,
+        called: list[Called],
+        pattern: PatternBinder,
+        branches: list[Positions],
     ) -> None:
         """Refuse an aggregate of a variable where an event of a trend may or may not be it.
 
@@ -160,9 +169,9 @@ class _Binder:
         """
         has_any = any(place.written for place in query.places)
         named = [
-            (item, aggregate)
-            for item, aggregate in zip(self._aggregate_items, query.aggregates, strict=True)
-            if aggregate.places and (has_any or pattern.is_alias(_variable(item)))
+            (aggregate, written)
+            for aggregate, written in called
+            if aggregate.places and (has_any or pattern.is_alias(variable_of(written)))
         ]
         if not named:
             return
@@ -171,18 +180,18 @@ class _Binder:
         for one in branches:
             for other in branches:
                 pairs |= twins(one, other, types, query.local)
-        for item, aggregate in named:
+        for aggregate, written in named:
             for p, q in sorted(pairs):
                 if p in aggregate.places and q not in aggregate.places:
                     one_label, other_label = query.places[p].label, query.places[q].label
                     self._refuse(
                         "ambiguous-alias",
-                        f"{aggregate_text(item)} is not defined: one event of a trend may be "
+                        f"{print_condition(written)} is not defined: one event of a trend may be "
                         f"matched both as {one_label} and as {other_label}",
                         f"Aggregate the type, which is every such event: {types[p]}."
                         if not has_any
                         else "Aggregate an alias of a place that no other can be taken for.",
-                        item.argument.span,
+                        written.arguments[0].span,
                     )
                     break
 
@@ -210,90 +219,6 @@ class _Binder:
         else:
             remedy = f"Add GROUPBY {name}, or aggregate it." + did_you_mean(name, grouped)
         self._refuse("not-grouped", f"{name} is not a grouping attribute", remedy, item.span)
-
-    @property
-    def _aggregate_items(self) -> list[tree.AggregateItem]:
-        return [item for item in self.written.items or () if isinstance(item, tree.AggregateItem)]
-
-    def _aggregates(self, pattern: PatternBinder) -> list[Aggregate]:
-        items = self._aggregate_items
-        if self.written.items and not items:
-            self._refuse(
-                "no-aggregate",
-                "RETURN has no aggregate",
-                "Add one, for example COUNT(*).",
-                self.written.items[0].span.to(self.written.items[-1].span),
-            )
-        aggregates: list[Aggregate] = []
-        taken = {name.text: "a grouping attribute" for name in self.written.group_by or ()}
-        for item in items:
-            name = item.alias.text if item.alias else aggregate_text(item)
-            if name in taken:
-                self._refuse(
-                    "duplicate-aggregate",
-                    f"{name} is already the name of {taken[name]}",
-                    "Rename one with AS.",
-                    item.alias.span if item.alias else item.span,
-                )
-            taken[name] = "another aggregate"
-            aggregate = self._aggregate(item, name, pattern)
-            if aggregate is not None:
-                aggregates.append(aggregate)
-        return aggregates
-
-    def _aggregate(
-        self, item: tree.AggregateItem, name: str, pattern: PatternBinder
-    ) -> Aggregate | None:
-        function, argument = item.function.text, item.argument
-        if function not in FUNCTIONS:
-            remedy = f"Aggregates are {listed(FUNCTIONS)}." + did_you_mean(function, FUNCTIONS)
-            self._refuse(
-                "unknown-aggregate", f"there is no aggregate {function}", remedy, item.function.span
-            )
-            return None
-        if isinstance(argument, tree.Star):
-            if not FUNCTIONS[function].takes_attribute:
-                return Aggregate(name, function)
-            self._refuse(
-                "missing-attribute",
-                f"{function}(*) has no value",
-                f"Name an attribute: {function}({pattern.example_variable}.price)",
-                argument.span,
-            )
-            return None
-        attribute = argument.attribute if isinstance(argument, tree.AttributeRef) else None
-        variable = argument.variable if isinstance(argument, tree.AttributeRef) else argument
-        if not self._argument_fits(function, variable, attribute, argument.span):
-            return None
-        places = pattern.positive_places(variable, "aggregate")
-        if not places:
-            return None
-        if attribute is not None:
-            pattern.check_attribute(places, attribute, numeric_for=function)
-        return Aggregate(name, function, places, attribute.text if attribute else None)
-
-    def _argument_fits(
-        self, function: str, variable: tree.Name, attribute: tree.Name | None, at: Span
-    ) -> bool:
-        takes_attribute = FUNCTIONS[function].takes_attribute
-        if not takes_attribute and attribute is not None:
-            self._refuse(
-                "unexpected-attribute",
-                f"{function} takes * or a variable, not an attribute",
-                f"Write {function}({variable.text}); a condition {variable.text}.{attribute.text} "
-                "IS NOT NULL leaves out events without the attribute.",
-                at,
-            )
-            return False
-        if takes_attribute and attribute is None:
-            self._refuse(
-                "missing-attribute",
-                f"{function} needs an attribute",
-                f"Write {function}({variable.text}.price), or COUNT({variable.text}).",
-                at,
-            )
-            return False
-        return True
 
     # WITHIN and SLIDE
 
@@ -355,11 +280,3 @@ class _Binder:
             )
             return None
         return int(length)
-
-
-def _variable(item: tree.AggregateItem) -> tree.Name:
-    """The variable that an aggregate is over."""
-    argument = item.argument
-    if isinstance(argument, tree.AttributeRef):
-        return argument.variable
-    return argument if isinstance(argument, tree.Name) else tree.Name("*")

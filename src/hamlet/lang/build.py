@@ -102,21 +102,20 @@ class TreeBuilder(Transformer[Token, Any]):
     def return_clause(self, c: list[Any]) -> tuple[tree.ReturnItem, ...]:
         return tuple(c[1::2])
 
-    def aggregate_item(self, c: list[Any]) -> tree.AggregateItem:
-        alias = name_of(c[5]) if len(c) > 4 else None
+    def item(self, c: list[Any]) -> tree.ReturnItem:
+        alias = name_of(c[2]) if len(c) > 1 else None
+        if isinstance(c[0], tree.BareName) and alias is None:
+            return tree.GroupItem(c[0].name, c[0].span)
+        return tree.ResultItem(c[0], alias, span_of(c))
+
+    def call(self, c: list[Any]) -> tree.Call:
         function = name_of(c[0])
         if function.text.isascii():
             function = tree.Name(function.text.upper(), function.span)
-        return tree.AggregateItem(function, c[2], alias, span_of(c))
-
-    def group_item(self, c: list[Any]) -> tree.GroupItem:
-        return tree.GroupItem(name_of(c[0]), span_of(c))
+        return tree.Call(function, tuple(c[2:-1:2]), span_of(c))
 
     def star(self, c: list[Any]) -> tree.Star:
         return tree.Star(span_of(c))
-
-    def variable(self, c: list[Any]) -> tree.Name:
-        return name_of(c[0])
 
     def attribute_ref(self, c: list[Any]) -> tree.AttributeRef:
         return tree.AttributeRef(name_of(c[0]), name_of(c[2]), False, span_of(c))
@@ -175,6 +174,8 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def where_clause(self, c: list[Any]) -> tree.Expression:
         return c[1]  # type: ignore[no-any-return]
+
+    having_clause = where_clause
 
     def or_condition(self, c: list[Any]) -> tree.OrCondition:
         return tree.OrCondition(tuple(c[::2]), span_of(c))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
+from hamlet.lang.bind_results import misplaced_call
 from hamlet.lang.condition_trees import converted, nodes_of
 from hamlet.lang.kinds import ANY, KindChecker
 from hamlet.lang.printer import print_name
@@ -69,6 +70,10 @@ class ConditionBinder:
 
     def _predicate(self, part: tree.Expression) -> None:
         nodes = list(nodes_of(part))
+        calls = [node for node in nodes if isinstance(node, tree.Call)]
+        if calls:
+            self.problems += map(misplaced_call, calls)
+            return
         references = [node for node in nodes if isinstance(node, tree.AttributeRef)]
         known = self._check_names(part, nodes, references)
         self._check_kinds(part, references)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, assert_never
 
 from hamlet.lang import tree
@@ -25,6 +26,10 @@ def nodes_of(node: tree.Expression) -> Iterator[tree.Expression]:
             | tree.InList(operand=operand)
         ):
             yield from nodes_of(operand)
+        case tree.Call(arguments=arguments):
+            for argument in arguments:
+                if not isinstance(argument, tree.Star):
+                    yield from nodes_of(argument)
         case tree.Arithmetic(left=left, right=right) | tree.Comparison(left=left, right=right):
             yield from nodes_of(left)
             yield from nodes_of(right)
@@ -39,13 +44,23 @@ def nodes_of(node: tree.Expression) -> Iterator[tree.Expression]:
 
 
 def converted(
-    node: tree.Expression, roles: Mapping[tuple[str, bool], Role]
+    node: tree.Expression,
+    roles: Mapping[tuple[str, bool], Role],
+    known: Mapping[tree.Expression, predicates.Expression] = MappingProxyType({}),
 ) -> predicates.Expression:
-    """An expression over roles instead of variables, keyed by variable and whether in NEXT."""
+    """An expression over roles instead of variables.
+
+    Args:
+        node: The tree.
+        roles: By variable and whether it is in NEXT.
+        known: What some nodes stand for.
+    """
 
     def convert(inner: tree.Expression) -> predicates.Expression:
-        return converted(inner, roles)
+        return converted(inner, roles, known)
 
+    if node in known:
+        return known[node]
     match node:
         case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
             return Column(roles[variable.text, is_next], attribute.text)
@@ -73,7 +88,7 @@ def converted(
             return Operation("and", tuple(convert(item) for item in items))
         case tree.OrCondition(items=items):
             return Operation("or", tuple(convert(item) for item in items))
-        case tree.BareName() | tree.Equivalence():
+        case tree.BareName() | tree.Call() | tree.Equivalence():
             raise AssertionError(node)  # reported before
         case _:
             assert_never(node)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import Problem
 from hamlet.lang import tree
+from hamlet.lang.bind_results import misplaced_call
 from hamlet.lang.condition_trees import converted, nodes_of
 from hamlet.lang.kinds import ANY, KindChecker
 from hamlet.lang.printer import print_name
@@ -80,6 +81,8 @@ class Definitions:
                     f"Write {shown}; compare two events in WHERE of a query.",
                     node,
                 )
+            elif isinstance(node, tree.Call):
+                self.problems.append(misplaced_call(node))
             elif isinstance(node, tree.Equivalence):
                 self._refuse(
                     "nested-equivalence",

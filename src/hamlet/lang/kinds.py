@@ -54,6 +54,8 @@ class KindChecker:
                 return ANY if value is None else _LITERAL_KINDS[type(value)]
             case tree.BareName() | tree.Equivalence():
                 return ANY  # reported elsewhere
+            case tree.Call():
+                return "number"
             case tree.Negative(operand=operand):
                 self._number(operand)
                 return "number"

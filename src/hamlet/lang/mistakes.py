@@ -14,7 +14,7 @@ from hamlet.lang.build import token_span
 if TYPE_CHECKING:
     from lark import Token
 
-_CLAUSE_WORDS = ("RETURN", "PATTERN", "WHERE", "GROUPBY", "WITHIN", "SLIDE")
+_CLAUSE_WORDS = ("RETURN", "PATTERN", "WHERE", "GROUPBY", "HAVING", "WITHIN", "SLIDE")
 
 _EXAMPLES = {
     "DEFINE": "DEFINE Late AS delay > 15, Big AS Trade WHERE volume > 1000;",
@@ -23,6 +23,7 @@ _EXAMPLES = {
     "MATCH": "PATTERN SEQ(Request, Travel T+) MATCH NEXT",
     "WHERE": "WHERE [driver] AND T.speed < 10 AND T.speed < NEXT(T).speed",
     "GROUPBY": "GROUPBY district",
+    "HAVING": "HAVING COUNT(*) > 10 AND MAX(T.speed) - MIN(T.speed) > 5",
     "WITHIN": "WITHIN 30 min SLIDE 5 min",
     "SLIDE": "WITHIN 30 min SLIDE 5 min",
 }
@@ -34,7 +35,6 @@ _FOREIGN = {
 
 # Clauses that are not there, and what to do instead.
 _NOT_THERE = {
-    "HAVING": "Filter the rows of results: they have every aggregate of a window and group.",
     "OFFSET": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; shift the times of events.",
     "IN": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; give local times as numbers.",
 }
@@ -152,6 +152,7 @@ def repeated_clause(token: Token) -> Problem:
         "WHERE": "Join the conditions with AND.",
         "RETURN": "List all aggregates after one RETURN, or put ';' between two queries.",
         "GROUPBY": "List all attributes after one GROUPBY.",
+        "HAVING": "Join the conditions with AND.",
     }
     remedy = joined.get(token.type, f"Keep one {token.type}.")
     return Problem(
@@ -271,7 +272,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         example = _FOREIGN_SIGNS.get(token.type, example)
         if "MATCH" in (before.upper(), token.upper()):
             example = _example_of("MATCH")
-    if clause == "WHERE":
+    if clause in ("WHERE", "HAVING"):
         example = _FOREIGN.get(token.upper(), example)
     span = token_span(token)
     if token.type == "RPAR" and before.type == "LPAR":
@@ -289,7 +290,7 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         return Problem("missing-item", f"something is missing before this '{token}'", example, span)
     if clause in ("WITHIN", "SLIDE"):
         return _odd_duration(tokens, position, example)
-    if clause == "WHERE" and "COMPARE" in expected:
+    if clause in ("WHERE", "HAVING") and "COMPARE" in expected:
         return Problem(
             "missing-comparison",
             f"expected a comparison, AND or OR before {_shown(token)}",

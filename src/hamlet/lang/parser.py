@@ -32,6 +32,7 @@ CLAUSES = {
     "MATCH": "match_clause",
     "WHERE": "where_clause",
     "GROUPBY": "group_clause",
+    "HAVING": "having_clause",
     "WITHIN": "within_clause",
     "SLIDE": "slide_clause",
 }
@@ -271,6 +272,7 @@ def _read_query(parts: _Parts, problems: list[Problem]) -> tree.PartialQuery:
         group_by=values.get("GROUPBY", () if is_ungrouped else None),
         within=values.get("WITHIN"),
         slide=values.get("SLIDE"),
+        having=values.get("HAVING"),
         is_whole=not own_problems,
         match=values.get("MATCH"),
         span=mistakes.from_to(tokens[0], tokens[-1]),
@@ -324,7 +326,7 @@ def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
     if tokens[0].type == "MATCH":
         _mark(tokens, "ANY")
         _mark(tokens, "CONTIGUOUS")
-    if tokens[0].type in ("WHERE", "DEFINE"):
+    if tokens[0].type in ("WHERE", "HAVING", "DEFINE"):
         _mark(tokens, "BETWEEN")
     try:
         value = _lark().parse(tokens, start=CLAUSES.get(tokens[0].type, _DEFINE))

@@ -66,6 +66,8 @@ def print_query(query: tree.QueryTree) -> str:
         lines.append(f"WHERE {print_condition(query.where)}")
     if query.group_by:
         lines.append(f"GROUPBY {', '.join(print_name(name) for name in query.group_by)}")
+    if query.having is not None:
+        lines.append(f"HAVING {print_condition(query.having)}")
     slide = f" SLIDE {print_duration(query.slide)}" if query.slide else ""
     lines.append(f"WITHIN {print_duration(query.within)}{slide}")
     return "\n".join(lines)
@@ -95,19 +97,8 @@ def print_item(item: tree.ReturnItem) -> str:
     """What is returned, with its new name where it has one."""
     if isinstance(item, tree.GroupItem):
         return print_name(item.name)
-    return aggregate_text(item) + (f" AS {print_name(item.alias)}" if item.alias else "")
-
-
-def aggregate_text(item: tree.AggregateItem) -> str:
-    """An aggregate's canonical text, which is its name where it has no other."""
-    match item.argument:
-        case tree.Star():
-            argument = "*"
-        case tree.Name():
-            argument = print_name(item.argument)
-        case tree.AttributeRef():
-            argument = print_condition(item.argument)
-    return f"{print_name(item.function)}({argument})"
+    text = print_condition(item.expression)
+    return text + (f" AS {print_name(item.alias)}" if item.alias else "")
 
 
 def print_duration(duration: tree.Duration) -> str:
@@ -154,6 +145,9 @@ def print_condition(node: tree.Expression, place: int = 0) -> str:
             return f"{shown}.{print_name(attribute)}"
         case tree.BareName(name=name):
             return print_name(name)
+        case tree.Call(function=function, arguments=arguments):
+            given = ("*" if isinstance(a, tree.Star) else show(a, _SUM) for a in arguments)
+            return f"{print_name(function)}({', '.join(given)})"
         case tree.Literal(value=value):
             return print_literal(value)
         case tree.Equivalence(attributes=names):

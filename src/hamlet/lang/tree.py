@@ -135,6 +135,22 @@ class BareName:
 
 
 @dataclass(frozen=True, slots=True)
+class Star:
+    """The `*` of COUNT(*)."""
+
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of something: an aggregate such as `SUM(T.duration)`."""
+
+    function: Name
+    arguments: tuple[Expression | Star, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Literal:
     """A number, text, truth value or NULL."""
 
@@ -243,6 +259,7 @@ class Equivalence:
 Expression = (
     AttributeRef
     | BareName
+    | Call
     | Literal
     | Negative
     | Arithmetic
@@ -260,18 +277,13 @@ Expression = (
 
 
 @dataclass(frozen=True, slots=True)
-class Star:
-    """The `*` of COUNT(*)."""
+class ResultItem:
+    """What is returned: `SUM(T.duration) AS total`, or computed from aggregates.
 
-    span: Span = _span()
+    An aggregate alone is a `Call`.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class AggregateItem:
-    """An aggregate that is returned: `SUM(T.duration) AS total`."""
-
-    function: Name
-    argument: Star | Name | AttributeRef
+    expression: Expression
     alias: Name | None = None
     span: Span = _span()
 
@@ -284,7 +296,7 @@ class GroupItem:
     span: Span = _span()
 
 
-ReturnItem = AggregateItem | GroupItem
+ReturnItem = ResultItem | GroupItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +342,7 @@ class QueryTree:
     slide: Duration | None
     match: Match | None = None
     span: Span = _span()
+    having: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +363,7 @@ class PartialQuery:
     match: Match | None = None
     span: Span = _span()
     definitions: tuple[Definition, ...] = ()  # those of the workload
+    having: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)

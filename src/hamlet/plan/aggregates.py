@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # What is added up over the occurrences of events in trends: 1, 1 where an attribute is not null, or
 # the attribute itself.
 WeightKind = Literal["one", "present", "value"]
-# From these sums, or from the extreme, to a result: see kernel/finish/answers.py
-Finisher = Literal["count", "sum", "mean", "extreme"]
+# From these sums, the extreme, or other aggregates to a result: see kernel/finish/cells.py
+Finisher = Literal["count", "sum", "mean", "extreme", "computed"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
+from numbers import Rational
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -86,6 +87,16 @@ def columns_of(expression: Expression) -> Iterator[Column]:
     elif isinstance(expression, Operation):
         for operand in expression.operands:
             yield from columns_of(operand)
+
+
+def with_columns(expression: Expression, others: Mapping[Column, Column]) -> Expression:
+    """An expression with other columns in the place of some."""
+    if isinstance(expression, Column):
+        return others.get(expression, expression)
+    if isinstance(expression, Operation):
+        operands = tuple(with_columns(operand, others) for operand in expression.operands)
+        return Operation(expression.operator, operands)
+    return expression
 
 
 def roles_of(expression: Expression) -> frozenset[Role]:
@@ -344,10 +355,11 @@ def _remainder(left: Any, right: Any) -> Any:
     """The remainder with the sign of the dividend, as in SQL; null where there is none."""
     if right == 0:
         return None
+    if isinstance(left, Rational) and isinstance(right, Rational):
+        rest: Any = abs(left) % abs(right)  # type: ignore[operator]
+        return -rest if left < 0 else rest
     if math.isinf(left):
         return None
-    if isinstance(left, int) and isinstance(right, int):
-        return int(math.copysign(1, left)) * (abs(left) % abs(right))
     return math.fmod(left, right)
 
 

@@ -7,15 +7,16 @@ stages know nothing of aliases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.predicates import Column, Constant, Operation, show
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from hamlet.plan.aggregates import Finisher, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
@@ -146,6 +147,15 @@ class Aggregate:
     attribute: str | None = None
 
     @property
+    def column(self) -> Column:
+        """What it is in expressions over the aggregates of a query."""
+        return Column("this", self.name)
+
+    def says_the_same(self, other: Aggregate) -> bool:
+        """Whether two are one but for their names."""
+        return replace(self, name=other.name) == other
+
+    @property
     def counts_trends(self) -> bool:
         """Whether it is COUNT(*)."""
         return self.attribute is None and not self.places
@@ -171,6 +181,22 @@ class Aggregate:
         return FUNCTIONS[self.function].sign
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a query returns under a name: an aggregate, or something computed from some.
+
+    The columns of its expression are aggregates of the query, by their names.
+    """
+
+    name: str
+    expression: Expression
+
+    def aggregate_of(self, query: Query) -> Aggregate | None:
+        """The aggregate that it is, if it is one."""
+        found = (each for each in query.aggregates if each.column == self.expression)
+        return next(found, None)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Query:
     """One query with all names resolved.
@@ -180,6 +206,8 @@ class Query:
     ...                "GROUPBY g WITHIN 10 min SLIDE 5 min").queries[0]
     <Query q1: COUNT(*), MAX(B.x) of SEQ(A, B+), 1 condition, [k], by g, within 10 min / 5 min>
 
+    `aggregates` are all that are computed; `results` is what is returned, these aggregates
+    where it is left out; `having` is what they must satisfy.
     `branches` has one pattern, or the two that AND joins; `negations` the patterns under NOT.
     `local` has for each place the condition its events satisfy. `adjacent` lists, for pairs of
     places that may hold adjacent events, the numbers of the edge predicates between them.
@@ -197,6 +225,32 @@ class Query:
     equivalence: tuple[str, ...]
     window: Window
     match: Match = field(default=Match.ANY, metadata=LATER)
+    results: tuple[Result, ...] = field(default=(), metadata=LATER)
+    having: Expression | None = field(default=None, metadata=LATER)
+
+    @property
+    def returned(self) -> tuple[Result, ...]:
+        """What is returned, in order."""
+        return self.results or tuple(Result(each.name, each.column) for each in self.aggregates)
+
+    def has_digits(self, expression: Expression, whole: Container[str]) -> bool:
+        """Whether what is computed from aggregates is whole, and so has exact digits.
+
+        Counts are, sums of whole attributes, integers, and their sums, differences and products.
+
+        Args:
+            expression: That of a result.
+            whole: The attributes whose sums are whole.
+        """
+        match expression:
+            case Column(attribute=name):
+                (found,) = (each for each in self.aggregates if each.name == name)
+                return found.finisher == "count" or (
+                    found.finisher == "sum" and str(found.attribute) in whole
+                )
+            case Operation(operator="+" | "-" | "*", operands=operands):
+                return all(self.has_digits(operand, whole) for operand in operands)
+        return isinstance(expression, Constant) and expression.kind == "int"
 
     @property
     def partition(self) -> tuple[str, ...]:
@@ -215,7 +269,7 @@ class Query:
 
     def __repr__(self) -> str:
         """What is asked, in a line; conditions are counted."""
-        aggregates = ", ".join(aggregate.name for aggregate in self.aggregates)
+        aggregates = ", ".join(result.name for result in self.returned)
         pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
         pattern += show_match(self)
         conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
@@ -226,6 +280,8 @@ class Query:
             parts.append(f"[{', '.join(self.equivalence)}]")
         if self.group_by:
             parts.append(f"by {', '.join(self.group_by)}")
+        if self.having is not None:
+            parts.append(f"having {show(self.having)}")
         return f"<Query {self.name}: {', '.join(parts)}, within {self.window}>"
 
     def mark(self, place: int) -> tuple[int, ...]:

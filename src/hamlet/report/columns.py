@@ -49,7 +49,7 @@ class Part:
     @property
     def width(self) -> int:
         """How many aggregates there are."""
-        return len(self.query.aggregates)
+        return len(self.query.returned)
 
     def column(self, kind: str, aggregate: int) -> Any:
         """The value, log10 or exact of one aggregate, in the order of rows."""
@@ -73,7 +73,7 @@ def parts_of(table: Any, queries: Sequence[Query]) -> list[Part]:
     bounds = np.searchsorted(ids, np.arange(len(queries) + 1))
     found = []
     for query, begin, end in zip(queries, bounds[:-1], bounds[1:], strict=True):
-        width = max(1, len(query.aggregates))
+        width = max(1, len(query.returned))
         if (end - begin) % width:
             raise SchemaError("results", f"rows of {query.name} are missing")
         rows = table.slice(begin, end - begin).combine_chunks()

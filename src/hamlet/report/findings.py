@@ -125,7 +125,8 @@ def _ratio(greatest: tuple[float, float], median: tuple[float, float]) -> float:
 
 def leading(query: Query) -> int:
     """The aggregate a query is judged by: its COUNT(*), or the first one."""
-    stars = [i for i, one in enumerate(query.aggregates) if one.counts_trends]
+    found = [result.aggregate_of(query) for result in query.returned]
+    stars = [i for i, one in enumerate(found) if one is not None and one.counts_trends]
     return stars[0] if stars else 0
 
 

@@ -146,7 +146,7 @@ def _query(
         "where": "" if asked.where is None else print_condition(asked.where),
         "told": found.told[:1].upper() + found.told[1:],
         "median": found.median,
-        "returns": [aggregate.name for aggregate in query.aggregates],
+        "returns": [result.name for result in query.returned],
         "by": described["group_by"],
         "within": described["within"],
         "slide": described["slide"],

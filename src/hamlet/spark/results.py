@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Observation
 
     from hamlet.plan.number_mode import Numbers
-    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.query import Query, Result
     from hamlet.spark.shuffle_plan import Counts
 
 _WAIT_S = 20.0
@@ -113,14 +113,15 @@ class SparkResults:
         rows = self.table.where(F.col("query") == query)
         names: list[str] = ["window_start", "window_end", *asked.group_by]
         values: list[Column] = []
-        for aggregate in asked.aggregates:
-            is_it = F.col("aggregate") == aggregate.name
+        for result in asked.returned:
+            is_whole = self._is_whole(asked, result)
+            is_it = F.col("aggregate") == result.name
             for kind in _KINDS:
                 if kind == "value" or kind in also:
-                    names.append(aggregate.name + ("" if kind == "value" else f"__{kind}"))
+                    names.append(result.name + ("" if kind == "value" else f"__{kind}"))
                     read = F.col(kind)
-                    if kind == "value" and whole != "double" and self._is_whole(aggregate):
-                        read = F.col("exact") if whole == "text" else _decimal(query, aggregate)
+                    if kind == "value" and whole != "double" and is_whole:
+                        read = F.col("exact") if whole == "text" else _decimal(query, result.name)
                     values.append(F.max(F.when(is_it, read)).alias(f"v{len(values)}"))
         # One row of each aggregate, and of each only one.
         wide = rows.groupBy("window_start", "window_end", "group").agg(F.lit(0), *values)
@@ -132,10 +133,9 @@ class SparkResults:
         free = _free_names(names)
         return wide.select(*(c.alias(name) for c, name in zip(columns, free, strict=True)))
 
-    def _is_whole(self, aggregate: Aggregate) -> bool:
-        """Whether an aggregate is an exact whole number, whatever its value."""
-        is_sum = aggregate.finisher == "sum" and aggregate.attribute in self._whole
-        return self._numbers == "exact" and (aggregate.finisher == "count" or is_sum)
+    def _is_whole(self, query: Query, result: Result) -> bool:
+        """Whether a result is an exact whole number, whatever its value."""
+        return self._numbers == "exact" and query.has_digits(result.expression, self._whole)
 
     def _query(self, name: str) -> Query:
         if name not in self.queries:
@@ -200,7 +200,7 @@ class SparkResults:
         answers = []
         for number, query in enumerate(self._queries):
             rows = long.filter(pc.equal(long["query"], query.name))
-            if rows.num_rows and query.aggregates:
+            if rows.num_rows:
                 answers.append(Answer(number, self._rows(query, rows)))
         return Results(self._queries, answers, times=times, statistics=self.statistics())
 
@@ -208,8 +208,8 @@ class SparkResults:
         """The long form of one query as an answer has it."""
         by = [("window_start", "ascending"), ("group", "ascending")]
         columns: dict[str, Any] = {}
-        for number, aggregate in enumerate(query.aggregates):
-            mine = long.filter(pc.equal(long["aggregate"], aggregate.name)).sort_by(by)
+        for number, result in enumerate(query.returned):
+            mine = long.filter(pc.equal(long["aggregate"], result.name)).sort_by(by)
             if number == 0:
                 columns["window_start"] = _microseconds(mine["window_start"])
                 columns["group"] = mine["group"].cast(pa.large_string())
@@ -233,10 +233,10 @@ class SparkResults:
         return columns
 
 
-def _decimal(query: str, aggregate: Aggregate) -> Column:
+def _decimal(query: str, result: str) -> Column:
     """Exact digits as a decimal; one that is too long fails rather than be lost."""
     digits = F.col("exact")
-    found = f"{aggregate.name} of {query} has more than {_DIGITS} digits"
+    found = f"{result} of {query} has more than {_DIGITS} digits"
     failed = F.raise_error(F.lit(f'{found}; pass whole="text" or whole="double"'))
     fits = F.length(F.ltrim(digits, F.lit("-"))) <= _DIGITS
     kind = T.DecimalType(_DIGITS, 0)

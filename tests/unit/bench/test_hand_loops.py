@@ -40,6 +40,7 @@ def events(seed: int) -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("order", [None, "n"])
 def test_loops_and_the_engine_answer_alike(seed: int, order: str | None):

@@ -112,6 +112,7 @@ def test_a_column_is_the_same_however_it_is_cut():
         assert +together == +facts
 
 
+@pytest.mark.slow
 def test_plain_pieces_are_read_as_odd_ones():
     for texts in columns(300, 4, seed=6):
         column = pa.array([text or None for text in texts], pa.large_string())

@@ -66,6 +66,7 @@ for kernel in (kernel_of_test.run, kernel_of_test.other):
 """
 
 
+@pytest.mark.slow
 def test_kept_on_disk_by_name_until_the_key_changes(tmp_path: Path) -> None:
     # All functions that are kept come from one piece of source, which is all that Numba looks at.
     source = tmp_path / "kernel_of_test.py"

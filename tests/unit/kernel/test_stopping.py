@@ -125,6 +125,7 @@ stoppable(compile_)
 """
 
 
+@pytest.mark.slow
 def test_what_was_left_to_itself_is_not_cut_off_by_the_end_of_the_process():
     ended = subprocess.run(
         [sys.executable, "-c", _LEFT], capture_output=True, encoding="utf-8", timeout=60

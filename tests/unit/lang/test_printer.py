@@ -10,8 +10,8 @@ import pytest
 
 from hamlet.lang.parser import parse_tree
 from hamlet.lang.printer import (
-    aggregate_text,
     print_condition,
+    print_item,
     print_pattern,
     print_query,
     print_workload,
@@ -100,4 +100,4 @@ def test_a_condition_has_brackets_only_where_it_needs_them(text, expected):
 def test_the_canonical_name_of_an_aggregate_is_its_text(text, name):
     item = parse_tree(f"RETURN {text} PATTERN T WITHIN 1 s").queries[0].items[0]
 
-    assert aggregate_text(item) == name
+    assert print_item(item) == name

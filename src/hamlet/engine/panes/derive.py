@@ -236,6 +236,8 @@ class _Deriving:
             self.query,
             name=f"{self.query.name} pane {number}",
             aggregates=aggregates,
+            results=(),
+            having=None,
             branches=self.query.branches[:1],
             # Partitions are put together one by one, and added up later.
             group_by=self.sharable.partition,

@@ -2,7 +2,8 @@
 
 Read in this order: words.py, integers.py and wides.py (columns of numbers of any size), rounding.py
 and quotients.py (numbers to doubles), groups.py and group_text.py (groups, and their text), sums.py
-and totals.py (groups added up, AND), cells.py (aggregates), answers.py (rows). Partial answers:
+and totals.py (groups added up, AND), quantities.py and formulas.py (what is computed from
+aggregates), cells.py (results), answers.py (rows). Partial answers:
 partial_columns.py (what they look like), packed.py (integers in bytes), merging.py (adding them
 up), partial.py (there and back).
 """

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.kernel.encode.sorting import dense_codes
-from hamlet.kernel.finish.cells import cells_of
+from hamlet.kernel.finish.cells import cells_of, rows_kept
 from hamlet.kernel.finish.groups import groups_in_order
 from hamlet.kernel.finish.totals import SetTotals, Totals
 
@@ -33,7 +33,7 @@ class Answer:
     """The rows of one query, given by its number in the workload: one for each window and group.
 
     `rows` is an Arrow table in any order: `window_start` in microseconds, `group` as JSON text,
-    `key.i` for each grouping attribute, and `value.i`, `log10.i`, `exact.i` for each aggregate.
+    `key.i` for each grouping attribute, and `value.i`, `log10.i`, `exact.i` for each result.
     """
 
     query: int
@@ -53,7 +53,7 @@ class SetAnswers:
         window_start: Of each row, in microseconds.
         group: Of each row, the number of its group among those of its query, which are in order.
         groups: The groups of each query.
-        cells: By number of the aggregate; rows of queries that have fewer have no value there.
+        cells: By number of the result; rows of queries that have fewer have no value there.
     """
 
     numbers: Sequence[int]
@@ -88,7 +88,7 @@ class SetAnswers:
         }
         for number, attribute in enumerate(query.group_by):
             columns[f"key.{number}"] = groups.values[attribute].take(group)
-        for number, _ in enumerate(query.aggregates):
+        for number, _ in enumerate(query.returned):
             cells = self.cells[number]
             for kind, values in (("value", cells.value), ("log10", cells.log10)):
                 some = pa.array(values[low:high], pa.float64(), from_pandas=True)
@@ -156,6 +156,9 @@ def answers_from(
         digits: For each attribute of SUM and AVG the exponents of its digits.
         is_integer: Whether sums of an attribute are whole, and so have exact digits.
     """
+    is_kept = rows_kept(queries, starts, totals, digits, is_integer)
+    if is_kept is not None:
+        totals, starts = totals.where(is_kept), np.append(0, np.cumsum(is_kept))[starts]
     cells = cells_of(queries, starts, totals, digits, is_integer)
     slides = np.array([query.window.slide_us for query in queries], np.int64)
     window_start = totals.window * np.repeat(slides, np.diff(starts))

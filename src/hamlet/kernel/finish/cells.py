@@ -1,4 +1,4 @@
-"""Totals to results: COUNT, SUM, AVG, MIN and MAX as doubles, logarithms and digits.
+"""Totals to results: aggregates, and what is computed of them, as doubles, logarithms and digits.
 
 What several queries ask in the same way is worked out once for the rows of all of them. Work is
 O(rows); Python looks at single rows only where numbers do not fit 64 bits, or where two doubles
@@ -15,19 +15,23 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.finish.integers import TEXT
+from hamlet.kernel.finish.formulas import computed, truth_of
+from hamlet.kernel.finish.integers import TEXT, Integers
+from hamlet.kernel.finish.quantities import Quantities, Ratios
 from hamlet.kernel.finish.quotients import quotient, recombined
 from hamlet.kernel.finish.rounding import log10_of
 from hamlet.kernel.finish.wides import Wides
+from hamlet.plan import predicates
+from hamlet.plan.predicates import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from hamlet.kernel.finish.integers import Integers
     from hamlet.kernel.finish.totals import Column, Totals
     from hamlet.plan.aggregates import Finisher
+    from hamlet.plan.predicates import Expression
     from hamlet.plan.query import Query
 
     Doubles = NDArray[np.float64]
@@ -46,6 +50,8 @@ class Recipe(NamedTuple):
     exponents: The exponent of each of those.
     is_whole: Whether its sums have exact digits.
     extreme: Which of the extremes it is.
+    formula: What is computed from other aggregates, where it is no aggregate itself.
+    operands: The names of those, and how they are made.
     """
 
     finisher: Finisher
@@ -53,9 +59,34 @@ class Recipe(NamedTuple):
     exponents: tuple[int, ...] = ()
     is_whole: bool = False
     extreme: int = -1
+    formula: Expression | None = None
+    operands: tuple[tuple[str, Recipe], ...] = ()
 
 
 def recipes_of(
+    query: Query, digits: Mapping[str, tuple[int, ...]], is_integer: Mapping[str, bool]
+) -> list[Recipe]:
+    """How each result of a query is made; the arguments are those of `recipes_of_aggregates`."""
+    known = recipes_of_aggregates(query, digits, is_integer)
+    if not query.results:
+        return known
+    by_name = {each.name: recipe for each, recipe in zip(query.aggregates, known, strict=True)}
+    whole = {attribute for attribute, is_whole in is_integer.items() if is_whole}
+    return [
+        _recipe(result.expression, by_name, query.has_digits(result.expression, whole))
+        for result in query.results
+    ]
+
+
+def _recipe(expression: Expression, known: Mapping[str, Recipe], is_whole: bool = False) -> Recipe:
+    if isinstance(expression, predicates.Column):
+        return known[expression.attribute]
+    mentioned = dict.fromkeys(column.attribute for column in columns_of(expression))
+    operands = tuple((name, known[name]) for name in mentioned)
+    return Recipe("computed", is_whole=is_whole, formula=expression, operands=operands)
+
+
+def recipes_of_aggregates(
     query: Query, digits: Mapping[str, tuple[int, ...]], is_integer: Mapping[str, bool]
 ) -> list[Recipe]:
     """How each aggregate of a query is made.
@@ -165,6 +196,30 @@ def cells_of(
     return found
 
 
+def rows_kept(
+    queries: Sequence[Query],
+    starts: Longs,
+    totals: Totals,
+    digits: Mapping[str, tuple[int, ...]],
+    is_integer: Mapping[str, bool],
+) -> Bools | None:
+    """The rows that HAVING is true of; None where no query has it. Arguments as in `cells_of`."""
+    asking: dict[Recipe, list[int]] = {}
+    for number, query in enumerate(queries):
+        if query.having is not None and starts[number] < starts[number + 1]:
+            made = recipes_of_aggregates(query, digits, is_integer)
+            known = {each.name: one for each, one in zip(query.aggregates, made, strict=True)}
+            asking.setdefault(_recipe(query.having, known), []).append(number)
+    if not asking:
+        return None
+    is_kept = np.ones(len(totals.window), np.bool_)
+    for recipe, numbers in asking.items():
+        rows = _rows_of(numbers, starts)
+        assert recipe.formula is not None
+        is_kept[rows] = truth_of(recipe.formula, _operands(recipe, totals, rows)).is_true
+    return is_kept
+
+
 def _rows_of(queries: list[int], starts: Longs) -> Rows:
     """The rows of some queries, in order."""
     first, last = queries[0], queries[-1]
@@ -179,6 +234,9 @@ def _work_out(recipe: Recipe, totals: Totals, rows: Rows, cells: Cells) -> None:
         values = totals.extremes[recipe.extreme][rows]
         cells.value[rows], cells.log10[rows] = values, log10_of(values)
         return
+    if recipe.formula is not None:
+        _compute(recipe, recipe.formula, totals, rows, cells)
+        return
     columns = [totals.components[column].take(rows) for column in recipe.columns]
     if recipe.finisher == "count":
         _write(cells, rows, _whole(columns[0]), None)
@@ -187,6 +245,44 @@ def _work_out(recipe: Recipe, totals: Totals, rows: Rows, cells: Cells) -> None:
     is_known = columns[0].is_some()
     made = _OF_ATTRIBUTE[recipe.finisher](columns[0], parts, recipe.is_whole)
     _write(cells, rows, made, None if is_known.all() else is_known)
+
+
+def _compute(recipe: Recipe, formula: Expression, totals: Totals, rows: Rows, cells: Cells) -> None:
+    """Fill in the cells of some rows with what is computed."""
+    found = computed(formula, _operands(recipe, totals, rows))
+    value, log10, is_known = found.results()
+    is_exact = recipe.is_whole and isinstance(found.finite, Ratios)
+    made = _Made(value, log10, found.finite.number if is_exact else None)
+    _write(cells, rows, made, None if is_known.all() else is_known)
+
+
+def _operands(recipe: Recipe, totals: Totals, rows: Rows) -> dict[str, Quantities]:
+    """The aggregates that a formula mentions, for some rows."""
+    return {name: _quantities(made, totals, rows) for name, made in recipe.operands}
+
+
+def _quantities(recipe: Recipe, totals: Totals, rows: Rows) -> Quantities:
+    """An aggregate to compute with."""
+    if recipe.finisher == "extreme":
+        has_exponents = isinstance(totals.components[0], Wides)
+        return Quantities.of_doubles(totals.extremes[recipe.extreme][rows], has_exponents)
+    columns = [totals.components[column].take(rows) for column in recipe.columns]
+    present = columns[0]
+    if recipe.finisher == "count":
+        return Quantities.of(present if isinstance(present, Wides) else Ratios(present))
+    parts = list(zip(columns[1:], recipe.exponents[1:], strict=True))
+    is_known = present.is_some()
+    if isinstance(present, Wides):
+        total = _total(present, parts)
+        return Quantities.of(total if recipe.finisher == "sum" else total.over(present), is_known)
+    # Fractions are sums of whole numbers of their smallest unit, which is a power of two.
+    base = min(0, *(exponent for _, exponent in parts))
+    number = recombined([(part, exponent - base) for part, exponent in parts])
+    over = number.constant(1 << -base) if base else None
+    if recipe.finisher == "mean":
+        some = present + Integers((~is_known).astype(np.int64))
+        over = some if over is None else over * some
+    return Quantities.of(Ratios(number, over), is_known)
 
 
 class _Made(NamedTuple):

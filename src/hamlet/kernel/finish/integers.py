@@ -123,6 +123,17 @@ class Integers:
             return 0
         return max(abs(int(self.values.min())), abs(int(self.values.max())))
 
+    def remainder(self, other: Integers) -> Integers:
+        """The remainder by positive numbers, with the sign of the dividend."""
+        one, two = self._operands(other, max)
+        return Integers(np.abs(one) % two * np.where(one < 0, -1, 1))
+
+    def sign(self) -> NDArray[np.int8]:
+        """-1, 0 or 1."""
+        values = self.objects() if self.is_words else self.values
+        is_more, is_less = (np.asarray(each, np.int8) for each in (values > 0, values < 0))
+        return is_more - is_less
+
     def half(self) -> Integers:
         """Half of numbers that are even."""
         return Integers((self.objects() if self.is_words else self.values) // 2)

@@ -39,6 +39,11 @@ class Wides:
         """From numbers mantissa * 2**(512 * exponent), as kernels have them."""
         return _normal(mantissa, np.where(mantissa == 0, 0, exponents).astype(np.int64) * 512)
 
+    @staticmethod
+    def of_doubles(values: Doubles) -> Wides:
+        """From finite doubles."""
+        return _normal(values, np.zeros(len(values), np.int64))
+
     def __len__(self) -> int:
         return len(self.mantissa)
 
@@ -88,6 +93,30 @@ class Wides:
         mantissa = self.mantissa / np.where(is_zero, 1.0, other.mantissa)
         return _normal(np.where(is_zero, 0.0, mantissa), self.exponent - other.exponent)
 
+    def divided_by(self, other: Wides) -> Wides:
+        """The same by the name that fractions have for it."""
+        return self.over(other)
+
+    def remainder(self, other: Wides) -> Wides:
+        """The remainder, with the sign of the dividend; 0 where the divisor is 0.
+
+        Of numbers that are as far from exact as these it is one only where the quotient is not
+        large; it is that of the doubles that they are.
+        """
+        pairs = np.broadcast_arrays(self.mantissa, self.exponent, other.mantissa, other.exponent)
+        rests = [_remainder(*numbers) for numbers in zip(*(p.tolist() for p in pairs), strict=True)]
+        mantissa, exponent = np.array(rests, np.float64).reshape(-1, 2).T
+        return _normal(mantissa, exponent.astype(np.int64))
+
+    def sign(self) -> NDArray[np.int8]:
+        """-1, 0 or 1."""
+        return np.sign(self.mantissa).astype(np.int8)
+
+    def results(self) -> tuple[Doubles, Doubles]:
+        """The nearest doubles, and their logarithms."""
+        value = self.value()
+        return value, self.log10(value)
+
     def shifted(self, exponent: int) -> Wides:
         """Times a power of two."""
         return _normal(self.mantissa, self.exponent + exponent)
@@ -127,6 +156,23 @@ class Wides:
 
     def text(self) -> None:
         """No digits: these numbers are not exact."""
+
+
+def _remainder(
+    mantissa: float, exponent: int, by_mantissa: float, by_exponent: int
+) -> tuple[float, int]:
+    """The remainder of two numbers, again as a mantissa and an exponent."""
+    if mantissa == 0 or by_mantissa == 0:
+        return 0.0, 0
+    number, by = int(math.ldexp(abs(mantissa), 53)), int(math.ldexp(abs(by_mantissa), 53))
+    above = exponent - by_exponent
+    if above < -1:
+        return mantissa, exponent  # it is less than the divisor
+    if above < 0:
+        rest, unit = number % (by << 1), exponent
+    else:
+        rest, unit = number * pow(2, above, by) % by, by_exponent
+    return math.copysign(math.ldexp(rest, -53), mantissa), unit
 
 
 def _normal(mantissa: Doubles, exponent: Longs) -> Wides:

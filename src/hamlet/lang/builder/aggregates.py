@@ -1,31 +1,23 @@
-"""Aggregates: what a query returns, by the names that the language has for them."""
+"""Aggregates: what a query returns, by the names that the language has for them.
+
+They are computed and compared with like attributes: `max_("T.p") - min_("T.p")`.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
 
 from hamlet.lang import tree
 from hamlet.lang.builder.conditions import Expression, attribute_tree
 from hamlet.lang.builder.patterns import Pattern
-from hamlet.lang.printer import print_item
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """An aggregate that a query returns; `str` is its text."""
+class Aggregate(Expression):
+    """An aggregate of a query; `str` is its text.
 
-    tree: tree.AggregateItem
+    >>> count() > 10, (max_("T.p") - min_("T.p")).named("spread")
+    (<expression COUNT(*) > 10>, <result MAX(T.p) - MIN(T.p) AS spread>)
+    """
 
-    def named(self, name: str) -> Aggregate:
-        """The same under another name: `AVG(T.speed) AS speed`.
-
-        >>> avg("T.speed").named("speed")
-        <aggregate AVG(T.speed) AS speed>
-        """
-        return Aggregate(replace(self.tree, alias=tree.Name(name)))
-
-    def __str__(self) -> str:
-        return print_item(self.tree)
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"<aggregate {self}>"
@@ -42,13 +34,13 @@ def count(variable: str | Pattern | None = None) -> Aggregate:
         variable: An alias or a type; as `event(type)` where there is a dot in its name.
     """
     if variable is None:
-        return Aggregate(tree.AggregateItem(tree.Name("COUNT"), tree.Star()))
+        return Aggregate(tree.Call(tree.Name("COUNT"), (tree.Star(),)))
     if isinstance(variable, Pattern):
         if not isinstance(variable.tree, tree.TypePattern):
             message = f"COUNT is over one type or alias, not over {variable}"
             raise TypeError(message)
         name = variable.tree.alias or variable.tree.type
-        return Aggregate(tree.AggregateItem(tree.Name("COUNT"), name))
+        return Aggregate(tree.Call(tree.Name("COUNT"), (tree.BareName(name),)))
     return _aggregate("COUNT", variable)
 
 
@@ -75,9 +67,7 @@ def max_(attribute: str | Expression) -> Aggregate:
 def _aggregate(function: str, argument: str | Expression) -> Aggregate:
     found = argument.tree if isinstance(argument, Expression) else attribute_tree(argument)
     match found:
-        case tree.BareName(name=name):
-            return Aggregate(tree.AggregateItem(tree.Name(function), name))
-        case tree.AttributeRef(is_next=False):
-            return Aggregate(tree.AggregateItem(tree.Name(function), found))
+        case tree.BareName() | tree.AttributeRef(is_next=False):
+            return Aggregate(tree.Call(tree.Name(function), (found,)))
     message = f"{function} is over an attribute such as 'T.speed', not over {argument}"
     raise TypeError(message)

@@ -7,12 +7,12 @@ they are refused with what to write instead: `&`, `|`, `~` and brackets around e
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
 from hamlet.lang import tree
-from hamlet.lang.printer import print_condition
+from hamlet.lang.printer import print_condition, print_item
 
 Value = bool | int | float | str | None
 
@@ -136,6 +136,15 @@ class Expression:
         limits = expression_tree(low), expression_tree(high)
         return Expression(tree.Between(self.tree, *limits, is_negated=True))
 
+    def named(self, name: str) -> Named:
+        """It as a result of a query, under a name: `AVG(T.speed) AS speed`.
+
+        >>> from hamlet.build import avg
+        >>> avg("T.speed").named("speed")
+        <result AVG(T.speed) AS speed>
+        """
+        return Named(tree.ResultItem(self.tree, tree.Name(name)))
+
     def is_null(self) -> Expression:
         """Whether it has no value: `T.zone IS NULL`."""
         return Expression(tree.IsNull(self.tree))
@@ -147,6 +156,23 @@ class Expression:
     def _listed(self, values: tuple[Value, ...], is_negated: bool) -> Expression:
         items = tuple(tree.Literal(_plain(value)) for value in values)
         return Expression(tree.InList(self.tree, items, is_negated))
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a query returns under a name; `str` is its text."""
+
+    tree: tree.ResultItem
+
+    def named(self, name: str) -> Named:
+        """The same under another name."""
+        return Named(replace(self.tree, alias=tree.Name(name)))
+
+    def __str__(self) -> str:
+        return print_item(self.tree)
+
+    def __repr__(self) -> str:
+        return f"<result {self}>"
 
 
 def attr(name: str, attribute: str | None = None) -> Expression:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hamlet.errors import QueryError, Span
 from hamlet.lang import tree
-from hamlet.lang.builder.aggregates import Aggregate
-from hamlet.lang.builder.conditions import Expression, all_of
+from hamlet.lang.builder.conditions import Expression, Named, all_of
 from hamlet.lang.builder.durations import duration_tree
 from hamlet.lang.builder.patterns import Pattern, pattern_tree
 from hamlet.lang.mistakes import too_deep
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 class Draft:
     """A query from Python; `str` is the text that says the same.
 
-    Clauses come in any order. `returns`, `where` and `group_by` add to what is there; `pattern`,
-    `match`, `within`, `slide` and `named` replace it. A draft never changes, so one may be the
-    beginning of many queries.
+    Clauses come in any order. `returns`, `where`, `group_by` and `having` add to what is there;
+    `pattern`, `match`, `within`, `slide` and `named` replace it. A draft never changes, so one may
+    be the beginning of many queries.
 
     >>> from hamlet.build import attr, avg, count, equal, not_, plus, query, seq
     >>> towards = query().pattern(seq("Request", plus("Travel", alias="T"), not_("Pickup")))
@@ -54,13 +53,14 @@ class Draft:
     _within: tree.Duration | None = None
     _slide: tree.Duration | None = None
     _match: tree.Match | None = None
+    _having: tree.Expression | None = None
 
     def named(self, name: str) -> Draft:
         """The query under this name."""
         return replace(self, _name=tree.Name(name))
 
-    def returns(self, *items: Aggregate | str) -> Draft:
-        """Return aggregates, and grouping attributes by their names."""
+    def returns(self, *items: Expression | Named | str) -> Draft:
+        """Return aggregates, what is computed from them, and grouping attributes by their names."""
         return replace(self, _items=self._items + tuple(map(_item, items)))
 
     def pattern(self, pattern: Pattern | str) -> Draft:
@@ -83,6 +83,21 @@ class Draft:
     def group_by(self, *attributes: str) -> Draft:
         """Attributes whose values make groups."""
         return replace(self, _group_by=self._group_by + tuple(map(tree.Name, attributes)))
+
+    def having(self, *conditions: Expression) -> Draft:
+        """What aggregates must satisfy for rows to come out; a result is `attr` of its name.
+
+        >>> from hamlet.build import attr, count, max_, query
+        >>> draft = query().returns(count(), max_("T.x").named("most")).pattern("T").within("1 h")
+        >>> draft.having(count() > 10, attr("most") < 3)
+        RETURN COUNT(*), MAX(T.x) AS most
+        PATTERN T
+        HAVING COUNT(*) > 10 AND most < 3
+        WITHIN 1 h
+        """
+        before = () if self._having is None else (Expression(self._having),)
+        joined = (*before, *conditions)
+        return replace(self, _having=all_of(*joined).tree) if joined else self
 
     def within(self, length: str | timedelta) -> Draft:
         """How long windows are: "30 min", or a timedelta."""
@@ -109,7 +124,8 @@ class Draft:
             self._group_by,
             self._within,
             self._slide,
-            self._match,
+            match=self._match,
+            having=self._having,
         )
 
     def __str__(self) -> str:
@@ -135,6 +151,8 @@ class Draft:
             clauses.append(f"WHERE {print_condition(self._where)}")
         if self._group_by:
             clauses.append(f"GROUPBY {', '.join(map(print_name, self._group_by))}")
+        if self._having is not None:
+            clauses.append(f"HAVING {print_condition(self._having)}")
         lengths = {"WITHIN": self._within, "SLIDE": self._slide}
         shown = [f"{word} {print_duration(each)}" for word, each in lengths.items() if each]
         return [*clauses, " ".join(shown)] if shown else clauses
@@ -155,9 +173,11 @@ def query(name: str | None = None) -> Draft:
     return Draft() if name is None else Draft().named(name)
 
 
-def _item(item: Aggregate | str) -> tree.ReturnItem:
-    if isinstance(item, Aggregate):
+def _item(item: Expression | Named | str) -> tree.ReturnItem:
+    if isinstance(item, Named):
         return item.tree
+    if isinstance(item, Expression):
+        return tree.ResultItem(item.tree)
     if isinstance(item, str):
         return tree.GroupItem(tree.Name(item))
     message = f"returned are aggregates, such as count(), and names of attributes; not {item!r}"

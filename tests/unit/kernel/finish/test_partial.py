@@ -106,6 +106,7 @@ def repeated(case: Case, chance: random.Random) -> tuple[Workload, list[Any]]:
     return Workload(plan_workload(planned)), rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 def test_partitions_that_were_run_apart_give_the_expected_rows(numbers: Any) -> None:
     chance = random.Random(1)
@@ -121,6 +122,7 @@ def test_partitions_that_were_run_apart_give_the_expected_rows(numbers: Any) -> 
         check_case(case, found.to_pylist(), numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_partitions_that_were_run_apart_meet_again(seed: int, numbers: Any) -> None:
@@ -146,6 +148,7 @@ def test_partitions_that_were_run_apart_meet_again(seed: int, numbers: Any) -> N
     assert has_met[True] > 10
 
 
+@pytest.mark.slow
 def test_cases_without_partitions_go_through_one_task() -> None:
     """Nothing to be added up, so this is about the way there and back alone."""
     for case in ALL_CASES[::5]:
