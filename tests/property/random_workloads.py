@@ -39,6 +39,7 @@ MOMENTS = (
     datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(2026, 3, 8, 6, 59, 59, 999_999),
     datetime(2026, 3, 8, 7), datetime(2026, 3, 29, 1), datetime(2100, 6, 5, 14, 30),
 )  # fmt: skip
+MATCHES = ("", "", "", " MATCH NEXT", " MATCH NEXT", " MATCH CONTIGUOUS", " MATCH ANY")
 GROUPINGS = ("", "", "", "GROUPBY g", "GROUPBY d", "GROUPBY d, g")
 
 
@@ -133,8 +134,10 @@ def query_texts(draw: DrawFn, types: str) -> str:
             terms = st.sampled_from([*kept, *names, "COUNT(*)"])
             having = f"\nHAVING {draw(_filled(_HAVING, p=terms, q=terms))}"
     grouping, window = draw(st.sampled_from(GROUPINGS)), draw(st.sampled_from(WINDOWS))
+    match = draw(st.sampled_from(MATCHES))
     return (
-        f"RETURN {', '.join(items)}\nPATTERN {pattern}{where}\n{grouping}{having} WITHIN {window}"
+        f"RETURN {', '.join(items)}\nPATTERN {pattern}{match}{where}\n"
+        f"{grouping}{having} WITHIN {window}"
     )
 
 

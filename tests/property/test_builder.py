@@ -199,6 +199,8 @@ def built(one: tree.QueryTree) -> Draft:
     draft = draft.pattern(built_pattern(one.pattern))
     draft = draft.group_by(*(name.text for name in one.group_by))
     draft = draft.within(print_duration(one.within))
+    if one.match is not None:
+        draft = draft.match(one.match.word.lower())
     if one.where is not None:
         draft = draft.where(built_condition(one.where))
     if one.having is not None:

@@ -21,6 +21,7 @@ from hamlet.plan.query import (
     Absence,
     Aggregate,
     Choice,
+    Match,
     Pattern,
     Query,
     Repeat,
@@ -273,8 +274,8 @@ class Partition:
     events: tuple[Event, ...]
     violations: tuple[frozenset[tuple[Event, Event]], ...] = ()
 
-    def trends(self, pattern: Pattern) -> MarkedTrends:
-        """Every trend of a pattern, with the mark of each of its events.
+    def trends(self, pattern: Pattern, match: Match = Match.ANY) -> MarkedTrends:
+        """Every trend of a pattern that is kept, with the mark of each of its events.
 
         All ways of matching one trend are followed side by side, so it is found once.
         """
@@ -285,14 +286,27 @@ class Partition:
             if complete:
                 # All ways agree on the marks, or the query would have been refused.
                 (found[trend],) = complete
+            going_on: dict[Event, set[Way]] = {}
             for event in self.events:
                 if not trend or trend[-1].is_before(event):
                     further = {more for way in ways for more in self._further(trend, way, event)}
                     if further:
-                        extend((*trend, event), further)
+                        going_on[event] = further
+            for event, further in going_on.items():
+                if not trend or self._is_kept(trend[-1], event, match, going_on):
+                    extend((*trend, event), further)
 
         extend((), {Way((), None, (pattern,))})
         return found
+
+    def _is_kept(
+        self, before: Event, after: Event, match: Match, going_on: Iterable[Event]
+    ) -> bool:
+        """Whether a step skips nothing that must not be: what could go on, or anything."""
+        if match == Match.ANY:
+            return True
+        barring = going_on if match == Match.NEXT else self.events
+        return not any(before.is_before(each) and each.is_before(after) for each in barring)
 
     def _further(self, trend: Trend, way: Way, event: Event) -> Iterator[Way]:
         """The ways on which an event may follow."""
@@ -399,10 +413,10 @@ def _weighted_trends(query: Query, members: list[Event]) -> list[Weighted]:
     partitions = [
         _partition(query, tuple(events)) for events in _split(members, query.partition).values()
     ]
-    sides = [
-        {trend: marks for part in partitions for trend, marks in part.trends(branch).items()}
-        for branch in query.branches
-    ]
+    sides: list[MarkedTrends] = [{} for _ in query.branches]
+    for side, branch in zip(sides, query.branches, strict=True):
+        for part in partitions:
+            side |= part.trends(branch, query.match)
     together = {trend: marks for side in sides for trend, marks in side.items()}
     if query.is_conjunction:
         one, other = sides

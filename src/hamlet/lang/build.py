@@ -183,6 +183,9 @@ class TreeBuilder(Transformer[Token, Any]):
         # Brackets leave no node, but what is underlined has both of them or neither.
         return replace(c[1], span=span_of(c))
 
+    def match_clause(self, c: list[Any]) -> tree.Match:
+        return tree.Match(c[1].type, span_of(c))
+
     def where_clause(self, c: list[Any]) -> tree.Expression:
         return c[1]  # type: ignore[no-any-return]
 

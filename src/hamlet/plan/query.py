@@ -8,6 +8,7 @@ stages know nothing of aliases.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
@@ -29,6 +30,17 @@ LATER = {"later": True}
 # come with it: see `asked_types`.
 OTHER = "any other type"
 ANY = "ANY"
+# Instead of the number of a negation: of places that no trend has an event at, whose events are
+# known because they may stand between two of a trend.
+BETWEEN = -1
+
+
+class Match(StrEnum):
+    """Which of the sequences that a pattern and the conditions allow are kept."""
+
+    ANY = "ANY"  # all
+    NEXT = "NEXT"  # those that skip no event by which they could have gone on
+    CONTIGUOUS = "CONTIGUOUS"  # those that skip none at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +49,7 @@ class Place:
 
     `written` is what stands in the pattern where that is not the type itself: ANY, or a type by
     condition that has no other type, is a place for each type of the workload, and one for all
-    others.
+    others. `negation` is BETWEEN for places that are no part of the pattern.
     """
 
     index: int
@@ -235,6 +247,7 @@ class Query:
     group_by: tuple[str, ...]
     equivalence: tuple[str, ...]
     window: Window
+    match: Match = field(default=Match.ANY, metadata=LATER)
     results: tuple[Result, ...] = field(default=(), metadata=LATER)
     having: Expression | None = field(default=None, metadata=LATER)
 
@@ -281,6 +294,7 @@ class Query:
         """What is asked, in a line; conditions are counted."""
         aggregates = ", ".join(result.name for result in self.returned)
         pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
+        pattern += show_match(self)
         conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
         parts = [f"{aggregates} of {pattern}" if aggregates else pattern]
         if conditions:
@@ -339,6 +353,11 @@ def show_times(least: int, most: int | None) -> str:
     if least == most:
         return f"{{{least}}}"
     return f"{{{least},{'' if most is None else most}}}"
+
+
+def show_match(query: Query) -> str:
+    """Which trends are kept, as it is written behind the pattern; nothing where it is all."""
+    return "" if query.match == Match.ANY else f" MATCH {query.match}"
 
 
 def show_pattern(query: Query, pattern: Pattern | Absence) -> str:

@@ -23,6 +23,7 @@ from hamlet.kernel.machine.bundles import take_up
 from hamlet.kernel.machine.catch_up import stamp
 from hamlet.kernel.machine.memory import entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
+from hamlet.kernel.machine.steps import renew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,6 +98,7 @@ def save(m, to):
             for s in range(P[P[at.G_SBASE] + g], P[P[at.G_SBASE] + g] + P[P[at.G_N] + g]):
                 ints[i + _START], ints[i + _START_T] = S[P[at.S_G_L] + s], S[P[at.S_G_LT] + s]
                 i += _OF_STATE
+        renew(m, u)
         rows = _all_rows(m, u)
         copy_row(Row(to.v, to.x, first, first_x, rows.size, rows.size_x), rows)
         first += rows.size
@@ -129,6 +131,7 @@ def load(m, kept):
         S[P[at.S_ACTIVE] + k] = u
         S[at.C_ASLEEP] -= P[P[at.U_ALWAYS] + u]
         S[P[at.S_SEEN] + u] = -1
+        S[P[at.S_STEP] + u] = S[at.C_STEPS] - 1
         stamp(m, u)
         take_up(P, S, u)
 
