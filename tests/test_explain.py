@@ -458,10 +458,10 @@ def test_tables_of_rows_are_for_the_same_predicate_and_windows() -> None:
         for n, (where, within) in enumerate(
             [
                 ("T.v < NEXT(T).v", 10),
-                ("T.v < NEXT(T).v", 20),
+                ("T.v < NEXT(T).v", 15),
                 ("T.v > NEXT(T).v", 10),
                 ("T.v < NEXT(T).v AND T.w = 1", 10),
-                ("T.v < NEXT(T).v", 10),
+                ("T.v < NEXT(T).v", 40),
             ]
         )
     )

@@ -136,6 +136,19 @@ def test_coefficients_of_events_for_some_give_the_counts(seed: int) -> None:
     assert any(event.snapshot for graphlet in loop.graphlets for event in graphlet.events)
 
 
+def test_queries_of_one_table_are_shown_by_windows() -> None:
+    text = "RETURN COUNT(*) PATTERN SEQ({0}, B+, D{0}) WHERE B.x != NEXT(B).x WITHIN {1} s"
+    pairs = [("A", 10), ("C", 10), ("A", 20), ("C", 20)]
+    workload = Workload.parse(";".join(text.format(*pair) for pair in pairs))
+
+    found = shown(workload, f"{BOTH}, 14 DA x=0, 15 DC x=0", sharing="always")
+
+    assert [loop.window for loop in found.loops] == ["[0, 10) s", "[0, 20) s"]
+    assert [len(loop.queries) for loop in found.loops] == [2, 2]
+    assert {g.decided for loop in found.loops for g in loop.graphlets} == {"share"}
+    assert expressions(found.loops[1]) == [["x", "2x", "4x", "8x"], ["15x + y"]]
+
+
 def test_what_is_not_shared_has_counts_alone() -> None:
     workload = two(UNEQUAL, UNEQUAL, ends=(", D", ", F"))
 

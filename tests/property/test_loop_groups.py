@@ -196,6 +196,38 @@ def test_events_for_some_are_snapshots_by_themselves(
         assert engine_rows(workload, events, sharing=sharing) == expected
 
 
+# Windows that differ
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("pattern", "is_backward"), [("X{}, T+, Y{}", False), ("X{}, T+", True)])
+def test_queries_with_different_windows_have_one_table(
+    pattern: str, is_backward: bool, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    windows = ("40 s SLIDE 10 s", "90 s SLIDE 10 s", "60 s SLIDE 20 s", "30 s", "20 s")
+    workload = ";".join(
+        f"q{i}{j}: RETURN COUNT(*), SUM(T.y) PATTERN SEQ({pattern.format(i, i)}) "
+        f"WHERE T.x < NEXT(T).x WITHIN {window}"
+        for i in range(4)
+        for j, window in enumerate(windows)
+    )
+    events = stream_of_thresholds(500, 8, ties=0.1)
+    events = [{**event, "time": event["time"] - 95} for event in events]
+    expected = engine_rows(workload, events, sharing="apart")
+
+    (group,) = groups_of(workload, events)
+    assert len(group.windows) == len(windows)
+    assert group.is_backward is is_backward
+    assert {row["query"][2] for row in expected} == set("01234")
+    for sharing in ("always", "never", "dynamic"):
+        assert engine_rows(workload, events, sharing=sharing) == expected
+    monkeypatch.setitem(batch.SHARING, "dynamic", BY_COIN)
+    for seed in range(3):
+        monkeypatch.setattr(batch, "SEED", seed)
+        assert engine_rows(workload, events) == expected
+
+
 # Streams whose bursts are now long and now short
 
 

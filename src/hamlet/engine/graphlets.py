@@ -110,9 +110,12 @@ class _Set:
                 some = [planned[name] for name in names]
                 if not all(can_be_witnessed(one.query, each["type"]) for one in some):
                     continue
-                for group, rows in self._groups():
-                    is_turned = (each["type"], tuple(names)) in turned
-                    yield _Loop(self, each, some, group, rows, is_turned).execution()
+                is_turned = (each["type"], tuple(names)) in turned
+                decided = {} if is_turned else self.bursts(each["type"], tuple(names))
+                for alike in _by_window(some):
+                    for group, rows in self._groups():
+                        known = (each, decided, is_turned)
+                        yield _Loop(self, known, alike, group, rows).execution()
 
     def _turned(self, pipeline: SetPipeline) -> set[tuple[str, tuple[str, ...]]]:
         """Loops that are run from the last event to the first."""
@@ -145,6 +148,14 @@ class _Set:
         }
 
 
+def _by_window(members: list[PlannedQuery]) -> Iterator[list[PlannedQuery]]:
+    """Queries of one table, those with the same window together: a window is shown of these."""
+    found: dict[Window, list[PlannedQuery]] = {}
+    for one in members:
+        found.setdefault(one.query.window, []).append(one)
+    yield from found.values()
+
+
 def _microseconds(time: Any) -> int:
     return round(1e6 * (time if isinstance(time, int | float) else time.timestamp()))
 
@@ -155,16 +166,16 @@ class _Loop:
     def __init__(
         self,
         of: _Set,
-        known: dict[str, Any],
+        known: tuple[dict[str, Any], dict[int, str], bool],
         members: list[PlannedQuery],
         group: str,
         rows: list[int],
-        is_turned: bool,
     ) -> None:
-        self.of, self.known, self.group, self.is_turned = of, known, group, is_turned
+        self.of, self.group = of, group
+        self.known, self.decided, self.is_turned = known
         self.queries = [planned.query for planned in members]
         self.names = tuple(query.name for query in self.queries)
-        self.type: str = known["type"]
+        self.type: str = self.known["type"]
         self.start, self.rows = self._busiest(rows)
         self.loops = [row for row in self.rows if of.type_of(row) == self.type]
         self.admitting: dict[int, list[Query]] = {}
@@ -222,7 +233,7 @@ class _Loop:
 
     def _bursts(self) -> list[tuple[list[int], str]]:
         """The rows of each burst, and what was decided about it."""
-        decided = {} if self.is_turned else self.of.bursts(self.type, self.names)
+        decided = self.decided
         others = {place.type for query in self.queries for place in query.places} - {self.type}
         found: list[tuple[list[int], str]] = []
         is_over, told = True, "share" if self.known["shared"] else "alone"

@@ -12,6 +12,7 @@ from hamlet.kernel.stack_code import COMPARE_CODES
 from hamlet.plan.letters import Atom
 from hamlet.plan.template import END as TEMPLATE_END
 from hamlet.plan.template import START as TEMPLATE_START
+from hamlet.plan.windows import in_one_table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from hamlet.plan.execution import RowShape
     from hamlet.plan.template import Condition
 
-    # Predicate, operator, guards, window, components and extremes
-    _Key = tuple[int, int, tuple[int, ...], int, int, int, int]
+    # Predicate, operator, guards, components and extremes
+    _Key = tuple[int, int, tuple[int, ...], int, int]
 
 # Events are turned round where that leaves at most one column in so many.
 _WORTH_TURNING = 2
@@ -30,7 +31,7 @@ _WORTH_TURNING = 2
 
 def take_out_rows(maker: Maker) -> None:
     """Take out the units that the row kernel runs: see kernel/rows."""
-    groups: dict[tuple[str, _Key], dict[int, list[RowUnit]]] = {}
+    groups: dict[tuple[str, _Key], dict[Hashable, list[RowUnit]]] = {}
     left: list[Unit] = []
     for unit in maker.units:
         found = _row_unit(maker, unit)
@@ -39,7 +40,7 @@ def take_out_rows(maker: Maker) -> None:
         else:
             shape, key, made = found
             alike = groups.setdefault((maker.execution.type_of(min(shape.loops)), key), {})
-            alike.setdefault(shape.atom, []).append(made)
+            alike.setdefault((shape.atom, made.within_us, made.slide_us), []).append(made)
     maker.row_groups = tuple(
         made for (_, key), alike in groups.items() for made in _groups(key, list(alike.values()))
     )
@@ -53,10 +54,12 @@ def take_out_rows(maker: Maker) -> None:
 
 
 def _groups(key: _Key, alike: list[list[RowUnit]]) -> Iterator[PlacedGroup]:
-    """Units with one loop, by what they ask of its events: in as few groups as can have one table.
+    """Units with one loop, by windows and what they ask of its events: in as few groups as can be.
 
-    These are run in one direction, and none of them keeps others from sharing.
+    A group has one table: its units are run in one direction, and none of them keeps others from
+    sharing.
     """
+    tables = in_one_table((units[0].within_us, units[0].slide_us) for units in alike)
     groups = [_group(key, units) for units in alike]
     wants = [_prefers_turning(group) for group in groups]
     # Those to which both directions are the same go with the others.
@@ -65,7 +68,8 @@ def _groups(key: _Key, alike: list[list[RowUnit]]) -> Iterator[PlacedGroup]:
     for group, want in zip(groups, wants, strict=True):
         made = PlacedGroup.of(group.turned_round() if (turns if want is None else want) else group)
         weights = made.nodes[0].state.weights if made.is_sharable else None
-        together.setdefault((made.group.is_backward, weights), []).append(made)
+        table = tables[made.group.windows[0]]
+        together.setdefault((made.group.is_backward, table, weights), []).append(made)
     for some in together.values():
         if len(some) == 1:
             yield some[0]
@@ -102,8 +106,8 @@ def _row_unit(maker: Maker, unit: Unit) -> tuple[RowShape, _Key, RowUnit] | None
     if shape is None:
         return None
     program, query = maker.program, maker.queries[unit.query]
-    states = maker.states_of.get(unit.template, [])
-    number = {state: i for i, state in enumerate(states)}
+    numbers = maker.states_of.get(unit.template, [])
+    number = {state: i for i, state in enumerate(numbers)}
     number |= {TEMPLATE_START: START, TEMPLATE_END: END}
     edges = tuple(
         RowEdge(number[s], number[t], *_way(maker, t, program.conditions[c]))
@@ -111,25 +115,25 @@ def _row_unit(maker: Maker, unit: Unit) -> tuple[RowShape, _Key, RowUnit] | None
         if s != t or s not in shape.loops
     )
     signs = tuple(aggregate.sign for aggregate in query.extremes)
-    made = tuple(
+    states = tuple(
         RowState(
             int(program.state_atom[state]),
             tuple(maker.state_weights(unit.query, state)),
             tuple(zip(maker.state_extremes(unit.query, state), signs, strict=True)),
             state in shape.loops,
         )
-        for state in states
+        for state in numbers
     )
     key = (
         shape.predicate,
         COMPARE_CODES[program.predicates[shape.predicate].operator],
         shape.guards,
-        query.window.within_us,
-        query.window.slide_us,
         1 + len(maker.components[unit.query]),
         len(signs),
     )
-    return shape, key, RowUnit(unit.template, made, edges, signs)
+    window = query.window
+    made = RowUnit(unit.template, window.within_us, window.slide_us, states, edges, signs)
+    return shape, key, made
 
 
 def _way(

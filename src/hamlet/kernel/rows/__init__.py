@@ -1,8 +1,8 @@
 """Loops with an edge predicate: one table of rows for all units that have the loop.
 
 A unit is a pattern of a query. The units of a group have E+ in common, with the same condition
-f(previous) op g(next) between neighbours, and windows of one length and slide; what comes before
-and after E+ is their own, and what they ask of its events may differ. Every stored event of E has
+f(previous) op g(next) between neighbours; what comes before and after E+ is their own, and what
+they ask of its events may differ, as may their windows (windows.py). Every stored event of E has
 one row, in which the numbers of all units and open windows stand side by side, so what an event
 adds is a few operations on vectors, however many units there are. States that begin alike have the
 same numbers, and are kept once (automata.py); a group whose units end alike rather than begin alike

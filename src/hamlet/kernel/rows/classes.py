@@ -1,6 +1,7 @@
 """Which units of a group share, and which have a table together: classes.
 
-Units of a group may ask different things of the events of the loop. An event that some of a class
+Units of a group may ask different things of the events of the loop, and have different windows,
+which makes rows over own columns wider for all. An event that some of a class
 alone admit is a snapshot by itself, or a row of which a part is empty; so units whose conditions
 mostly agree are one class, and those that are for other events are not. And every burst that begins
 costs all units of a class a snapshot: units that begin more bursts alone in a window than they
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ import numpy as np
 from hamlet.kernel.rows.cost import ClassSeen, class_ns, leavers
 from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, OWN
 from hamlet.kernel.rows.letters import SEVERAL, PlacedGroup, laid_for
+from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +63,7 @@ def classes_of(
         return [everyone]
     few = Sampled(sampled.ts[:_SAMPLE], sampled.letter[:_SAMPLE], seen)
     classes = [everyone]
-    if len(made.group.atoms) > 1:
+    if len(made.group.atoms) > 1 or len(made.group.windows) > 1:
         classes = _by_conditions(made, events.letters, few, policy)
     if policy != BY_BENEFIT:
         return classes
@@ -94,6 +97,7 @@ class _Class:
     """Columns that may have one table, with what letters are to them."""
 
     columns: list[int]
+    windows: frozenset[tuple[int, int]]  # lengths and slides
     by_any: Mask  # whether any column admits events of a letter
     by_all: Mask
     entries: int
@@ -103,6 +107,7 @@ class _Class:
         """Both."""
         return _Class(
             self.columns + other.columns,
+            self.windows | other.windows,
             self.by_any | other.by_any,
             self.by_all & other.by_all,
             self.entries + other.entries,
@@ -115,7 +120,7 @@ class _Costs(NamedTuple):
     group: RowGroup
     events: int
     counts: Ints  # by letter: events of the loop
-    live: float
+    live: dict[int, float]  # of them in a window, by its length
     bursts: int
     bases: tuple[bool, bool]
 
@@ -123,10 +128,12 @@ class _Costs(NamedTuple):
         """A class with its cost."""
         loops = int(self.counts @ one.by_any)
         parts = loops - int(self.counts @ (one.by_any & one.by_all))
-        live = self.live * loops / max(int(self.counts.sum()), 1)
+        within, slide = max(w for w, _ in one.windows), gcd(*(s for _, s in one.windows))
+        live = self.live[within] * loops / max(int(self.counts.sum()), 1)
         seen = ClassSeen(self.events, loops, live, min(self.bursts, one.entries), parts)
         numbers = self.group.components + self.group.extremes
-        one.cost = class_ns(seen, len(one.columns), self.group.overlap, numbers, self.bases)
+        open_windows = overlap(within, slide)
+        one.cost = class_ns(seen, len(one.columns), open_windows, numbers, self.bases)
         return one
 
 
@@ -146,10 +153,10 @@ def _by_conditions(
     counts = np.bincount(few.letter[loops], minlength=len(letters))
     alone, several, bursts = _entering(loops, laid.fed[few.letter], made.columns)
     bases = (policy != ALWAYS or not made.is_sharable, policy != OWN and made.is_sharable)
-    live = _live(made.group.within_us, loops, few)
+    live = {within: _live(within, loops, few) for within, _ in made.group.windows}
     costs = _Costs(made.group, len(loops), counts, live, bursts, bases)
     found: list[_Class] = []
-    for one in _alike(laid.admits, counts, alone, several):
+    for one in _alike(made, laid.admits, counts, alone, several):
         costs.of(one)
         joined = [costs.of(other.with_other(one)) for other in found]
         more = [each.cost - other.cost for each, other in zip(joined, found, strict=True)]
@@ -179,14 +186,20 @@ def _joined(found: list[_Class], costs: _Costs) -> list[_Class]:
     return found
 
 
-def _alike(admits: Mask, counts: Ints, alone: Ints, several: int) -> list[_Class]:
-    """Columns that admit the same events, those with the most events first."""
-    known: dict[bytes, list[int]] = {}
+def _alike(
+    made: PlacedGroup, admits: Mask, counts: Ints, alone: Ints, several: int
+) -> list[_Class]:
+    """Columns that admit the same events in the same windows, those with the most events first."""
+    known: dict[tuple[bytes, tuple[int, int]], list[int]] = {}
     for column in range(admits.shape[1]):
-        known.setdefault(admits[:, column].tobytes(), []).append(column)
+        key = (admits[:, column].tobytes(), made.nodes[column].window)
+        known.setdefault(key, []).append(column)
     found = [
-        _Class(some, admits[:, some[0]], admits[:, some[0]], several + int(alone[some].sum()))
-        for some in known.values()
+        _Class(
+            some, frozenset([window]), admits[:, c], admits[:, c], several + int(alone[some].sum())
+        )
+        for (_, window), some in known.items()
+        for c in some[:1]
     ]
     return sorted(found, key=lambda one: -int(counts @ one.by_any))
 

@@ -41,6 +41,9 @@ SPLIT_CELL = 0.7
 EVENT = 100.0
 # Of any event, to see that a class has nothing to do with it
 PASS = 5.0
+# A tree has so many nodes for each event of a window, and what of it is beyond these cells, two
+# megabytes, takes twice the time.
+_NODES, _CACHED = 4, 1 << 18
 # Classes part where that saves so much of what they cost together.
 _WORTH_PARTING = 0.9
 
@@ -106,7 +109,9 @@ def class_ns(
         bases: Whether rows may be over own columns, and over snapshots.
     """
     loops = max(seen.loops, 1)
-    own = row_ns(columns * windows * numbers, seen.live)
+    cells = columns * windows * numbers
+    is_large = _NODES * seen.live * cells > _CACHED
+    own = row_ns(cells * (2 if is_large else 1), seen.live)
     some, of_window = seen.parts / loops, seen.live / loops
     snapshots = (seen.bursts + seen.parts) * of_window * (1.0 - 0.5 / windows)
     wide = numbers * max(snapshots, 1.0)

@@ -130,7 +130,7 @@ def _run(
     state = np.zeros(at.STATES, np.int64)
     S = raw_pointer(state)
     rows_v, rows_x = numbers.room(zero, (P[at.ROWS] + 1) * size), np.empty(P[at.ROWS] * size_x)
-    begins = np.zeros(P[at.OVERLAP], np.int64)
+    begins = np.zeros(P[at.OVERLAP] + P[at.WINDOWS], np.int64)
     S[at.S_SCRATCH] = P[at.LAYERS]
     # One row more, to settle in
     scratch, scratch_x = (
@@ -215,6 +215,7 @@ def _run(
             table_room_x = cells * size_x + cells * size_x // 4
             table_x = np.empty(table_room_x)
         _begin(S, int(is_tree), room, of_block, end)
+        begins[P[at.OVERLAP] :] = at.NO_BLOCK + 1
         _begin_basis(S, int(shared), wide, part + P[at.SEED])
         if not is_tree:
             end_keys(S, keys)

@@ -21,6 +21,7 @@ SCALARS = (
     "OPERATOR",  # one of BELOW, UP_TO, EQUAL, UNEQUAL
     "ROWS",
     "UNITS",
+    "WINDOWS",  # different lengths and slides of units
     "LAYERS",  # rows that an event needs at most for what it adds
     "STARTS",
     "N_EVENTS",
@@ -36,6 +37,12 @@ SCALARS = (
 ARRAYS = (
     "START_AT",  # ranges that a new window has one empty trend in, and how often they do
     "START_TIMES",
+    "START_STEP",  # and in which windows: one in so many of the table's, from one on
+    "START_FROM",
+    "WINDOW_WITHIN",  # by length and slide: how long, and which of the table's in the same way
+    "WINDOW_STEP",
+    "WINDOW_FROM",
+    "WINDOW_OF",  # by unit: which of them
     "END_P",  # by unit: rows that its trends end with
     "END_AT",
     "END_AT_X",
@@ -77,6 +84,7 @@ HEADER = len(SCALARS) + len(ARRAYS)
     OPERATOR,
     ROWS,
     UNITS,
+    WINDOWS,
     LAYERS,
     STARTS,
     N_EVENTS,
@@ -90,6 +98,12 @@ HEADER = len(SCALARS) + len(ARRAYS)
     SEED,
     START_AT,
     START_TIMES,
+    START_STEP,
+    START_FROM,
+    WINDOW_WITHIN,
+    WINDOW_STEP,
+    WINDOW_FROM,
+    WINDOW_OF,
     END_P,
     END_AT,
     END_AT_X,

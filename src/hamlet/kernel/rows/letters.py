@@ -94,7 +94,8 @@ class Placed:
         of_node: The column of each node.
         read: For each node the inflows that it reads, and where.
         fed: For each node where what comes to it is added.
-        starts: Where a new window begins with empty trends, and with how many.
+        starts: Where a new window begins with empty trends: how many, and length and slide of
+            such windows.
         ends: For each unit where its trends end.
         guarded: By atom what its events empty.
     """
@@ -103,7 +104,7 @@ class Placed:
     of_node: list[int]
     read: list[list[tuple[Inflow, Place]]]
     fed: list[list[Place]]
-    starts: dict[Place, int]
+    starts: dict[Place, tuple[int, tuple[int, int]]]
     ends: list[list[Place]]
     guarded: dict[int, list[Place]]
 
@@ -138,13 +139,13 @@ class _Placing:
             for each in self.automata.ends
         ]
         fed: list[list[Place]] = [[] for _ in nodes]
-        starts: dict[Place, int] = {}
+        starts: dict[Place, tuple[int, tuple[int, int]]] = {}
         guarded: dict[int, list[Place]] = {}
-        for (inflow, _), place in self.places.items():
+        for (inflow, column), place in self.places.items():
             for source in inflow.sources:
                 fed[source].append(place)
             if inflow.starts:
-                starts[place] = inflow.starts
+                starts[place] = (inflow.starts, nodes[column].window)
             for atom in inflow.guards:
                 guarded.setdefault(atom, []).append(place)
         return Placed(max(self.taken), self.of_node, read, fed, starts, ends, guarded)
@@ -193,7 +194,12 @@ class _Placing:
                 if self.of_node[other] < 0:
                     self.of_node[other] = self.of_node[number]
                     found.append(other)
-        self.of_node = [max(column, 0) for column in self.of_node]
+        # One that has to do with no E+ is at one of its window.
+        of_window = {nodes[c].window: c for c in reversed(range(self.columns))}
+        self.of_node = [
+            of_window[node.window] if column < 0 else column
+            for node, column in zip(nodes, self.of_node, strict=True)
+        ]
 
     def _column_before(self, inflow: Inflow) -> int:
         return self.of_node[inflow.sources[0]] if inflow.sources else 0
@@ -366,7 +372,13 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     flat_resets = [reset for each in resets for reset in each]
     arrays = {
         "START_AT": at(placed.starts),
-        "START_TIMES": list(placed.starts.values()),
+        "START_TIMES": [times for times, _ in placed.starts.values()],
+        "START_STEP": [group.steps(window)[0] for _, window in placed.starts.values()],
+        "START_FROM": [group.steps(window)[1] for _, window in placed.starts.values()],
+        "WINDOW_WITHIN": [within for within, _ in group.windows],
+        "WINDOW_STEP": [group.steps(window)[0] for window in group.windows],
+        "WINDOW_FROM": [group.steps(window)[1] for window in group.windows],
+        "WINDOW_OF": [group.windows.index((u.within_us, u.slide_us)) for u in group.units],
         "END_P": _pointers(placed.ends),
         "END_AT": at(place for each in placed.ends for place in each),
         "END_AT_X": at_x(place for each in placed.ends for place in each),
@@ -409,6 +421,7 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "OPERATOR": COMPARED[group.operator][0],
         "ROWS": placed.rows,
         "UNITS": len(group.units),
+        "WINDOWS": len(group.windows),
         "LAYERS": 1 + max((op.layer for op in ops), default=0),
         "STARTS": len(placed.starts),
         "N_EVENTS": 0,
