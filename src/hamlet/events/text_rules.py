@@ -13,10 +13,10 @@ A field with nothing in it is null. Of the others, without the white space aroun
 - a date, a clock (date and time of day) or a moment (the same with a zone) is ISO 8601 (`DATE`,
   `CLOCK`, `ZONE`) and there is such a day and hour.
 
-What a column is follows from its use, where queries say it (`sort_of`) and at least half of
-its values are that, and else from all its values: it is numbers, times or truth values where every value is, and else text, exactly as it
-stands. Numbers that would not come through are text then, too: codes with leading zeros (`007`),
-and whole numbers that neither 64 bits nor doubles hold.
+What a column is follows from its use, where queries say it (`sort_of`) and at least half of its
+values are that, and else from all its values: it is numbers, times or truth values where every
+value is, and else text, exactly as it stands. Numbers that would not come through are text then,
+too: codes with leading zeros (`007`), and whole numbers that neither 64 bits nor doubles hold.
 """
 
 from __future__ import annotations
