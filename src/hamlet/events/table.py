@@ -153,6 +153,21 @@ class EventTable:
         """The values that order events of equal time, where there are any."""
         return None if self._order is None else self.column(self._order)
 
+    def earliest(self, most: int) -> EventTable:
+        """The same events, or where there are more than so many the earliest of them."""
+        if len(self) <= most:
+            return self
+        rows = np.sort(np.argsort(self.ts, kind="stable")[:most])
+        return EventTable(
+            self.name,
+            self.table.take(rows),
+            self.ts[rows],
+            self.types.take(rows),
+            self._order,
+            self.times,
+            Statistics(len(rows)),
+        )
+
     def mark_used(self, taking_part: NDArray[np.bool_]) -> None:
         """Note which rows take part in a query."""
         if self._is_used is None:

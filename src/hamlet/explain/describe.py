@@ -13,9 +13,16 @@ from hamlet.errors import counted, listed
 from hamlet.explain.sharers import known_sharing
 from hamlet.plan.execution import Grain, Surroundings, grain_of
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
-from hamlet.plan.predicates import Column, EdgePredicate, show, show_edge, with_columns
+from hamlet.plan.predicates import (
+    Column,
+    EdgePredicate,
+    show,
+    show_duration,
+    show_edge,
+    with_columns,
+)
 from hamlet.plan.program import Program, compile_set
-from hamlet.plan.query import Query, show_duration, show_match, show_pattern
+from hamlet.plan.query import Query, show_match, show_pattern
 from hamlet.plan.template import END, START, Alternative, Condition, PlannedQuery, State, Template
 from hamlet.plan.workload import merged_names, state_names
 

@@ -155,12 +155,13 @@ def exclude_each_other(one: Expression | None, other: Expression | None) -> bool
     """
     if one is None or other is None:
         return False
-    return any(_exclude(a, b) for a in _conjuncts(one) for b in _conjuncts(other))
+    return any(_exclude(a, b) for a in conjuncts(one) for b in conjuncts(other))
 
 
-def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """What a condition joins by AND."""
     if isinstance(condition, Operation) and condition.operator == "and":
-        return tuple(part for operand in condition.operands for part in _conjuncts(operand))
+        return tuple(part for operand in condition.operands for part in conjuncts(operand))
     return (condition,)
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
-from hamlet.plan.predicates import Column, Constant, Operation, show
+from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from hamlet.plan.aggregates import Finisher, Function, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
-
-_UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
 
 
 # A field that states of earlier versions do not know: at its default it is no part of a digest.
@@ -318,18 +316,6 @@ def asked_types(queries: Iterable[Query]) -> frozenset[str]:
     With OTHER among them, every event of a type that is not has that one instead.
     """
     return frozenset(place.type for query in queries for place in query.places)
-
-
-def show_duration(microseconds: int) -> str:
-    """A length of time in the largest unit that divides it.
-
-    >>> show_duration(300_000_000), show_duration(1_500)
-    ('5 min', '1.5 ms')
-    """
-    for unit, length in _UNITS:
-        if microseconds % length == 0:
-            return f"{microseconds // length} {unit}"
-    return f"{microseconds / 1000:g} ms"
 
 
 def _is_one_written(query: Query, place: int, others: list[Pattern]) -> bool:

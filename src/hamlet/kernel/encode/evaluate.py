@@ -156,7 +156,8 @@ def _arithmetic(symbol: str, left: Values, right: Values) -> Values:
             valid = _both(valid, nonzero.astype(np.bool_))
             b = np.where(nonzero, b, 1)
     if left.is_integer and right.is_integer:
-        kind = arithmetic_kind(symbol, left.kind, right.kind)
+        # Terms that were moved across a comparison may be sums of times, which only count together.
+        kind = arithmetic_kind(symbol, left.kind, right.kind) or "duration"
         return Values(cast("Kind", kind), _of_integers(symbol, a, b), valid)
     result = _of_doubles(symbol, doubles(a), doubles(b))
     # What is no number, as infinity minus infinity, is null.
