@@ -196,6 +196,29 @@ def test_events_for_some_are_snapshots_by_themselves(
         assert engine_rows(workload, events, sharing=sharing) == expected
 
 
+def test_queries_for_other_events_have_other_tables() -> None:
+    conditions = [f"T.carrier = {i} AND T.u < 0.9" for i in range(40)]
+    workload = ";".join(
+        f"q{i}: RETURN COUNT(*) PATTERN SEQ(X{i % 4}, T+, Y{i % 3}) "
+        f"WHERE T.x < NEXT(T).x AND {condition} WITHIN 2000 s SLIDE 500 s"
+        for i, condition in enumerate(conditions)
+    )
+    random = Random(5)
+    events = [
+        {**event, "carrier": random.randrange(40)} for event in stream_of_thresholds(4000, 40, 0.0)
+    ]
+
+    found = decided(workload, events, is_float=True, is_traced=True)
+
+    (group,) = groups_of(workload, events)
+    assert len(group.units) == len(conditions)
+    assert 1 < len(set(found.decisions[:, T_CLASS].tolist())) < len(conditions)
+    rows, expected = (
+        engine_rows(workload, events, numbers="float", sharing=way) for way in ("dynamic", "apart")
+    )
+    assert [row["log10"] for row in rows] == pytest.approx([row["log10"] for row in expected])
+
+
 # Windows that differ
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 # Events of a batch that are looked at, and of the loop that there have to be among them: where
-# conditions differ, and where only entries do
-_SAMPLE, _FEW, _LEAST = 8192, 64, 256
+# conditions or windows differ, which takes some milliseconds to see, and where only entries do
+_SAMPLE, _FEW, _LEAST = 8192, 1024, 256
 # Where there are more partitions than these among them, they are small and all is cheap.
 _MOST_PARTITIONS = 16
 # More classes than these are not tried one with another.
