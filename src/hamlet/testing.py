@@ -205,6 +205,8 @@ def queries() -> SearchStrategy[tree.QueryTree]:
         within=durations(),
         slide=st.none() | durations(),
         having=st.none() | conditions(6, aggregate_calls()),
+        offset=st.none() | durations(),
+        zone=st.none() | st.text(max_size=5).filter(lambda t: "\n" not in t).map(tree.Literal),
     )
 
 

@@ -32,6 +32,8 @@ UNITS = {
     "d": "d",
     "day": "d",
     "days": "d",
+    "week": "week",
+    "weeks": "week",
 }
 
 _COMPARISONS = {"==": "=", "<>": "!="}
@@ -76,6 +78,18 @@ class Times(NamedTuple):
     least: int
     most: int | None
     span: Span
+
+
+class Lengths(NamedTuple):
+    """What stands in WITHIN or SLIDE: its length, and how windows are shifted, if that is there.
+
+    `shift` is the token with which the latter begins.
+    """
+
+    length: tree.Duration
+    offset: tree.Duration | None
+    zone: tree.Literal | None
+    shift: Token | None
 
 
 def _times(body: tree.Pattern, children: list[Any]) -> tree.Pattern:
@@ -233,8 +247,9 @@ class TreeBuilder(Transformer[Token, Any]):
     def group_clause(self, c: list[Any]) -> tuple[tree.Name, ...]:
         return tuple(_names(c))
 
-    def within_clause(self, c: list[Any]) -> tree.Duration:
-        return c[1]  # type: ignore[no-any-return]
+    def within_clause(self, c: list[Any]) -> Lengths:
+        zone = self.text(c[-1:]) if _has(c, "IN") else None
+        return Lengths(c[1], c[3] if _has(c, "OFFSET") else None, zone, c[2] if c[2:] else None)
 
     slide_clause = within_clause
 

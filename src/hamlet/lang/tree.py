@@ -334,6 +334,8 @@ class QueryTree:
     slide: Duration | None
     span: Span = _span()
     having: Expression | None = None
+    offset: Duration | None = None
+    zone: Literal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +356,8 @@ class PartialQuery:
     span: Span = _span()
     definitions: tuple[Definition, ...] = ()  # those of the workload
     having: Expression | None = None
+    offset: Duration | None = None
+    zone: Literal | None = None
 
 
 @dataclass(frozen=True, slots=True)
