@@ -19,7 +19,7 @@ from hamlet.lang.builder.aggregates import (
     sum_,
     variance,
 )
-from hamlet.lang.builder.conditions import attr, equal, next_
+from hamlet.lang.builder.conditions import attr, coalesce, equal, next_
 from hamlet.lang.builder.definitions import define
 from hamlet.lang.builder.draft import query
 from hamlet.lang.builder.patterns import (
@@ -40,6 +40,7 @@ __all__ = [
     "any_",
     "attr",
     "avg",
+    "coalesce",
     "count",
     "define",
     "equal",

@@ -30,13 +30,14 @@ def is_valid(sample: Sample) -> bool:
 FEATURES = (
     "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
     "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
-    "GROUPBY", "HAVING", "computed", "VARIANCE", "STDDEV", "LENGTH", "uneven slide", "ties",
+    "GROUPBY", "HAVING", "computed", "VARIANCE", "STDDEV", "LENGTH", "uneven slide", "ties", "NEXT",
+    "CONTIGUOUS",
 )  # fmt: skip
 
 
 WORDS = (
     "DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY", "HAVING", "VARIANCE", "STDDEV",
-    "LENGTH",
+    "LENGTH", "CONTIGUOUS",
 )  # fmt: skip
 
 
@@ -49,6 +50,7 @@ def features(sample: Sample) -> set[str]:
     found |= (
         {"*"} if "*" in sample.workload.replace("COUNT(*)", "").partition("PATTERN")[2] else set()
     )
+    found |= {"NEXT"} if "MATCH NEXT" in sample.workload else set()
     for query in queries:
         negated = {place.index for place in query.places if place.negation is not None}
         has = {
@@ -93,7 +95,7 @@ def test_nearly_every_workload_drawn_is_valid_and_all_features_occur() -> None:
     seen: Counter[str] = Counter()
 
     @settings(
-        max_examples=150, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
+        max_examples=250, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
     )
     @given(samples())
     def look(sample: Sample) -> None:

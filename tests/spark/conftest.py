@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,12 @@ _ZONE = "America/New_York"
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session; tests set what they need otherwise with `settings`."""
     folder = tmp_path_factory.mktemp("spark")
+    if remote := os.environ.get("HAMLET_TEST_REMOTE"):
+        # The same tests over Spark Connect: see test_connect.py.
+        session = start(remote=remote, settings={"spark.sql.session.timeZone": _ZONE})
+        yield session
+        session.stop()
+        return
     session = start(
         "local[2]",
         settings={

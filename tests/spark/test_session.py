@@ -23,8 +23,6 @@ from hamlet.errors import PlanError
 from hamlet.spark import session as sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
@@ -112,17 +110,26 @@ def test_the_session_that_runs_is_taken(spark: SparkSession):
         sessions.start("local[3]")
 
 
-def test_what_was_chosen_at_the_start_is_left(spark: SparkSession, settings: Callable[..., None]):
-    settings(adaptive__coalescePartitions__enabled=True)
+def test_what_was_chosen_is_left(spark: SparkSession):
+    tasks, together = (
+        "spark.sql.shuffle.partitions",
+        "spark.sql.adaptive.coalescePartitions.enabled",
+    )
+    other = spark.newSession()
+    other.conf.set(together, "true")
 
-    sessions.cut_into_tasks(spark, 1 << 40)
+    try:
+        sessions.cut_into_tasks(other, 1 << 40)
+        sessions.cut_into_tasks(spark, 1 << 40)
 
-    # Chosen by the fixture, the second against what a session of ours has.
-    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
-    assert spark.conf.get("spark.sql.session.timeZone") == "America/New_York"
-    # Not chosen by anybody
-    assert spark.conf.get("spark.sql.adaptive.coalescePartitions.enabled") == "false"
-    assert spark.conf.get("spark.sql.caseSensitive") == "true"
+        # Chosen by the fixture, the second against what a session of ours has
+        assert (other.conf.get(tasks), spark.conf.get(tasks)) == ("2", "2")
+        assert spark.conf.get("spark.sql.session.timeZone") == "America/New_York"
+        # Chosen while it ran, and not chosen by anybody
+        assert (other.conf.get(together), spark.conf.get(together)) == ("true", "false")
+        assert spark.conf.get("spark.sql.caseSensitive") == "true"
+    finally:
+        spark.conf.unset(together)
 
 
 def test_two_sessions_at_once_have_their_own_settings_and_the_same_results(spark: SparkSession):

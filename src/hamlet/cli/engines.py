@@ -39,15 +39,33 @@ class ChosenEngine(NamedTuple):
         return f"engine    {self.engine}: {self.why} (for the other: --engine {other})"
 
 
-def choose_engine(
-    events: str, *, asked: str | None, master: str | None, only_local: str
-) -> ChosenEngine:
+class Place(NamedTuple):
+    """Where Spark is to run, as it was asked for."""
+
+    master: str | None = None
+    remote: str | None = None
+
+    @property
+    def option(self) -> str:
+        """The option that says where; empty where none does.
+
+        Raises:
+            PlanError: Two of them do.
+        """
+        if self.master is not None and self.remote is not None:
+            remedy = "A server of Spark Connect has its own master: leave --master out."
+            raise PlanError("--master and --remote are two places", remedy)
+        given = {"--master": self.master, "--remote": self.remote}
+        return next((name for name, value in given.items() if value is not None), "")
+
+
+def choose_engine(events: str, *, asked: str | None, place: str, only_local: str) -> ChosenEngine:
     """The engine for a run.
 
     Args:
         events: Where the events are.
         asked: The engine that was asked for.
-        master: Where Spark is to run.
+        place: The option that says where Spark is to run; empty for none.
         only_local: What was asked for that Spark does not do; empty for nothing.
 
     Raises:
@@ -56,8 +74,8 @@ def choose_engine(
     """
     if asked is not None:
         return ChosenEngine(asked)
-    if master is not None:
-        return ChosenEngine("spark", "--master says where")
+    if place:
+        return ChosenEngine("spark", f"{place} says where")
     if "://" in events:
         return ChosenEngine("spark", "the events are not on this machine")
     if only_local:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.cli.engines import choose_engine
+from hamlet.cli.engines import Place, choose_engine
 from hamlet.cli.keeping import Kept, keeping_options
 from hamlet.cli.loading import load_workload, spark_module
 from hamlet.cli.options import (
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     metavar="URL",
     help="Where Spark runs, such as local[4] or spark://host:7077.",
 )
+@click.option("--remote", metavar="URL", help="A server of Spark Connect: sc://host:15002.")
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
 @click.option("--long", is_flag=True, help="One table, a row for each aggregate.")
 @keeping_options
@@ -80,13 +81,16 @@ def run_command(
     system: str,
     trace: str | None,
     master: str | None,
+    remote: str | None,
     save: str | None,
     report: str | None,
     **options: Any,
 ) -> None:
     """Answer every query of a workload over a table of events. WORKLOAD is a file, or - (stdin)."""
-    if engine == "local" and master is not None:
-        raise click.UsageError("--master is for --engine spark")
+    place = Place(master, remote)
+    if place.option and engine == "local":
+        message = f"{place.option} is for --engine spark"
+        raise click.UsageError(message)
     if long and wide:
         raise click.UsageError("--long and --wide are two forms: choose one")
     targets = {"results": out, "trace": trace, "run": save, "report": report}
@@ -95,7 +99,7 @@ def run_command(
     kept = Kept(save, report, overwrite)
     _check_targets(out, trace, kept, loaded if wide else None, format_)
     chosen = choose_engine(
-        events, asked=engine, master=master, only_local=_only_local(system, trace)
+        events, asked=engine, place=place.option, only_local=_only_local(system, trace)
     )
     if chosen.engine == "spark":
         _check_spark(system, trace)
@@ -106,9 +110,9 @@ def run_command(
         traced = trace is not None or bool(kept)
         results: Results | None = run.locally(traced, system)
     elif out is not None and not wide and is_folder(Path(out)) and not kept:
-        results, statistics = None, run.on_spark(master, parts=Path(out))
+        results, statistics = None, run.on_spark(place, parts=Path(out))
     else:
-        results = run.on_spark(master)
+        results = run.on_spark(place)
     if results is not None:
         statistics = results.statistics
         form = True if wide else False if long else None
@@ -149,7 +153,7 @@ class _Run:
                 )
             )
 
-    def on_spark(self, master: str | None, parts: Path | None = None) -> Any:
+    def on_spark(self, place: Place, parts: Path | None = None) -> Any:
         """Results, or where parts are written the statistics.
 
         In this thread, where Ctrl-C ends what Spark does.
@@ -159,7 +163,9 @@ class _Run:
         command = spark_module("hamlet.spark.command", ", or pass --engine local")
         with shown_progress() as progress:
             options = self.engine_options()
-            run = command.Run(self.workload.plan, self.events, options, master, progress)
+            run = command.Run(
+                self.workload.plan, self.events, options, place.master, progress, place.remote
+            )
             return run.collect() if parts is None else run.write_parts(parts)
 
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from hamlet.plan.aggregates import DURATION, LENGTH
-from hamlet.plan.predicates import Constant, Operation, evaluate, holds
+from hamlet.plan.predicates import EVENT_TIME, Constant, Operation, evaluate, holds
 from hamlet.plan.query import (
     OTHER,
     Absence,
     Aggregate,
     Choice,
+    Match,
     Pattern,
     Query,
     Repeat,
@@ -118,6 +119,12 @@ class Event:
         """Whether it comes strictly before another: neither of two simultaneous events does."""
         return self.position < other.position
 
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """What conditions see of it: times, its own among them, as microseconds."""
+        row = {name: _as_time(value) for name, value in self.row.items()}
+        return {**row, EVENT_TIME: self.ts}
+
     def values(self, attributes: tuple[str, ...]) -> tuple[Any, ...]:
         """Its values of some attributes."""
         return tuple(self.row.get(attribute) for attribute in attributes)
@@ -136,6 +143,13 @@ def _microseconds(time: float | Decimal | datetime) -> int:
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (aware - _EPOCH) // timedelta(microseconds=1)
     return round(Fraction(time) * 1_000_000)
+
+
+def _as_time(value: Any) -> Any:
+    """A value, a timestamp or date as microseconds."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return _microseconds(value) if isinstance(value, datetime) else value
 
 
 def _order(row: Mapping[str, Any], order_column: str | None) -> tuple[Any, ...]:
@@ -261,8 +275,8 @@ class Partition:
     events: tuple[Event, ...]
     violations: tuple[frozenset[tuple[Event, Event]], ...] = ()
 
-    def trends(self, pattern: Pattern) -> MarkedTrends:
-        """Every trend of a pattern, with the mark of each of its events.
+    def trends(self, pattern: Pattern, match: Match = Match.ANY) -> MarkedTrends:
+        """Every trend of a pattern that is kept, with the mark of each of its events.
 
         All ways of matching one trend are followed side by side, so it is found once.
         """
@@ -273,14 +287,27 @@ class Partition:
             if complete:
                 # All ways agree on the marks, or the query would have been refused.
                 (found[trend],) = complete
+            going_on: dict[Event, set[Way]] = {}
             for event in self.events:
                 if not trend or trend[-1].is_before(event):
                     further = {more for way in ways for more in self._further(trend, way, event)}
                     if further:
-                        extend((*trend, event), further)
+                        going_on[event] = further
+            for event, further in going_on.items():
+                if not trend or self._is_kept(trend[-1], event, match, going_on):
+                    extend((*trend, event), further)
 
         extend((), {Way((), None, (pattern,))})
         return found
+
+    def _is_kept(
+        self, before: Event, after: Event, match: Match, going_on: Iterable[Event]
+    ) -> bool:
+        """Whether a step skips nothing that must not be: what could go on, or anything."""
+        if match == Match.ANY:
+            return True
+        barring = going_on if match == Match.NEXT else self.events
+        return not any(before.is_before(each) and each.is_before(after) for each in barring)
 
     def _further(self, trend: Trend, way: Way, event: Event) -> Iterator[Way]:
         """The ways on which an event may follow."""
@@ -305,7 +332,7 @@ class Partition:
         """Whether an event has the type and satisfies the local predicates of a place."""
         condition = self.query.local[place]
         return event.type == self.query.places[place].type and (
-            condition is None or holds(condition, {"this": event.row})
+            condition is None or holds(condition, {"this": event.known})
         )
 
     def _may_follow(self, before: Event | None, last: int | None, event: Event, place: int) -> bool:
@@ -316,7 +343,7 @@ class Partition:
         return all(
             holds(
                 self.query.edge_predicates[number].condition,
-                {"previous": before.row, "next": event.row},
+                {"previous": before.known, "next": event.known},
             )
             for number in numbers
         )
@@ -397,10 +424,10 @@ def _weighted_trends(query: Query, members: list[Event]) -> list[Weighted]:
     partitions = [
         _partition(query, tuple(events)) for events in _split(members, query.partition).values()
     ]
-    sides = [
-        {trend: marks for part in partitions for trend, marks in part.trends(branch).items()}
-        for branch in query.branches
-    ]
+    sides: list[MarkedTrends] = [{} for _ in query.branches]
+    for side, branch in zip(sides, query.branches, strict=True):
+        for part in partitions:
+            side |= part.trends(branch, query.match)
     together = {trend: marks for side in sides for trend, marks in side.items()}
     if query.is_conjunction:
         one, other = sides

@@ -16,23 +16,22 @@ from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
 from hamlet.lang.bind_pattern import PatternBinder, types_in
 from hamlet.lang.bind_results import ResultBinder, variable_of
-from hamlet.lang.build import UNITS
+from hamlet.lang.build import UNIT_US, UNITS
 from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_condition, print_duration
 from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.plan.clocks import DAY_US
+from hamlet.plan.matching import matched_templates, with_bystanders
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
-from hamlet.plan.query import Query, Window
-from hamlet.plan.template import PlannedQuery, templates_of
+from hamlet.plan.query import OTHER, Match, Query, Window
+from hamlet.plan.template import PlannedQuery
 
 if TYPE_CHECKING:
     from hamlet.lang.bind_results import Called
     from hamlet.schema import Schema
 
-_MICROSECONDS = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
 _WEEK_US = 7 * DAY_US
-_MICROSECONDS["week"] = _WEEK_US
 # 1970-01-01, from which windows are counted, was a Thursday.
 _MONDAY_US = 4 * DAY_US
 
@@ -129,11 +128,16 @@ class _Binder:
                 group_by=tuple(name.text for name in self.written.group_by or ()),
                 equivalence=tuple(condition.equivalence),
                 window=window,
+                match=Match.ANY if self.written.match is None else Match(self.written.match.word),
                 results=results.results,
                 having=results.having,
             )
             self._check_aliases(query, results.called, pattern, positions[: len(query.branches)])
-            return None if self.problems else PlannedQuery(query, templates_of(query, positions))
+            if query.match == Match.CONTIGUOUS:
+                query = self._with_bystanders(query)
+            if self.problems:
+                return None
+            return PlannedQuery(query, matched_templates(query, positions))
         except TooComplex:
             self._refuse(
                 "too-complex",
@@ -142,6 +146,16 @@ class _Binder:
                 (self.written.pattern or self.written).span,
             )
             return None
+
+    def _with_bystanders(self, query: Query) -> Query:
+        if OTHER in self.types and self.written.match is not None:
+            self._refuse(
+                "alias-is-type",
+                f"beside MATCH CONTIGUOUS a type cannot be called {OTHER!r}",
+                "Rename the type, or write MATCH NEXT.",
+                self.written.match.span,
+            )
+        return with_bystanders(query, self.types)
 
     def _refuse(self, code: str, message: str, remedy: str, at: Span) -> None:
         self.problems.append(Problem(code, message, remedy, at))
@@ -278,9 +292,9 @@ class _Binder:
         """A duration in microseconds, or None where it is none; a length is more than 0."""
         if duration is None:
             return None
-        unit = _MICROSECONDS.get(duration.unit.text)
+        unit = UNIT_US.get(duration.unit.text)
         if unit is None:
-            known = tuple(_MICROSECONDS)
+            known = tuple(UNIT_US)
             self._refuse(
                 "unknown-unit",
                 f"{duration.unit.text} is not a unit of time",

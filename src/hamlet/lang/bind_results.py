@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
 from hamlet.lang.condition_trees import converted, nodes_of
-from hamlet.lang.kinds import ANY, KindChecker
+from hamlet.lang.kinds import KindChecker
 from hamlet.lang.printer import print_condition
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 from hamlet.plan.query import Aggregate, Result
+from hamlet.plan.value_kinds import ANY
 
 if TYPE_CHECKING:
     from hamlet.lang.bind_pattern import PatternBinder
@@ -23,19 +24,19 @@ if TYPE_CHECKING:
     from hamlet.plan.predicates import Expression
 
 
-def misplaced_call(node: tree.Call) -> Problem:
-    """A function in a condition on events."""
-    name = node.function.text
-    if name in FUNCTIONS:
-        return Problem(
+def misplaced_aggregates(nodes: list[tree.Expression]) -> list[Problem]:
+    """Aggregates in a condition on events."""
+    calls = [node for node in nodes if isinstance(node, tree.Call)]
+    return [
+        Problem(
             "aggregate-in-condition",
             f"{print_condition(node)} is of all trends, and conditions here are on events",
             f"Write it behind GROUPBY: HAVING {print_condition(node)} > 10",
             node.span,
         )
-    return Problem(
-        "unknown-function", f"there is no function {name}", "Compare attributes.", node.span
-    )
+        for node in calls
+        if node.function.text in FUNCTIONS
+    ]
 
 
 class Called(NamedTuple):
@@ -129,7 +130,7 @@ class ResultBinder:
                 f"Write {print_condition(written)} AS result",
                 item.span,
             )
-        checker = KindChecker(lambda _: ANY)
+        checker = KindChecker(lambda _: ANY, has_aggregates=True)
         if checker.kind(written) not in ("number", ANY):
             self._refuse(
                 "wrong-kind",
@@ -146,7 +147,7 @@ class ResultBinder:
         self, written: tree.Expression, results: dict[str, Expression | None]
     ) -> Expression | None:
         """The condition that rows must satisfy."""
-        checker = KindChecker(lambda _: ANY)
+        checker = KindChecker(lambda _: ANY, has_aggregates=True)
         if isinstance(written, tree.BareName) and written.name.text in results:
             shown = print_condition(written)
             self._refuse(

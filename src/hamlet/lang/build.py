@@ -36,6 +36,16 @@ UNITS = {
     "weeks": "week",
 }
 
+# How many microseconds units have.
+UNIT_US = {
+    "ms": 10**3,
+    "s": 10**6,
+    "min": 6 * 10**7,
+    "h": 36 * 10**8,
+    "d": 864 * 10**8,
+    "week": 6048 * 10**8,
+}
+
 _COMPARISONS = {"==": "=", "<>": "!="}
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
 
@@ -194,6 +204,9 @@ class TreeBuilder(Transformer[Token, Any]):
         # Brackets leave no node, but what is underlined has both of them or neither.
         return replace(c[1], span=span_of(c))
 
+    def match_clause(self, c: list[Any]) -> tree.Match:
+        return tree.Match(c[1].type, span_of(c))
+
     def where_clause(self, c: list[Any]) -> tree.Expression:
         return c[1]  # type: ignore[no-any-return]
 
@@ -212,7 +225,7 @@ class TreeBuilder(Transformer[Token, Any]):
         return tree.Comparison(_COMPARISONS.get(c[1], str(c[1])), c[0], c[2], span_of(c))
 
     def in_list(self, c: list[Any]) -> tree.InList:
-        items = tuple(child for child in c[1:] if isinstance(child, tree.Literal))
+        items = tuple(child for child in c[1:] if not isinstance(child, Token))
         return tree.InList(c[0], items, _has(c, "NOT"), span_of(c))
 
     def is_null(self, c: list[Any]) -> tree.IsNull:
@@ -221,6 +234,14 @@ class TreeBuilder(Transformer[Token, Any]):
     def between_limits(self, c: list[Any]) -> tree.Between:
         low, high = (each for each in c[1:] if not isinstance(each, Token))
         return tree.Between(c[0], low, high, _has(c, "NOT"), span_of(c))
+
+    def like(self, c: list[Any]) -> tree.Like:
+        return tree.Like(c[0], c[-1], _has(c, "NOT"), span_of(c))
+
+    def moment(self, c: list[Any]) -> tree.Moment:
+        word = name_of(c[0])
+        text = c[1][1:-1].replace("''", "'")
+        return tree.Moment(tree.Name(word.text.upper(), word.span), text, span_of(c))
 
     def arithmetic(self, c: list[Any]) -> tree.Arithmetic:
         return tree.Arithmetic(str(c[1]), c[0], c[2], span_of(c))

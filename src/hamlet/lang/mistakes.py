@@ -8,8 +8,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from hamlet.errors import Problem, Span
-from hamlet.lang.build import token_span
+from hamlet.errors import Problem, Span, did_you_mean, listed
+from hamlet.lang.build import UNIT_US, UNITS, token_span
 
 if TYPE_CHECKING:
     from lark import Token
@@ -20,6 +20,7 @@ _EXAMPLES = {
     "DEFINE": "DEFINE Late AS delay > 15, Big AS Trade WHERE volume > 1000;",
     "RETURN": "RETURN COUNT(*), AVG(T.speed) AS speed",
     "PATTERN": "PATTERN SEQ(Request, Travel T+, NOT Pickup)",
+    "MATCH": "PATTERN SEQ(Request, Travel T+) MATCH NEXT",
     "WHERE": "WHERE [driver] AND T.speed < 10 AND T.speed < NEXT(T).speed",
     "GROUPBY": "GROUPBY district",
     "HAVING": "HAVING COUNT(*) > 10 AND MAX(T.speed) - MIN(T.speed) > 5",
@@ -31,12 +32,15 @@ _EXAMPLES = {
 
 # Comparisons that SQL has, and what to write here.
 _FOREIGN = {
-    "LIKE": "LIKE is not supported; compare whole texts with = or IN ('a', 'b').",
+    "ILIKE": "Write LOWER(T.city) LIKE 'san%'.",
+    "REGEXP": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
+    "RLIKE": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
+    "SIMILAR": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
 }
 
 # Clauses that are not there, and what to do instead.
 _NOT_THERE = {
-    "MATCH": "All trends count; to have nothing between two events, write SEQ(A, NOT ANY, B).",
+    "ORDER": "Results are a table, a row for each window and group: sort that.",
 }
 
 # Words that begin a clause in other languages, and what begins it here.
@@ -75,6 +79,7 @@ _WORDS = {
     "STAR": "'*'",
     "SLASH": "'/'",
     "PERCENT": "'%'",
+    "UNIT": "a unit of time",
 }
 
 
@@ -280,6 +285,8 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         token = before  # a misspelt clause has been taken for an alias
     if clause == "PATTERN":
         example = _FOREIGN_SIGNS.get(token.type, example)
+        if "MATCH" in (before.upper(), token.upper()):
+            example = _example_of("MATCH")
     if clause in ("WHERE", "HAVING"):
         example = _FOREIGN.get(token.upper(), example)
     span = token_span(token)
@@ -298,6 +305,13 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         return Problem("missing-item", f"something is missing before this '{token}'", example, span)
     if clause in ("WITHIN", "SLIDE"):
         return _odd_duration(tokens, position, example)
+    if before.type == "NUMBER" and token.type == "NAME" and _clause_meant(token) is None:
+        return Problem(
+            "unknown-unit",
+            f"{token} is not a unit of time",
+            f"Units are {listed(tuple(UNIT_US))}." + did_you_mean(token, UNITS),
+            span,
+        )
     if clause in ("WHERE", "HAVING") and "COMPARE" in expected:
         return Problem(
             "missing-comparison",

@@ -21,7 +21,7 @@ from lark.lexer import Lexer
 
 from hamlet.errors import Problem, QueryError
 from hamlet.lang import mistakes, tree
-from hamlet.lang.build import TreeBuilder, name_of
+from hamlet.lang.build import UNITS, TreeBuilder, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 CLAUSES = {
     "RETURN": "return_clause",
     "PATTERN": "pattern_clause",
+    "MATCH": "match_clause",
     "WHERE": "where_clause",
     "GROUPBY": "group_clause",
     "HAVING": "having_clause",
     "WITHIN": "within_clause",
     "SLIDE": "slide_clause",
 }
-KEYWORDS = frozenset(CLAUSES) | {
+# MATCH is a word only behind a pattern, with one of these: types and attributes may be called so.
+MATCHES = ("ANY", "NEXT", "CONTIGUOUS")
+KEYWORDS = (frozenset(CLAUSES) - {"MATCH"}) | {
     *("SEQ", "OR", "AND", "NOT", "AS", "IN", "IS", "NULL", "TRUE", "FALSE", "NEXT")
 }
 _DEFINE = "define_clause"
@@ -142,7 +145,30 @@ def _tokens(text: str) -> list[Token]:
         if kind == "NAME":
             _mark_keyword(token, tokens)
         tokens.append(token)
+    _mark_match(tokens)
     return tokens
+
+
+def _mark_match(tokens: list[Token]) -> None:
+    """Turn MATCH with a word that ends a PATTERN into a clause of its own."""
+    clause = ""
+    for i, token in enumerate(tokens):
+        if clause == "PATTERN" and _is_match(tokens, i):
+            token.type = "MATCH"
+        if token.type in CLAUSES or token.type == "SEMICOLON":
+            clause = token.type
+
+
+def _is_match(tokens: list[Token], i: int) -> bool:
+    """Whether a word is MATCH with one more word that is the last of its clause.
+
+    `A MATCH` has an alias; so, with a word behind it, has no pattern.
+    """
+    is_word = tokens[i].type == "NAME" and tokens[i].upper() == "MATCH"
+    if not is_word or tokens[i - 1].type == "PATTERN" or i + 1 >= len(tokens):
+        return False
+    ends = i + 2 == len(tokens) or tokens[i + 2].type in {*CLAUSES, "SEMICOLON"}
+    return ends and tokens[i + 1].type in ("NAME", "NEXT")
 
 
 def _mark_keyword(token: Token, before: list[Token]) -> None:
@@ -255,6 +281,7 @@ def _read_query(parts: _Parts, problems: list[Problem]) -> tree.PartialQuery:
         offset=None if last is None else last.offset,
         zone=None if last is None else last.zone,
         is_whole=not own_problems,
+        match=values.get("MATCH"),
         span=mistakes.from_to(tokens[0], tokens[-1]),
     )
 
@@ -305,8 +332,13 @@ def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
         _mark(tokens, "ANY")
     if tokens[0].type in ("WITHIN", "SLIDE"):
         _mark(tokens, "OFFSET")
+    if tokens[0].type == "MATCH":
+        _mark(tokens, "ANY")
+        _mark(tokens, "CONTIGUOUS")
     if tokens[0].type in ("WHERE", "HAVING", "DEFINE"):
         _mark(tokens, "BETWEEN")
+        _mark(tokens, "LIKE")
+        _mark_units(tokens)
     try:
         value = _lark().parse(tokens, start=CLAUSES.get(tokens[0].type, _DEFINE))
     except UnexpectedToken as error:
@@ -348,6 +380,13 @@ def _mark(tokens: list[Token], word: str) -> None:
     for before, token in pairwise(tokens):
         if token.type == "NAME" and token.upper() == word and before.type != "DOT":
             token.type = word
+
+
+def _mark_units(tokens: list[Token]) -> None:
+    """Turn the words behind numbers into units of time, where they are some."""
+    for before, token in pairwise(tokens):
+        if before.type == "NUMBER" and token.type == "NAME" and token.lower() in UNITS:
+            token.type = "UNIT"
 
 
 def _unreadable_token(tokens: list[Token]) -> Problem | None:

@@ -143,10 +143,28 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of something: an aggregate such as `SUM(T.duration)`."""
+    """A function of something: `SUM(T.duration)`, `HOUR(T.time, 'Europe/Berlin')`."""
 
     function: Name
     arguments: tuple[Expression | Star, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time as written, its unit in the short form where it is a known one."""
+
+    amount: Decimal
+    unit: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time as written: `TIMESTAMP '2026-03-01 08:00:00+01:00'`, `DATE '2026-03-01'`."""
+
+    word: Name
+    text: str
     span: Span = _span()
 
 
@@ -191,7 +209,7 @@ class InList:
     """Whether an expression equals one of some literals: `T.zone IN (1, 2)`."""
 
     operand: Expression
-    items: tuple[Literal, ...]
+    items: tuple[Literal | Duration | Moment, ...]
     is_negated: bool = False
     span: Span = _span()
 
@@ -201,6 +219,16 @@ class IsNull:
     """Whether an expression has no value: `T.zone IS NULL`."""
 
     operand: Expression
+    is_negated: bool = False
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """Whether text has a form, in which % is any text and _ one character: `T.city LIKE 'San%'`."""
+
+    operand: Expression
+    pattern: Literal
     is_negated: bool = False
     span: Span = _span()
 
@@ -260,6 +288,8 @@ Expression = (
     AttributeRef
     | BareName
     | Call
+    | Duration
+    | Moment
     | Literal
     | Negative
     | Arithmetic
@@ -267,6 +297,7 @@ Expression = (
     | InList
     | IsNull
     | Between
+    | Like
     | NotCondition
     | AndCondition
     | OrCondition
@@ -300,15 +331,6 @@ ReturnItem = ResultItem | GroupItem
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
-    """A length of time as written, its unit in the short form where it is a known one."""
-
-    amount: Decimal
-    unit: Name
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
 class Definition:
     """A type by condition: `Late AS delay > 15`, `Big AS Trade WHERE volume > 1000`.
 
@@ -318,6 +340,14 @@ class Definition:
     name: Name
     type: Name | None
     condition: Expression
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Which of the sequences that the pattern has are kept: ANY, NEXT or CONTIGUOUS."""
+
+    word: str
     span: Span = _span()
 
 
@@ -332,6 +362,7 @@ class QueryTree:
     group_by: tuple[Name, ...]
     within: Duration
     slide: Duration | None
+    match: Match | None = None
     span: Span = _span()
     having: Expression | None = None
     offset: Duration | None = None
@@ -353,6 +384,7 @@ class PartialQuery:
     within: Duration | None
     slide: Duration | None
     is_whole: bool
+    match: Match | None = None
     span: Span = _span()
     definitions: tuple[Definition, ...] = ()  # those of the workload
     having: Expression | None = None

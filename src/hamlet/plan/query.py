@@ -8,11 +8,12 @@ stages know nothing of aliases.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
 from hamlet.plan.clocks import CALENDAR_DAY_US, DAY_US, Clock
-from hamlet.plan.predicates import Column, Constant, Operation, show
+from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from hamlet.plan.aggregates import Finisher, Function, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
 
-_UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
-
 
 # A field that states of earlier versions do not know: at its default it is no part of a digest.
 LATER = {"later": True}
@@ -33,6 +32,17 @@ LATER = {"later": True}
 # come with it: see `asked_types`.
 OTHER = "any other type"
 ANY = "ANY"
+# Instead of the number of a negation: of places that no trend has an event at, whose events are
+# known because they may stand between two of a trend.
+BETWEEN = -1
+
+
+class Match(StrEnum):
+    """Which of the sequences that a pattern and the conditions allow are kept."""
+
+    ANY = "ANY"  # all
+    NEXT = "NEXT"  # those that skip no event by which they could have gone on
+    CONTIGUOUS = "CONTIGUOUS"  # those that skip none at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,7 @@ class Place:
 
     `written` is what stands in the pattern where that is not the type itself: ANY, or a type by
     condition that has no other type, is a place for each type of the workload, and one for all
-    others.
+    others. `negation` is BETWEEN for places that are no part of the pattern.
     """
 
     index: int
@@ -275,6 +285,7 @@ class Query:
     group_by: tuple[str, ...]
     equivalence: tuple[str, ...]
     window: Window
+    match: Match = field(default=Match.ANY, metadata=LATER)
     results: tuple[Result, ...] = field(default=(), metadata=LATER)
     having: Expression | None = field(default=None, metadata=LATER)
 
@@ -321,6 +332,7 @@ class Query:
         """What is asked, in a line; conditions are counted."""
         aggregates = ", ".join(result.name for result in self.returned)
         pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
+        pattern += show_match(self)
         conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
         parts = [f"{aggregates} of {pattern}" if aggregates else pattern]
         if conditions:
@@ -346,18 +358,6 @@ def asked_types(queries: Iterable[Query]) -> frozenset[str]:
     return frozenset(place.type for query in queries for place in query.places)
 
 
-def show_duration(microseconds: int) -> str:
-    """A length of time in the largest unit that divides it.
-
-    >>> show_duration(300_000_000), show_duration(1_500)
-    ('5 min', '1.5 ms')
-    """
-    for unit, length in _UNITS:
-        if microseconds % length == 0:
-            return f"{microseconds // length} {unit}"
-    return f"{microseconds / 1000:g} ms"
-
-
 def _is_one_written(query: Query, place: int, others: list[Pattern]) -> bool:
     """Whether places are one in the pattern as it is written: ANY, or a defined type."""
     first = query.places[place]
@@ -379,6 +379,11 @@ def show_times(least: int, most: int | None) -> str:
     if least == most:
         return f"{{{least}}}"
     return f"{{{least},{'' if most is None else most}}}"
+
+
+def show_match(query: Query) -> str:
+    """Which trends are kept, as it is written behind the pattern; nothing where it is all."""
+    return "" if query.match == Match.ANY else f" MATCH {query.match}"
 
 
 def show_pattern(query: Query, pattern: Pattern | Absence) -> str:

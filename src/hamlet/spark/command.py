@@ -7,11 +7,10 @@ import re
 import signal
 import threading
 import time as clock
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from hamlet import errors
@@ -20,6 +19,7 @@ from hamlet.io.whole import put_whole
 from hamlet.spark import session
 from hamlet.spark.batch import answer
 from hamlet.spark.files.reading import read_files
+from hamlet.spark.remote import Py4JError, cancel, stage_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hamlet.spark.results import SparkResults
 
 _LOOK_EVERY_S = 0.2
-_SECONDS_TO_CANCEL = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ class Run:
 
     events: The path of the events.
     master: Where to run it; see `session.start`.
+    remote: Or where the server of Spark Connect is that runs it.
     """
 
     plan: WorkloadPlan
@@ -50,6 +50,7 @@ class Run:
     options: Options
     master: str | None
     progress: Progress
+    remote: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     begun: float = field(default_factory=clock.perf_counter)
 
@@ -80,7 +81,7 @@ class Run:
     def _results(self) -> Iterator[SparkResults]:
         """Results that have not been computed yet."""
         self.progress("starting Spark", 0.0)
-        with _told(), _session(self.master) as (spark, is_ours):
+        with _told(), _session(self.master, self.remote) as (spark, is_ours):
             self._timed("start")
             with _watched(spark, self.progress):
                 source = read_files(spark, self.events, self.plan, self.options)
@@ -101,10 +102,10 @@ class Run:
 
 
 @contextmanager
-def _session(master: str | None) -> Iterator[tuple[SparkSession, bool]]:
+def _session(master: str | None, remote: str | None) -> Iterator[tuple[SparkSession, bool]]:
     """A session, and whether it is ours; then it is stopped in the end."""
     is_ours = session.running() is None
-    spark = session.start(master, quiet=True)
+    spark = session.start(master, remote=remote, quiet=True)
     with _plain_interrupts(), _quiet_bridge():
         try:
             with _cancelled_by_interrupts(spark):
@@ -159,18 +160,8 @@ def _cancelled_by_interrupts(spark: SparkSession) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _elsewhere(lambda: _cancel(spark))
+        _elsewhere(lambda: cancel(spark))
         raise
-
-
-def _cancel(spark: SparkSession) -> None:
-    """Cancel what runs. Ctrl-C reaches Java too, and what has ended by it needs no cancelling."""
-    context = spark.sparkContext
-    until = clock.monotonic() + _SECONDS_TO_CANCEL
-    with suppress(Py4JError, OSError):
-        context.cancelAllJobs()
-        while context.statusTracker().getActiveJobsIds() and clock.monotonic() < until:
-            clock.sleep(_LOOK_EVERY_S)
 
 
 def _elsewhere(work: Callable[[], None]) -> None:
@@ -212,16 +203,10 @@ def explained(error: Exception) -> HamletError:
 def _watched(spark: SparkSession, progress: Progress) -> Iterator[None]:
     """Tell how many tasks are done while something runs."""
     is_over = threading.Event()
-    tracker = spark.sparkContext.statusTracker()
-    begun: dict[int, tuple[int, int]] = {}
     farthest = 0.0
 
-    def tell() -> None:
+    def tell(begun: dict[Any, tuple[int, int]]) -> None:
         nonlocal farthest
-        for stage in tracker.getActiveStageIds():
-            info = tracker.getStageInfo(stage)
-            if info is not None:
-                begun[stage] = (info.numCompletedTasks, info.numTasks)
         done = sum(completed for completed, _ in begun.values())
         tasks = sum(of_stage for _, of_stage in begun.values())
         # There may be another stage after those that have begun.
@@ -230,13 +215,14 @@ def _watched(spark: SparkSession, progress: Progress) -> Iterator[None]:
 
     def look() -> None:
         while not is_over.wait(_LOOK_EVERY_S):
-            if tracker.getActiveStageIds() or begun:
-                tell()
+            if begun := stages():
+                tell(begun)
 
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
+    with stage_progress(spark) as stages:
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()

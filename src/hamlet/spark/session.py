@@ -21,6 +21,8 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from hamlet.errors import PlanError
+from hamlet.spark.remote import connect
+from hamlet.spark.settings import parallelism
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,6 +69,7 @@ def running() -> SparkSession | None:
 def start(
     master: str | None = None,
     *,
+    remote: str | None = None,
     settings: Mapping[str, str] | None = None,
     quiet: bool = False,
 ) -> SparkSession:
@@ -75,14 +78,20 @@ def start(
     Args:
         master: Where a new session runs, such as local[4] or spark://host:7077; where Spark's own
             settings say, or all cores of this machine, when left out.
+        remote: Instead, the server of Spark Connect that a new session talks to: sc://host:15002.
         settings: Further settings of a new session.
         quiet: Whether what Java prints goes to a file instead of standard error.
 
     Raises:
-        PlanError: There is no Java, a version is too old, or a session runs somewhere else.
+        PlanError: There is no Java, a version is too old, nobody answers, or a session runs
+            somewhere else.
     """
     check_version(pyspark.__version__)
     session = running()
+    if session is None and remote is not None:
+        session = connect(remote)
+        _make_ours(session, dict(settings or {}))
+        return session
     if session is not None:
         there = session.conf.get("spark.master", "")
         if master is not None and master != there:
@@ -94,22 +103,29 @@ def start(
     # Workers run the Python that this is, with the same packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder
-    later = {name for name in _OURS if name.startswith("spark.sql.")}
-    at_once = {name: value for name, value in _OURS.items() if name not in later}
+    at_once = {k: value for k, value in _OURS.items() if not k.startswith("spark.sql.")}
     for name, value in (at_once | dict(settings or {})).items():
         builder = builder.config(name, value)
     if master is not None:
         builder = builder.master(master)
     with _quiet_java() if quiet else _as_it_is():
         session = builder.getOrCreate()
-    for name in sorted(later):
-        _set_unless_set(session, name, _OURS[name])
+    _make_ours(session, {})
     return session
+
+
+def _make_ours(session: SparkSession, settings: Mapping[str, str]) -> None:
+    """Give a new session its settings of SQL, which can be changed while it runs."""
+    ours = {name: value for name, value in _OURS.items() if name.startswith("spark.sql.")}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    for name in sorted(ours.keys() - settings.keys()):
+        _set_unless_set(session, name, ours[name])
 
 
 def _set_unless_set(session: SparkSession, name: str, value: str) -> None:
     """Change a setting that nobody has chosen when the session was started."""
-    if not session.sparkContext.getConf().contains(name):
+    if name not in session.conf.getAll:
         session.conf.set(name, value)
 
 
@@ -123,7 +139,7 @@ def cut_into_tasks(session: SparkSession, size: int) -> None:
         session: The session.
         size: How many bytes are read.
     """
-    tasks = tasks_for(size, session.sparkContext.defaultParallelism)
+    tasks = tasks_for(size, parallelism(session))
     _set_unless_set(session, "spark.sql.shuffle.partitions", str(tasks))
     # Put together again, tasks would be of different sizes, and the largest the last.
     _set_unless_set(session, "spark.sql.adaptive.coalescePartitions.enabled", "false")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,8 +49,18 @@ class Settings:
             slices,
             _rows(session, SLICE_ROWS, _SLICE_ROWS),
             _rows(session, ROWS_IN_MEMORY, _ROWS_IN_MEMORY),
-            session.sparkContext.defaultParallelism,
+            parallelism(session),
         )
+
+
+def parallelism(session: SparkSession) -> int:
+    """How many tasks a session runs at once.
+
+    Over Spark Connect nobody tells, but a plan does: Spark cuts a range into as many pieces.
+    """
+    plan = session.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0]
+    found = re.search(r"splits=(?:Some\()?(\d+)", plan)
+    return int(found[1]) if found else 1
 
 
 def _rows(session: SparkSession, name: str, default: int) -> int:

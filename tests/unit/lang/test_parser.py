@@ -13,7 +13,7 @@ import pytest
 from hamlet.errors import line_and_column
 from hamlet.lang import tree
 from hamlet.lang.parser import parse_tree, read
-from hamlet.lang.printer import print_condition, print_pattern
+from hamlet.lang.printer import print_condition, print_pattern, print_workload
 from hamlet.lang.tree import (
     AndPattern,
     KleenePattern,
@@ -296,12 +296,30 @@ def test_a_number_too_small_to_hold_is_refused(amount):
     assert [problem[:2] for problem in _problems(text)] == [("number-range", amount)]
 
 
-@pytest.mark.parametrize("condition", ["A.x LIKE 'b'", "A.x not like 'b'", "A.x LIKE 'b' OR A.y"])
-def test_like_is_answered_with_what_there_is_instead(condition):
-    _, (problem,) = read(f"RETURN COUNT(*) PATTERN A WHERE {condition} WITHIN 1 s")
+@pytest.mark.parametrize("word", ["ILIKE", "rlike", "REGEXP", "similar"])
+def test_other_ways_to_match_text_are_answered_with_like(word):
+    _, (problem,) = read(f"RETURN COUNT(*) PATTERN A WHERE A.x {word} 'b' WITHIN 1 s")
 
-    assert problem.remedy.startswith("LIKE is not supported; compare whole texts with = or IN")
-    assert "Did you mean" not in problem.remedy
+    assert " LIKE '" in problem.remedy
+
+
+def test_a_word_behind_a_number_is_a_unit_of_time_or_a_mistake_of_its_own():
+    _, (unknown,) = read("RETURN COUNT(*) PATTERN A WHERE A.time - A.t < 5 mins WITHIN 1 s")
+    _, (clause,) = read("RETURN COUNT(*) PATTERN A WHERE A.x = 5 GROUPBI d WITHIN 1 s")
+
+    assert (unknown.code, "'min'" in unknown.remedy) == ("unknown-unit", True)
+    assert "'GROUPBY'" in clause.remedy
+
+
+def test_times_durations_and_functions_are_read():
+    condition = _where("HOUR(T.time, 'UTC') / 2 < (T.due - TIMESTAMP '2026-03-01 08:00') / 30 min")
+
+    assert condition.left.left == tree.Call(
+        tree.Name("HOUR"),
+        (tree.AttributeRef(tree.Name("T"), tree.Name("time")), tree.Literal("UTC")),
+    )
+    assert condition.right.left.right == tree.Moment(tree.Name("TIMESTAMP"), "2026-03-01 08:00")
+    assert condition.right.right == tree.Duration(Decimal(30), tree.Name("min"))
 
 
 def test_the_largest_integer_is_read():
@@ -430,13 +448,45 @@ def test_a_count_is_a_whole_number(count):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("PATTERN A+ MATCH NEXT WITHIN 1 s", "MATCH"),
+        ("PATTERN A WITHIN 1 d ORDER BY g", "ORDER"),
+        ("PATTERN A GROUPBY g ORDER BY g WITHIN 1 s", "ORDER"),
     ],
 )
 def test_a_clause_that_is_not_there_is_answered_with_what_to_do(text, word):
     _, (problem,) = read(f"RETURN COUNT(*) {text}")
 
     assert (problem.code, problem.message) == ("no-such-clause", f"there is no {word}")
+
+
+@pytest.mark.parametrize("word", ["ANY", "NEXT", "CONTIGUOUS"])
+def test_what_is_matched_is_read_and_printed(word):
+    query = parse_tree(f"RETURN COUNT(*) PATTERN SEQ(A, B b+) match {word.lower()} WITHIN 1 s")
+
+    assert query.queries[0].match == tree.Match(word)
+    assert f"PATTERN SEQ(A, B b+) MATCH {word}\n" in print_workload(query)
+
+
+@pytest.mark.parametrize("pattern", ["match", "A match", "match MATCH", "SEQ(match, A match+)"])
+def test_match_is_a_name_where_no_word_of_its_own_follows(pattern):
+    query = parse_tree(f"RETURN COUNT(*) PATTERN {pattern} WHERE [match] GROUPBY match WITHIN 1 s")
+
+    assert query.queries[0].match is None
+    assert parse_tree(print_workload(query)) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("PATTERN A+ MATCH SOON WITHIN 1 s", "unexpected-text"),
+        ("PATTERN A MATCH NEXT MATCH ANY WITHIN 1 s", "unexpected-text"),
+        ("PATTERN SEQ(A, B) MATCH WITHIN 1 s", "unexpected-text"),
+    ],
+)
+def test_another_word_behind_match_is_refused(text, code):
+    _, problems = read(f"RETURN COUNT(*) {text}")
+
+    assert [problem.code for problem in problems] == [code]
+    assert "MATCH NEXT" in problems[0].remedy
 
 
 @pytest.mark.parametrize("written", ["A.x BETWEEN 1 AND 9", "A.x NOT BETWEEN A.y - 1 AND 2 * A.z"])
