@@ -84,6 +84,10 @@ class Clock:
         return found
 
 
+# That of windows that begin at multiples of SLIDE from the epoch
+PLAIN = Clock()
+
+
 def _midnights(zone: str, days: Longs) -> Longs:
     """When local days, counted from 1970-01-01, begin."""
     return np.array([_midnight(zone, day) for day in days.tolist()], np.int64)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
-from hamlet.plan.clocks import CALENDAR_DAY_US, DAY_US, Clock
+from hamlet.plan.clocks import CALENDAR_DAY_US, DAY_US, PLAIN, Clock
 from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
 from hamlet.plan.windows import overlap
 
@@ -132,7 +132,7 @@ class Window:
 
     within_us: int
     slide_us: int
-    clock: Clock = field(default=Clock(), metadata=LATER)
+    clock: Clock = field(default=PLAIN, metadata=LATER)
 
     @staticmethod
     def of(within_us: int, slide_us: int, offset_us: int = 0, zone: str | None = None) -> Window:
