@@ -59,7 +59,7 @@ class Clock:
         array([13])
         """
         if self.zone is None:
-            return ts - self.offset_us
+            return ts - self.offset_us if self.offset_us else ts
         if not len(ts):
             return ts
         # A local day is that in UTC, or one of its neighbours.
