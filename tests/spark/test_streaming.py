@@ -56,7 +56,10 @@ four: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x GROUPBY k, m WITHIN 10 s;
 five: RETURN COUNT(*) PATTERN A+ AND C+ GROUPBY m WITHIN 10 s;
 six: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s;
 seven: RETURN SUM(B.x) / COUNT(*) AS each, VARIANCE(B.y), AVG(LENGTH) PATTERN SEQ(A, B+) GROUPBY k
-     HAVING COUNT(B) > 4 AND MAX(B.y) > 0.5 WITHIN 20 s SLIDE 5 s
+     HAVING COUNT(B) > 4 AND MAX(B.y) > 0.5 WITHIN 20 s SLIDE 5 s;
+eight: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k WITHIN 20 s SLIDE 5 s OFFSET 3 s;
+nine: RETURN COUNT(*) PATTERN D+ WHERE D.y < NEXT(D).y GROUPBY k WITHIN 10 s OFFSET 7 s;
+ten: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k WITHIN 1 d IN 'America/New_York'
 """
 # Queries that have nothing to group by in common, next to one that has its groups whole.
 APART = """
