@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.lang import tree
 from hamlet.lang.build import UNITS
-from hamlet.lang.parser import KEYWORDS
+from hamlet.lang.parser import KEYWORDS, MATCHES
 from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.plan.value_kinds import FUNCTIONS as VALUE_FUNCTIONS
 
@@ -243,6 +243,7 @@ def queries() -> SearchStrategy[tree.QueryTree]:
         group_by=st.lists(names(), max_size=2).map(tuple),
         within=durations(),
         slide=st.none() | durations(),
+        match=st.none() | st.sampled_from(MATCHES).map(tree.Match),
         having=st.none() | conditions(6, aggregate_calls()),
     )
 

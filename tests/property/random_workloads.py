@@ -39,6 +39,7 @@ MOMENTS = (
     datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(2026, 3, 8, 6, 59, 59, 999_999),
     datetime(2026, 3, 8, 7), datetime(2026, 3, 29, 1), datetime(2100, 6, 5, 14, 30),
 )  # fmt: skip
+MATCHES = ("", "", "", " MATCH NEXT", " MATCH NEXT", " MATCH CONTIGUOUS", " MATCH ANY")
 GROUPINGS = ("", "", "", "GROUPBY g", "GROUPBY d", "GROUPBY d, g")
 
 
@@ -103,6 +104,8 @@ def _with_fewer_aliases(draw: DrawFn, pattern: tree.Pattern) -> tree.Pattern:
 
 # Queries
 
+MEASURED = ("SUM(LENGTH)", "AVG(LENGTH)")
+
 
 @st.composite
 def query_texts(draw: DrawFn, types: str) -> str:
@@ -131,8 +134,10 @@ def query_texts(draw: DrawFn, types: str) -> str:
             terms = st.sampled_from([*kept, *names, "COUNT(*)"])
             having = f"\nHAVING {draw(_filled(_HAVING, p=terms, q=terms))}"
     grouping, window = draw(st.sampled_from(GROUPINGS)), draw(st.sampled_from(WINDOWS))
+    match = draw(st.sampled_from(MATCHES))
     return (
-        f"RETURN {', '.join(items)}\nPATTERN {pattern}{where}\n{grouping}{having} WITHIN {window}"
+        f"RETURN {', '.join(items)}\nPATTERN {pattern}{match}{where}\n"
+        f"{grouping}{having} WITHIN {window}"
     )
 
 
@@ -159,11 +164,11 @@ def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
         return "COUNT(*)"
     place = draw(st.sampled_from(places))
     variable = draw(st.sampled_from(_names(place)))
-    function = draw(st.sampled_from(["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX"]))
+    functions = ["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX", "VARIANCE", "STDDEV", *MEASURED]
+    function = draw(st.sampled_from(functions))
     attribute = draw(st.sampled_from(["x", "y", "z"]))
-    shape = {"COUNT(*)": "COUNT(*)", "COUNT": "COUNT({})"}.get(
-        function, f"{function}({{}}.{attribute})"
-    )
+    whole = dict.fromkeys(("COUNT(*)", *MEASURED)) | {"COUNT": "COUNT({})"}
+    shape = whole.get(function, f"{function}({{}}.{attribute})") or function
     # One event may or may not be the alias, and beside ANY the type, too.
     for name in (variable, *_names(place)):
         item = shape.format(name)
@@ -197,7 +202,9 @@ _HAVING = (
 
 def _is_decided(aggregate: str) -> bool:
     """Whether float mode has it exactly: a count, an extreme, or of small whole numbers."""
-    return aggregate.startswith(("COUNT", "MIN", "MAX")) or aggregate.endswith(".x)")
+    if aggregate.startswith(("VARIANCE", "STDDEV")):
+        return False
+    return aggregate.startswith(("COUNT", "MIN", "MAX")) or aggregate.endswith((".x)", "LENGTH)"))
 
 
 # Predicates

@@ -35,8 +35,10 @@ from hamlet.build import (
     query,
     seq,
     star,
+    stddev,
     sum_,
     times,
+    variance,
 )
 from hamlet.lang import tree
 from hamlet.lang.builder.conditions import Expression
@@ -64,7 +66,15 @@ _OPERATORS = {
     "/": lambda a, b: a / b,
     "%": lambda a, b: a % b,
 }
-_AGGREGATES = {"COUNT": count, "SUM": sum_, "AVG": avg, "MIN": min_, "MAX": max_}
+_AGGREGATES = {
+    "COUNT": count,
+    "SUM": sum_,
+    "AVG": avg,
+    "MIN": min_,
+    "MAX": max_,
+    "STDDEV": stddev,
+    "VARIANCE": variance,
+}
 
 
 # A tree, put together again by what users call
@@ -189,6 +199,8 @@ def built(one: tree.QueryTree) -> Draft:
     draft = draft.pattern(built_pattern(one.pattern))
     draft = draft.group_by(*(name.text for name in one.group_by))
     draft = draft.within(print_duration(one.within))
+    if one.match is not None:
+        draft = draft.match(one.match.word.lower())
     if one.where is not None:
         draft = draft.where(built_condition(one.where))
     if one.having is not None:

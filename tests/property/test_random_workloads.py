@@ -30,7 +30,14 @@ def is_valid(sample: Sample) -> bool:
 FEATURES = (
     "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
     "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
-    "GROUPBY", "HAVING", "computed", "uneven slide", "ties",
+    "GROUPBY", "HAVING", "computed", "VARIANCE", "STDDEV", "LENGTH", "uneven slide", "ties", "NEXT",
+    "CONTIGUOUS",
+)  # fmt: skip
+
+
+WORDS = (
+    "DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY", "HAVING", "VARIANCE", "STDDEV",
+    "LENGTH", "CONTIGUOUS",
 )  # fmt: skip
 
 
@@ -39,14 +46,11 @@ def features(sample: Sample) -> set[str]:
     found = {"several queries"} if len(queries) > 1 else set()
     times = Counter((event["time"], event["seq"] if sample.order else 0) for event in sample.events)
     found |= {"ties"} if times and max(times.values()) > 1 else set()
-    found |= {
-        word
-        for word in ("DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY", "HAVING")
-        if word in sample.workload
-    }
+    found |= {word for word in WORDS if word in sample.workload}
     found |= (
         {"*"} if "*" in sample.workload.replace("COUNT(*)", "").partition("PATTERN")[2] else set()
     )
+    found |= {"NEXT"} if "MATCH NEXT" in sample.workload else set()
     for query in queries:
         negated = {place.index for place in query.places if place.negation is not None}
         has = {
@@ -91,7 +95,7 @@ def test_nearly_every_workload_drawn_is_valid_and_all_features_occur() -> None:
     seen: Counter[str] = Counter()
 
     @settings(
-        max_examples=150, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
+        max_examples=250, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
     )
     @given(samples())
     def look(sample: Sample) -> None:

@@ -29,6 +29,8 @@ FILES = (
     "defined_types",
     "having",
     "computed_results",
+    "deviation",
+    "length",
     "time_conditions",
     "functions",
     "like",

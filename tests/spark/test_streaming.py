@@ -55,7 +55,7 @@ three: RETURN COUNT(*), MAX(B.y) PATTERN (SEQ(A, B+))+ WHERE [k] WITHIN 15 s SLI
 four: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x GROUPBY k, m WITHIN 10 s;
 five: RETURN COUNT(*) PATTERN A+ AND C+ GROUPBY m WITHIN 10 s;
 six: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s;
-seven: RETURN SUM(B.x) / COUNT(*) AS each, 2 * COUNT(*) AS twice PATTERN SEQ(A, B+) GROUPBY k
+seven: RETURN SUM(B.x) / COUNT(*) AS each, VARIANCE(B.y), AVG(LENGTH) PATTERN SEQ(A, B+) GROUPBY k
      HAVING COUNT(B) > 4 AND MAX(B.y) > 0.5 WITHIN 20 s SLIDE 5 s
 """
 # Queries that have nothing to group by in common, next to one that has its groups whole.
@@ -68,7 +68,7 @@ edge: RETURN COUNT(*) PATTERN D+ WHERE D.y < NEXT(D).y AND [k] WITHIN 10 s;
 both: RETURN COUNT(*) PATTERN A+ AND C+ WHERE [k] WITHIN 10 s;
 whole: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k WITHIN 10 s;
 alone: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s;
-kept: RETURN COUNT(*), MAX(B.y) - MIN(B.y) AS spread PATTERN SEQ(A, B+) WHERE [k]
+kept: RETURN STDDEV(B.y), MAX(B.y) - MIN(B.y) AS spread, SUM(LENGTH) PATTERN SEQ(A, B+) WHERE [k]
       HAVING COUNT(*) > 300 WITHIN 15 s
 """
 BY_K = "q: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s"

@@ -22,7 +22,7 @@ from hamlet.plan.predicates import (
     with_columns,
 )
 from hamlet.plan.program import Program, compile_set
-from hamlet.plan.query import Query, show_pattern
+from hamlet.plan.query import Query, show_match, show_pattern
 from hamlet.plan.template import END, START, Alternative, Condition, PlannedQuery, State, Template
 from hamlet.plan.workload import merged_names, state_names
 
@@ -111,18 +111,19 @@ class _Describer:
         planned = self.plan.queries[number]
         query, templates = planned.query, planned.templates
         names = [
-            self._template(planned, template, show_pattern(query, branch))
+            self._template(planned, template, show_pattern(query, branch) + show_match(query))
             for template, branch in zip(templates.branches, query.branches, strict=True)
         ]
         if templates.both is not None:
             both = " and ".join(show_pattern(query, branch) for branch in query.branches)
-            names.append(self._template(planned, templates.both, f"both {both}"))
+            names.append(self._template(planned, templates.both, f"both {both}{show_match(query)}"))
         for negation, guard in enumerate(templates.guards):
             text = "NOT " + show_pattern(query, query.negations[negation])
             self._template(planned, guard, text)
         return {
             "name": query.name,
-            "pattern": " AND ".join(show_pattern(query, branch) for branch in query.branches),
+            "pattern": " AND ".join(show_pattern(query, branch) for branch in query.branches)
+            + show_match(query),
             "templates": names,
             "aggregates": [_show_result(query, result) for result in query.returned],
             **({} if query.having is None else {"having": _show_formula(query, query.having)}),
@@ -474,6 +475,7 @@ def _condition_identity(planned: PlannedQuery, condition: Condition) -> Hashable
         frozenset(way(each) for each in condition.forbids),
         condition.holds,
         condition.fails,
+        condition.step,
     )
 
 
@@ -528,6 +530,8 @@ def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
     """What an aggregate computes."""
     if aggregate.counts_trends:
         return f"{aggregate.function}(*)"
+    if aggregate.measure is not None:
+        return f"{aggregate.function}({aggregate.measure})"
     place = query.places[aggregate.places[0]]
     aliases = {query.places[each].alias for each in aggregate.places}
     variable = place.alias if len(aliases) == 1 and place.alias else place.name

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 _MOST_ALPHABETS = 8
 # Instead of the number of a weight: no weight, or 1 for every event.
 NO_WEIGHT, ONE = -1, -2
+# What becomes of a stored event when another goes on with it: it stays; it is gone, but a trend may
+# end at it; it is gone for good; it was there for the step after it only.
+STAYS, TAKEN, DROPPED, PASSES = range(4)
 # Entries of a lazy op in `lazies`
 LAZY = 5
 
@@ -60,6 +63,9 @@ class Code(NamedTuple):
     u_xbase: Ints
     u_rbase: Ints
     u_always: Ints  # may hold trends before any other op touches it
+    u_steps: Ints  # 1 where events move trends instead of copying them: see plan/matching.py
+    u_pass_p: Ints  # rows that hold trends for one step only
+    u_pass: Ints
     x_sign: Ints  # by u_xsbase + extreme: 1 for MIN, -1 for MAX
     u_xsbase: Ints
     end_p: Ints
@@ -73,11 +79,14 @@ class Code(NamedTuple):
     o_src_p: Ints
     o_src_row: Ints
     o_src_cond: Ints
+    src_take_p: Ints  # by source: the rows that are emptied when an event goes on with them
+    src_take: Ints
     o_dst_p: Ints
     o_dst_row: Ints
     o_scan_p: Ints
     o_scan_log: Ints
     o_scan_cond: Ints
+    o_scan_step: Ints  # STAYS, TAKEN, DROPPED or PASSES
     o_first_p: Ints  # edges from START that have to be looked at for each window
     o_first_cond: Ints
     o_log: Ints

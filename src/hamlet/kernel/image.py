@@ -64,6 +64,7 @@ def _image(compiled: Compiled, trees: Trees, tables: LetterTables) -> tuple[Ints
         n_counters=tables.counters.counters,
         n_shared=len(tables.counters.arrays["z_order"]),
         t_base=compiled.values,
+        t_base_x=compiled.extremes,
         n_always=int(code.u_always.sum()),
         alike=int(are_alike(code)),
         n_b=len(compiled.bundles),

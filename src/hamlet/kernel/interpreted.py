@@ -25,7 +25,7 @@ from hamlet.kernel.stack_code import CONST, NEXT, PREVIOUS, emit
 from hamlet.kernel.stack_machine import operated
 from hamlet.plan.letters import Atom
 from hamlet.plan.program import Role
-from hamlet.plan.template import END, START
+from hamlet.plan.template import END, START, Step
 from hamlet.plan.windows import end_of_window, first_window, last_window, overlap
 
 if TYPE_CHECKING:
@@ -226,6 +226,7 @@ class _State:
     # For each extreme the row of extremes and its sign; None for nothing
     extremes: list[tuple[int, int] | None] = field(default_factory=list)
     is_asked: bool = False  # whether an edge from it looks at the event itself
+    is_left: bool = False  # whether its events wait only until one goes on with them: see `Step`
 
 
 @dataclass(slots=True)
@@ -305,7 +306,9 @@ def _add_edges(program: Program, templates: dict[int, _Template]) -> None:
             rule.holds = [atoms[Atom(event_type, each)] for each in condition.holds]
             rule.fails = [atoms[Atom(event_type, each)] for each in condition.fails]
             of_state[target].into.append((source, rule))
-        if source != START and not rule.is_free:
+        if source != START and condition.step != Step.STAY:
+            of_state[source].is_left = True
+        elif source != START and not rule.is_free:
             of_state[source].is_asked = True
 
 
@@ -404,6 +407,10 @@ class _Window:
         # By state: what all its events carry together, and each of them where it is asked
         self.totals = {s: template.nothing() for s in template.states}
         self.single: dict[int, list[tuple[int, Numbers]]] = {s: [] for s in template.states}
+        # Those that no event has gone on with yet, where they wait for no other, and of these those
+        # that the step now goes on with
+        self.waiting: dict[int, dict[int, Numbers]] = {s: {} for s in template.states}
+        self.taken: set[tuple[int, int]] = set()
 
     def run(self, inside: Sequence[int], after: int) -> Numbers:
         """The numbers of the window; `after` is the place of the first event after it."""
@@ -414,10 +421,15 @@ class _Window:
                 for s in self.template.enter[self.events.letter[i]]
                 if (numbers := self._carried(s, i))[0]
             ]
+            for s, j in self.taken:
+                del self.waiting[s][j]
+            self.taken.clear()
             for s, i, numbers in carried:
                 self._add(self.totals[s], numbers)
                 if self.template.states[s].is_asked:
                     self.single[s].append((i, numbers))
+                if self.template.states[s].is_left:
+                    self.waiting[s][i] = numbers
         total = self.template.nothing()
         for s, state in self.template.states.items():
             if state.end is not None:
@@ -441,9 +453,21 @@ class _Window:
         if rule.is_free:
             self._add(numbers, self.totals[source])
             return
+        if i is not None and rule.condition.step != Step.STAY:
+            self._take(numbers, source, rule, i)
+            return
         for j, carried in self.single[source]:
             if _is_open(rule, self.events, self.latest, j, i, at, self.start):
                 self._add(numbers, carried)
+
+    def _take(self, numbers: Numbers, source: int, rule: _Rule, i: int) -> None:
+        """Add what the events carry that event i goes on with, and that wait for no other then."""
+        for j, carried in self.waiting[source].items():
+            if rule.condition.step == Step.PASS and self.events.step[i] > self.events.step[j] + 1:
+                continue
+            if _is_open(rule, self.events, self.latest, j, i, i, self.start):
+                self._add(numbers, carried)
+                self.taken.add((source, j))
 
     def _add(self, numbers: Numbers, more: Numbers) -> None:
         linear = len(self.template.shifts)

@@ -38,6 +38,7 @@ class Scalars(NamedTuple):
     n_counters: int
     n_shared: int  # accumulators with several counters
     t_base: int  # where room for one row begins among the numbers
+    t_base_x: int  # and among the extremes
     n_always: int  # units that may hold trends before any op touches them
     alike: int  # see fast_paths.are_alike
     n_b: int  # bundles
@@ -96,6 +97,7 @@ STATE = {
     "s_active": "unit",
     "s_seen": "unit",  # the last step that touched it
     "s_slot": "unit",  # where the first open window stands in rows
+    "s_step": "unit",  # the last step whose trends its rows for one step only may hold
     "s_late": "unit",  # 1 if numbers are up to date but extremes are not
     "s_stamp_n": "lazy op",  # the steps of its accumulator and c_lazy when it was up to date
     "s_stamp_events": "lazy op",
@@ -170,7 +172,13 @@ LZ_Z, LZ_OP, LZ_OWN, LZ_OTHER, LZ_SBASE = range(LAZY)
     QO_FROM_X,
     QO_TO_X,
     QO_SIZE_X,
-) = range(10)
+    QO_MOVES,
+    QO_BEGINS,
+    QO_OWN,
+) = range(13)
+# Whether an op moves trends, between rows only or also stored events; whether some of them begin
+# with it (1); and, by its number in the unit, a row that it both takes from and adds to
+STAYING, MOVING, STORING = range(3)
 # In whole; a unit that only counts; extremes later, because the op does not touch those of
 # the loop nor of the other row that it reads
 SYNC_ALL, SYNC_COUNTS, SYNC_LATER = range(3)
@@ -220,8 +228,9 @@ L_COUNTERS_P, L_COUNTERS = range(22, 24)
     C_ASLEEP,
     C_LAZY,
     C_ADDED,
+    C_LOG_LEFT,
     COUNTS,
-) = range(30)
+) = range(31)
 
 # What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
 # that is kept for the next batch. See machine/capacity.py.

@@ -14,12 +14,14 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from hamlet.plan.aggregates import DURATION, LENGTH
 from hamlet.plan.predicates import EVENT_TIME, Constant, Operation, evaluate, holds
 from hamlet.plan.query import (
     OTHER,
     Absence,
     Aggregate,
     Choice,
+    Match,
     Pattern,
     Query,
     Repeat,
@@ -272,8 +274,8 @@ class Partition:
     events: tuple[Event, ...]
     violations: tuple[frozenset[tuple[Event, Event]], ...] = ()
 
-    def trends(self, pattern: Pattern) -> MarkedTrends:
-        """Every trend of a pattern, with the mark of each of its events.
+    def trends(self, pattern: Pattern, match: Match = Match.ANY) -> MarkedTrends:
+        """Every trend of a pattern that is kept, with the mark of each of its events.
 
         All ways of matching one trend are followed side by side, so it is found once.
         """
@@ -284,14 +286,27 @@ class Partition:
             if complete:
                 # All ways agree on the marks, or the query would have been refused.
                 (found[trend],) = complete
+            going_on: dict[Event, set[Way]] = {}
             for event in self.events:
                 if not trend or trend[-1].is_before(event):
                     further = {more for way in ways for more in self._further(trend, way, event)}
                     if further:
-                        extend((*trend, event), further)
+                        going_on[event] = further
+            for event, further in going_on.items():
+                if not trend or self._is_kept(trend[-1], event, match, going_on):
+                    extend((*trend, event), further)
 
         extend((), {Way((), None, (pattern,))})
         return found
+
+    def _is_kept(
+        self, before: Event, after: Event, match: Match, going_on: Iterable[Event]
+    ) -> bool:
+        """Whether a step skips nothing that must not be: what could go on, or anything."""
+        if match == Match.ANY:
+            return True
+        barring = going_on if match == Match.NEXT else self.events
+        return not any(before.is_before(each) and each.is_before(after) for each in barring)
 
     def _further(self, trend: Trend, way: Way, event: Event) -> Iterator[Way]:
         """The ways on which an event may follow."""
@@ -398,10 +413,10 @@ def _weighted_trends(query: Query, members: list[Event]) -> list[Weighted]:
     partitions = [
         _partition(query, tuple(events)) for events in _split(members, query.partition).values()
     ]
-    sides = [
-        {trend: marks for part in partitions for trend, marks in part.trends(branch).items()}
-        for branch in query.branches
-    ]
+    sides: list[MarkedTrends] = [{} for _ in query.branches]
+    for side, branch in zip(sides, query.branches, strict=True):
+        for part in partitions:
+            side |= part.trends(branch, query.match)
     together = {trend: marks for side in sides for trend, marks in side.items()}
     if query.is_conjunction:
         one, other = sides
@@ -480,6 +495,9 @@ def _value(
         for event, mark in zip(one.trend, one.marks, strict=True)
         if number in mark
     ]
+    if aggregate.measure is not None:
+        measured = [(_measure(aggregate.measure, one.trend), one.weight) for one in trends]
+        return _of_attribute(aggregate.function, measured, aggregate.measure == DURATION)
     if aggregate.function == "COUNT":
         return sum(weight for _, weight in occurrences)
     pairs = [(event.row.get(str(aggregate.attribute)), weight) for event, weight in occurrences]
@@ -487,17 +505,38 @@ def _value(
     return _of_attribute(aggregate.function, known, is_fractional) if known else None
 
 
+def _measure(measure: str, trend: Trend) -> int | Fraction:
+    """How many events a trend has, or how many seconds it takes."""
+    if measure == LENGTH:
+        return len(trend)
+    return Fraction(trend[-1].ts - trend[0].ts, 10**6)
+
+
 def _of_attribute(
     function: str, known: list[tuple[Any, int]], is_fractional: bool
-) -> int | float | Fraction:
-    """SUM, AVG, MIN or MAX of values, each with the number of times it occurs."""
+) -> int | float | Fraction | None:
+    """An aggregate of values, each with the number of times it occurs."""
     if function in ("MIN", "MAX"):
         values: list[int | float] = [value for value, _ in known]
         return min(values) if function == "MIN" else max(values)
     total = sum(Fraction(value) * weight for value, weight in known)
+    count = sum(weight for _, weight in known)
     if function == "AVG":
-        return Fraction(total) / sum(weight for _, weight in known)
+        return Fraction(total) / count
+    if function in ("VARIANCE", "STDDEV"):
+        if count < 2:
+            return None
+        mean = Fraction(total) / count
+        squares = [(Fraction(value) - mean) ** 2 * weight for value, weight in known]
+        variance = sum(squares, start=Fraction(0)) / (count - 1)
+        return variance if function == "VARIANCE" else _root(variance)
     return Fraction(total) if is_fractional else int(total)
+
+
+def _root(number: Fraction) -> float:
+    """The square root of a fraction, from one that is close to it."""
+    unit = 1 << 400
+    return float(Fraction(math.isqrt(int(number * unit * unit)), unit))
 
 
 def _digits(aggregate: Aggregate, value: int | float | Fraction | None) -> str | None:

@@ -18,6 +18,7 @@ from hamlet.kernel.emissions import emission_of, joined
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
+from hamlet.kernel.machine.memory import ENTRY
 from hamlet.kernel.numbers import next_words
 from hamlet.kernel.rows import RowRecords, run_rows
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
@@ -313,7 +314,7 @@ def _memory(
         packed,
         state,
         _room(zero, compiled.values + widest),
-        np.empty(compiled.extremes),
+        np.empty(compiled.extremes + int((code.u_w * code.u_nx).max())),
         np.ones(2 * (len(code.z_atom) + len(lazies))),
         np.zeros(2 * (counters.sums + stamps), weight_type),
         np.empty(counters.stacks * _FIRST_STACK, np.int64),
@@ -328,7 +329,7 @@ def _stored(compiled: Compiled, trees: Trees, zero: NDArray[Any]) -> Stored:
     code = compiled.code
     widths = code.u_w[code.log_unit]
     return Stored(
-        np.empty(3 * len(code.log_unit) * _FIRST_LOG, np.int64),
+        np.empty(ENTRY * len(code.log_unit) * _FIRST_LOG, np.int64),
         _room(zero, int((widths * code.u_nc[code.log_unit]).sum()) * _FIRST_LOG),
         np.empty(int((widths * code.u_nx[code.log_unit]).sum()) * _FIRST_LOG),
         np.empty(3 * guard_logs_of(compiled) * _FIRST_LOG, np.int64),

@@ -20,9 +20,10 @@ from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_condition, print_duration
 from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.matching import matched_templates, with_bystanders
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
-from hamlet.plan.query import Query, Window
-from hamlet.plan.template import PlannedQuery, templates_of
+from hamlet.plan.query import OTHER, Match, Query, Window
+from hamlet.plan.template import PlannedQuery
 
 if TYPE_CHECKING:
     from hamlet.lang.bind_results import Called
@@ -121,11 +122,16 @@ class _Binder:
                 group_by=tuple(name.text for name in self.written.group_by or ()),
                 equivalence=tuple(condition.equivalence),
                 window=window,
+                match=Match.ANY if self.written.match is None else Match(self.written.match.word),
                 results=results.results,
                 having=results.having,
             )
             self._check_aliases(query, results.called, pattern, positions[: len(query.branches)])
-            return None if self.problems else PlannedQuery(query, templates_of(query, positions))
+            if query.match == Match.CONTIGUOUS:
+                query = self._with_bystanders(query)
+            if self.problems:
+                return None
+            return PlannedQuery(query, matched_templates(query, positions))
         except TooComplex:
             self._refuse(
                 "too-complex",
@@ -134,6 +140,16 @@ class _Binder:
                 (self.written.pattern or self.written).span,
             )
             return None
+
+    def _with_bystanders(self, query: Query) -> Query:
+        if OTHER in self.types and self.written.match is not None:
+            self._refuse(
+                "alias-is-type",
+                f"beside MATCH CONTIGUOUS a type cannot be called {OTHER!r}",
+                "Rename the type, or write MATCH NEXT.",
+                self.written.match.span,
+            )
+        return with_bystanders(query, self.types)
 
     def _refuse(self, code: str, message: str, remedy: str, at: Span) -> None:
         self.problems.append(Problem(code, message, remedy, at))

@@ -14,6 +14,7 @@ from lark import Token, Transformer
 
 from hamlet.errors import Span
 from hamlet.lang import tree
+from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 
 # Every spelling of a unit of time, and its short form.
 UNITS = {
@@ -88,6 +89,13 @@ def _times(body: tree.Pattern, children: list[Any]) -> tree.Pattern:
     return tree.CountedPattern(body, least, most, span_of(children))
 
 
+def _measure(node: Any) -> Any:
+    """LENGTH and DURATION are words, in any case, where an aggregate is of them."""
+    if isinstance(node, tree.BareName) and node.name.text.upper() in MEASURES:
+        return replace(node, name=replace(node.name, text=node.name.text.upper()))
+    return node
+
+
 def _has(children: list[Any], kind: str) -> bool:
     return any(isinstance(child, Token) and child.type == kind for child in children)
 
@@ -115,7 +123,10 @@ class TreeBuilder(Transformer[Token, Any]):
         function = name_of(c[0])
         if function.text.isascii():
             function = tree.Name(function.text.upper(), function.span)
-        return tree.Call(function, tuple(c[2:-1:2]), span_of(c))
+        arguments = c[2:-1:2]
+        if function.text in FUNCTIONS and FUNCTIONS[function.text].takes_attribute:
+            arguments = list(map(_measure, arguments))
+        return tree.Call(function, tuple(arguments), span_of(c))
 
     def star(self, c: list[Any]) -> tree.Star:
         return tree.Star(span_of(c))
@@ -171,6 +182,9 @@ class TreeBuilder(Transformer[Token, Any]):
     def brackets(self, c: list[Any]) -> Any:
         # Brackets leave no node, but what is underlined has both of them or neither.
         return replace(c[1], span=span_of(c))
+
+    def match_clause(self, c: list[Any]) -> tree.Match:
+        return tree.Match(c[1].type, span_of(c))
 
     def where_clause(self, c: list[Any]) -> tree.Expression:
         return c[1]  # type: ignore[no-any-return]

@@ -20,6 +20,7 @@ _EXAMPLES = {
     "DEFINE": "DEFINE Late AS delay > 15, Big AS Trade WHERE volume > 1000;",
     "RETURN": "RETURN COUNT(*), AVG(T.speed) AS speed",
     "PATTERN": "PATTERN SEQ(Request, Travel T+, NOT Pickup)",
+    "MATCH": "PATTERN SEQ(Request, Travel T+) MATCH NEXT",
     "WHERE": "WHERE [driver] AND T.speed < 10 AND T.speed < NEXT(T).speed",
     "GROUPBY": "GROUPBY district",
     "HAVING": "HAVING COUNT(*) > 10 AND MAX(T.speed) - MIN(T.speed) > 5",
@@ -37,7 +38,6 @@ _FOREIGN = {
 
 # Clauses that are not there, and what to do instead.
 _NOT_THERE = {
-    "MATCH": "All trends count; to have nothing between two events, write SEQ(A, NOT ANY, B).",
     "OFFSET": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; shift the times of events.",
     "IN": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; give local times as numbers.",
 }
@@ -274,6 +274,8 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         token = before  # a misspelt clause has been taken for an alias
     if clause == "PATTERN":
         example = _FOREIGN_SIGNS.get(token.type, example)
+        if "MATCH" in (before.upper(), token.upper()):
+            example = _example_of("MATCH")
     if clause in ("WHERE", "HAVING"):
         example = _FOREIGN.get(token.upper(), example)
     span = token_span(token)

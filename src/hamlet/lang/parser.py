@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 CLAUSES = {
     "RETURN": "return_clause",
     "PATTERN": "pattern_clause",
+    "MATCH": "match_clause",
     "WHERE": "where_clause",
     "GROUPBY": "group_clause",
     "HAVING": "having_clause",
     "WITHIN": "within_clause",
     "SLIDE": "slide_clause",
 }
-KEYWORDS = frozenset(CLAUSES) | {
+# MATCH is a word only behind a pattern, with one of these: types and attributes may be called so.
+MATCHES = ("ANY", "NEXT", "CONTIGUOUS")
+KEYWORDS = (frozenset(CLAUSES) - {"MATCH"}) | {
     *("SEQ", "OR", "AND", "NOT", "AS", "IN", "IS", "NULL", "TRUE", "FALSE", "NEXT")
 }
 _DEFINE = "define_clause"
@@ -142,7 +145,30 @@ def _tokens(text: str) -> list[Token]:
         if kind == "NAME":
             _mark_keyword(token, tokens)
         tokens.append(token)
+    _mark_match(tokens)
     return tokens
+
+
+def _mark_match(tokens: list[Token]) -> None:
+    """Turn MATCH with a word that ends a PATTERN into a clause of its own."""
+    clause = ""
+    for i, token in enumerate(tokens):
+        if clause == "PATTERN" and _is_match(tokens, i):
+            token.type = "MATCH"
+        if token.type in CLAUSES or token.type == "SEMICOLON":
+            clause = token.type
+
+
+def _is_match(tokens: list[Token], i: int) -> bool:
+    """Whether a word is MATCH with one more word that is the last of its clause.
+
+    `A MATCH` has an alias; so, with a word behind it, has no pattern.
+    """
+    is_word = tokens[i].type == "NAME" and tokens[i].upper() == "MATCH"
+    if not is_word or tokens[i - 1].type == "PATTERN" or i + 1 >= len(tokens):
+        return False
+    ends = i + 2 == len(tokens) or tokens[i + 2].type in {*CLAUSES, "SEMICOLON"}
+    return ends and tokens[i + 1].type in ("NAME", "NEXT")
 
 
 def _mark_keyword(token: Token, before: list[Token]) -> None:
@@ -248,6 +274,7 @@ def _read_query(parts: _Parts, problems: list[Problem]) -> tree.PartialQuery:
         slide=values.get("SLIDE"),
         having=values.get("HAVING"),
         is_whole=not own_problems,
+        match=values.get("MATCH"),
         span=mistakes.from_to(tokens[0], tokens[-1]),
     )
 
@@ -296,6 +323,9 @@ def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
     if tokens[0].type == "PATTERN":
         _replace_odd_counts(tokens, problems)
         _mark(tokens, "ANY")
+    if tokens[0].type == "MATCH":
+        _mark(tokens, "ANY")
+        _mark(tokens, "CONTIGUOUS")
     if tokens[0].type in ("WHERE", "HAVING", "DEFINE"):
         _mark(tokens, "BETWEEN")
         _mark(tokens, "LIKE")

@@ -60,6 +60,8 @@ def print_query(query: tree.QueryTree) -> str:
     label = f"{print_name(query.name)}: " if query.name else ""
     lines = [f"{label}RETURN {', '.join(print_item(item) for item in query.items)}"]
     lines.append(f"PATTERN {print_pattern(query.pattern)}")
+    if query.match is not None:
+        lines[-1] += f" {print_match(query.match)}"
     if query.where is not None:
         lines.append(f"WHERE {print_condition(query.where)}")
     if query.group_by:
@@ -71,6 +73,11 @@ def print_query(query: tree.QueryTree) -> str:
     return "\n".join(lines)
 
 
+def print_match(match: tree.Match) -> str:
+    """Which trends are kept."""
+    return f"MATCH {match.word}"
+
+
 def print_name(name: tree.Name) -> str:
     """A name, in backticks where it could not stand bare."""
     if _PLAIN.fullmatch(name.text) and not _is_reserved(name.text):
@@ -80,8 +87,9 @@ def print_name(name: tree.Name) -> str:
 
 def _is_reserved(word: str) -> bool:
     # GROUP and BY are words only together, but a type GROUP with an alias BY would be such a pair.
-    # ANY is a word in patterns only, BETWEEN and LIKE in conditions, DEFINE at the beginning.
-    more = ("GROUP", "BY", "ANY", "BETWEEN", "LIKE", "DEFINE")
+    # ANY is a word in patterns only, BETWEEN and LIKE in conditions, DEFINE at the beginning, MATCH
+    # behind a pattern.
+    more = ("GROUP", "BY", "ANY", "BETWEEN", "LIKE", "DEFINE", "MATCH")
     return word.upper() in KEYWORDS or word.upper() in more
 
 

@@ -344,6 +344,14 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """Which of the sequences that the pattern has are kept: ANY, NEXT or CONTIGUOUS."""
+
+    word: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class QueryTree:
     """One query."""
 
@@ -354,6 +362,7 @@ class QueryTree:
     group_by: tuple[Name, ...]
     within: Duration
     slide: Duration | None
+    match: Match | None = None
     span: Span = _span()
     having: Expression | None = None
 
@@ -373,6 +382,7 @@ class PartialQuery:
     within: Duration | None
     slide: Duration | None
     is_whole: bool
+    match: Match | None = None
     span: Span = _span()
     definitions: tuple[Definition, ...] = ()  # those of the workload
     having: Expression | None = None

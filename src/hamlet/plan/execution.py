@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hamlet.plan.program import Role
-from hamlet.plan.template import END, START
+from hamlet.plan.template import END, START, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,14 +85,17 @@ def grain_of(condition: Condition, around: Surroundings) -> Grain:
     several = [guard for guard in condition.guards if around.guards[guard].states > 1]
     predicates = condition.predicates
     if predicates:
-        # An index has one order, and is emptied by guards that are single events.
+        # An index has one order, and is emptied by guards that are single events; single events
+        # cannot be taken out of it.
         is_ordered = len(predicates) == 1 and predicates <= around.comparable
+        is_ordered = is_ordered and condition.step == Step.STAY
         return Grain.ORDERED if is_ordered and condition.is_simple and not several else Grain.SCAN
     # Guards are resets of a running total, but only where each of them must be clear. Those of
     # several events have a copy of the total for each of their states, which two cannot both have.
+    # Of a total all is taken or nothing.
     must_be_clear = all(len(need) == 1 for need in condition.needs) and not condition.forbids
     looks = any(around.guards[guard].has_predicates for guard in condition.guards)
-    is_total = must_be_clear and len(several) <= 1 and not looks
+    is_total = must_be_clear and len(several) <= 1 and not looks and condition.step != Step.TAKE
     return Grain.TYPE if is_total else Grain.SCAN
 
 
@@ -293,8 +296,9 @@ class Execution:
             for _, c in into
         )
         is_read = all(self.grains[c] == Grain.TYPE for c in out)
+        stays = all(conditions[c].step == Step.STAY for c in (*(c for _, c in into), *out))
         is_summable = self.is_summable is None or self.is_summable(state)
-        return loops and reads and is_read and is_summable
+        return loops and reads and is_read and stays and is_summable
 
     # Loops
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hamlet.plan.predicates import Expression, show
+from hamlet.plan.query import BETWEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,6 +62,8 @@ def alphabet_of(queries: Iterable[PlannedQuery]) -> Alphabet:
         both = () if templates.both is None else (templates.both,)
         for template in (*templates.branches, *both, *templates.guards):
             found.update(dict.fromkeys(_atoms(template)))
+        between = (place.type for place in planned.query.places if place.negation == BETWEEN)
+        found.update((Atom(event_type, None), None) for event_type in between)
     types = {name: position for position, name in enumerate(dict.fromkeys(a.type for a in found))}
     ordered = sorted(found, key=lambda atom: (types[atom.type], atom.condition is not None))
     return Alphabet(tuple(ordered))

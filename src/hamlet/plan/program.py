@@ -200,6 +200,7 @@ def _renumbered(condition: Condition, first_guard: int, predicates: list[int]) -
         frozenset(way(each) for each in condition.forbids),
         condition.holds,
         condition.fails,
+        condition.step,
     )
 
 

@@ -8,16 +8,17 @@ stages know nothing of aliases.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
 from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-    from hamlet.plan.aggregates import Finisher, WeightKind
+    from hamlet.plan.aggregates import Finisher, Function, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
 
 
@@ -27,6 +28,17 @@ LATER = {"later": True}
 # come with it: see `asked_types`.
 OTHER = "any other type"
 ANY = "ANY"
+# Instead of the number of a negation: of places that no trend has an event at, whose events are
+# known because they may stand between two of a trend.
+BETWEEN = -1
+
+
+class Match(StrEnum):
+    """Which of the sequences that a pattern and the conditions allow are kept."""
+
+    ANY = "ANY"  # all
+    NEXT = "NEXT"  # those that skip no event by which they could have gone on
+    CONTIGUOUS = "CONTIGUOUS"  # those that skip none at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,7 @@ class Place:
 
     `written` is what stands in the pattern where that is not the type itself: ANY, or a type by
     condition that has no other type, is a place for each type of the workload, and one for all
-    others.
+    others. `negation` is BETWEEN for places that are no part of the pattern.
     """
 
     index: int
@@ -125,12 +137,21 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One aggregate of a query; `places` are those whose events it is about (none for COUNT(*))."""
+    """One aggregate of a query.
+
+    Attributes:
+        name: What it is called.
+        function: Which it is.
+        places: Those whose events it is about; none for COUNT(*).
+        attribute: What it is applied to.
+        measure: Instead, what trends are measured by: LENGTH or DURATION.
+    """
 
     name: str
     function: str
     places: tuple[int, ...] = ()
     attribute: str | None = None
+    measure: str | None = field(default=None, metadata=LATER)
 
     @property
     def column(self) -> Column:
@@ -149,12 +170,26 @@ class Aggregate:
     @property
     def finisher(self) -> Finisher:
         """How its result is made."""
-        return FUNCTIONS[self.function].finisher
+        return self._table.finisher
 
     @property
     def weights(self) -> tuple[WeightKind, ...]:
         """What is added up for it beside the number of trends."""
-        return () if self.counts_trends else FUNCTIONS[self.function].weights
+        return () if self.counts_trends else self._table.weights
+
+    @property
+    def _table(self) -> Function:
+        return (FUNCTIONS if self.measure is None else MEASURES[self.measure])[self.function]
+
+    def sum_of(self, kind: WeightKind) -> str:
+        """What sums of a kind of weight are told apart by: an attribute, or its squares."""
+        attribute = str(self.attribute)
+        return squared(attribute) if kind == "square" else attribute
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """What is added up of its attribute: it, perhaps its squares."""
+        return tuple(self.sum_of(kind) for kind in self.weights if kind in ("value", "square"))
 
     @property
     def is_summed(self) -> bool:
@@ -164,7 +199,7 @@ class Aggregate:
     @property
     def sign(self) -> int:
         """1 for the least value and -1 for the greatest; 0 where it is no extreme."""
-        return FUNCTIONS[self.function].sign
+        return self._table.sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +245,7 @@ class Query:
     group_by: tuple[str, ...]
     equivalence: tuple[str, ...]
     window: Window
+    match: Match = field(default=Match.ANY, metadata=LATER)
     results: tuple[Result, ...] = field(default=(), metadata=LATER)
     having: Expression | None = field(default=None, metadata=LATER)
 
@@ -256,6 +292,7 @@ class Query:
         """What is asked, in a line; conditions are counted."""
         aggregates = ", ".join(result.name for result in self.returned)
         pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
+        pattern += show_match(self)
         conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
         parts = [f"{aggregates} of {pattern}" if aggregates else pattern]
         if conditions:
@@ -302,6 +339,11 @@ def show_times(least: int, most: int | None) -> str:
     if least == most:
         return f"{{{least}}}"
     return f"{{{least},{'' if most is None else most}}}"
+
+
+def show_match(query: Query) -> str:
+    """Which trends are kept, as it is written behind the pattern; nothing where it is all."""
+    return "" if query.match == Match.ANY else f" MATCH {query.match}"
 
 
 def show_pattern(query: Query, pattern: Pattern | Absence) -> str:

@@ -15,6 +15,7 @@ START, END       start and end types are the targets and sources of their edges
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -47,18 +48,28 @@ class Alternative:
         return other.guards <= self.guards and other.predicates <= self.predicates
 
 
+class Step(StrEnum):
+    """What becomes of the trends at the source of an edge when an event goes on with them."""
+
+    STAY = "stay"  # they wait for others
+    MOVE = "move"  # all are gone: whatever may go on with one of them may with each
+    TAKE = "take"  # those are gone that the event goes on with
+    PASS = "pass"  # all are gone with any event, whether it goes on with them or not
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """When an edge is taken: one way of each of `needs`, no way of `forbids`.
 
     `holds` and `fails` are further conditions on the second event alone; like `forbids` they occur
-    only where states are sets of places.
+    only where states are sets of places. `step` is no condition, but what taking the edge does.
     """
 
     needs: frozenset[frozenset[Alternative]] = frozenset()
     forbids: frozenset[Alternative] = frozenset()
     holds: frozenset[Expression] = frozenset()
     fails: frozenset[Expression] = frozenset()
+    step: Step = Step.STAY
 
     @property
     def is_free(self) -> bool:
@@ -211,7 +222,7 @@ def _direct(query: Query, positions: Positions) -> Template:
     ]
     edges += [Edge(number[p], END, _one_of(_alternatives(w))) for p, w in positions.last.items()]
     states = tuple(State(query.places[p].type, (p,), query.local[p]) for p in places)
-    return Template(states, tuple(sorted(edges, key=_edge_order)))
+    return Template(states, tuple(sorted(edges, key=edge_order)))
 
 
 def _alternatives(ways: Ways, predicates: tuple[int, ...] = ()) -> set[Alternative]:
@@ -219,7 +230,7 @@ def _alternatives(ways: Ways, predicates: tuple[int, ...] = ()) -> set[Alternati
     return {Alternative(guards, frozenset(predicates)) for guards in ways}
 
 
-def _edge_order(edge: Edge) -> tuple[int, int, list[str]]:
+def edge_order(edge: Edge) -> tuple[int, int, list[str]]:
     """START edges first, END edges last, otherwise by state."""
     big = 1 << 30
     target = big if edge.target == END else edge.target
@@ -262,7 +273,7 @@ def _determinised(query: Query, positions: Positions) -> Template:
             edges.append(Edge(done, END, _one_of(ends)))
         done += 1
     states = tuple(_set_state(query, places) for places in sets)
-    return Template(states, tuple(sorted(edges, key=_edge_order)), is_determinised=True)
+    return Template(states, tuple(sorted(edges, key=edge_order)), is_determinised=True)
 
 
 def _ways(query: Query, positions: Positions) -> dict[int, dict[int, set[Alternative]]]:
@@ -374,7 +385,7 @@ def intersection(one: Template, other: Template) -> Template:
         expand(done, pairs[done])
         done += 1
     states = tuple(_pair_state(one.states[a], other.states[b]) for a, b in pairs)
-    return _trimmed(Template(states, tuple(sorted(edges, key=_edge_order)), is_determinised=True))
+    return _trimmed(Template(states, tuple(sorted(edges, key=edge_order)), is_determinised=True))
 
 
 def _leaving(template: Template) -> dict[int, list[Edge]]:

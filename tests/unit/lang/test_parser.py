@@ -13,7 +13,7 @@ import pytest
 from hamlet.errors import line_and_column
 from hamlet.lang import tree
 from hamlet.lang.parser import parse_tree, read
-from hamlet.lang.printer import print_condition, print_pattern
+from hamlet.lang.printer import print_condition, print_pattern, print_workload
 from hamlet.lang.tree import (
     AndPattern,
     KleenePattern,
@@ -448,7 +448,6 @@ def test_a_count_is_a_whole_number(count):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("PATTERN A+ MATCH NEXT WITHIN 1 s", "MATCH"),
         ("PATTERN A WITHIN 1 d OFFSET 2 h", "OFFSET"),
         ("PATTERN A WITHIN 1 d SLIDE 1 d OFFSET 2 h", "OFFSET"),
         ("PATTERN A WITHIN 1 d IN 'Europe/Rome'", "IN"),
@@ -458,6 +457,37 @@ def test_a_clause_that_is_not_there_is_answered_with_what_to_do(text, word):
     _, (problem,) = read(f"RETURN COUNT(*) {text}")
 
     assert (problem.code, problem.message) == ("no-such-clause", f"there is no {word}")
+
+
+@pytest.mark.parametrize("word", ["ANY", "NEXT", "CONTIGUOUS"])
+def test_what_is_matched_is_read_and_printed(word):
+    query = parse_tree(f"RETURN COUNT(*) PATTERN SEQ(A, B b+) match {word.lower()} WITHIN 1 s")
+
+    assert query.queries[0].match == tree.Match(word)
+    assert f"PATTERN SEQ(A, B b+) MATCH {word}\n" in print_workload(query)
+
+
+@pytest.mark.parametrize("pattern", ["match", "A match", "match MATCH", "SEQ(match, A match+)"])
+def test_match_is_a_name_where_no_word_of_its_own_follows(pattern):
+    query = parse_tree(f"RETURN COUNT(*) PATTERN {pattern} WHERE [match] GROUPBY match WITHIN 1 s")
+
+    assert query.queries[0].match is None
+    assert parse_tree(print_workload(query)) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("PATTERN A+ MATCH SOON WITHIN 1 s", "unexpected-text"),
+        ("PATTERN A MATCH NEXT MATCH ANY WITHIN 1 s", "unexpected-text"),
+        ("PATTERN SEQ(A, B) MATCH WITHIN 1 s", "unexpected-text"),
+    ],
+)
+def test_another_word_behind_match_is_refused(text, code):
+    _, problems = read(f"RETURN COUNT(*) {text}")
+
+    assert [problem.code for problem in problems] == [code]
+    assert "MATCH NEXT" in problems[0].remedy
 
 
 @pytest.mark.parametrize("written", ["A.x BETWEEN 1 AND 9", "A.x NOT BETWEEN A.y - 1 AND 2 * A.z"])

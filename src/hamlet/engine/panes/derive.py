@@ -11,7 +11,8 @@ guards of the first stand at the beginning of these trends, those of the other a
 whose edges are the same have their entries in common. Whether a row loses its trends is a query
 too: whether the pane has a match of the guard.
 
-A query *composes* where edges look at no pairs of events, and where each match of a guard has one
+A query *composes* where edges look at no pairs of events, where trends wait on however many
+events go on with them, and where each match of a guard has one
 event that is a match alone, so that no match crosses from pane to pane unseen.
 """
 
@@ -31,6 +32,7 @@ from hamlet.plan.template import (
     Edge,
     PlannedQuery,
     QueryTemplates,
+    Step,
     Template,
 )
 from hamlet.plan.workload import SharableSet, WorkloadPlan, merge_templates
@@ -102,7 +104,8 @@ def composes(planned: PlannedQuery) -> bool:
     for _, template in _patterns(templates):
         for condition in (edge.condition for edge in template.edges):
             one_way = all(len(need) == 1 for need in condition.needs)
-            if condition.predicates or condition.forbids or not one_way:
+            stays = condition.step == Step.STAY
+            if condition.predicates or condition.forbids or not one_way or not stays:
                 return False
             guards |= condition.guards
     return all(_is_sudden(templates.guards[number]) for number in guards)

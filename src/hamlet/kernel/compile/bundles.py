@@ -68,7 +68,7 @@ def find_bundles(code: Code) -> tuple[Bundle, ...]:
 def _candidates(code: Code, ops_of: dict[int, list[int]]) -> list[int]:
     """Units that keep nothing but rows, without guards, and without trends before any touch."""
     fits = (np.diff(code.u_lazy_p) > 0) & (code.u_always == 0) & (np.diff(code.u_g_p) == 0)
-    fits &= np.diff(code.escan_p) == 0
+    fits &= (np.diff(code.escan_p) == 0) & (code.u_steps == 0)
     fits[code.t_unit] = False
     fits[code.log_unit] = False
     plain = code.o_log < 0

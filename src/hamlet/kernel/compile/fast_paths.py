@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel import layout as at
+from hamlet.kernel.code import STAYS
 from hamlet.kernel.compile.bundles import whole_bundles
 from hamlet.kernel.compile.counters import find_counters
 
@@ -94,7 +95,9 @@ def quick_ops(code: Code) -> Ints:
     quick[:, at.QO_SYNC] = np.where(kinds == at.COUNTS_ONLY, at.SYNC_COUNTS, at.SYNC_ALL)
     read, fed = _only(code.o_src_p, code.o_src_row), _only(code.o_dst_p, code.o_dst_row)
     adds = _any(code.o_w_p, code.o_w != -1) | _any(code.o_x_p, code.o_x >= 0)
-    simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds)
+    moves = code.u_steps[code.o_unit] == 1
+    _fill_moves(code, quick, moves)
+    simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds & ~moves)
     read, fed, unit = read[simple], fed[simple], code.o_unit[simple]
     begins = code.r_start[code.u_rbase[unit] + read] == 1
     size, size_x = code.u_w[unit] * code.u_nc[unit], code.u_w[unit] * code.u_nx[unit]
@@ -112,6 +115,23 @@ def quick_ops(code: Code) -> Ints:
     is_other = quick[later, at.QO_TO] == loops[:, at.LZ_OTHER]
     quick[_alone(code, later[is_other]), at.QO_SYNC] = at.SYNC_LATER
     return quick.reshape(-1)
+
+
+def _fill_moves(code: Code, quick: Ints, moves: NDArray[np.bool_]) -> None:
+    """Of ops that move trends: whether they store events, begin trends, have a row of their own."""
+    kinds = np.where(_reads_rows_only(code), at.MOVING, at.STORING)
+    quick[:, at.QO_MOVES] = np.where(moves, kinds, at.STAYING)
+    base = code.u_rbase[np.repeat(code.o_unit, np.diff(code.o_src_p))]
+    is_start = _any(code.o_src_p, code.r_start[base + code.o_src_row] == 1)
+    quick[:, at.QO_BEGINS] = is_start | (np.diff(code.o_first_p) > 0)
+    reads, feeds = _parted(code.o_src_p, code.o_src_row), _parted(code.o_dst_p, code.o_dst_row)
+    taken = np.diff(code.src_take_p)
+    for op in np.flatnonzero(moves).tolist():
+        own = [row for row in reads[op] if row in feeds[op]]
+        # Rows with copies for the states of a guard are not changed in place.
+        has_copies = (taken[code.o_src_p[op] : code.o_src_p[op + 1]] > 1).any()
+        if len(own) == 1 and reads[op].count(own[0]) == 1 and not has_copies:
+            quick[op, at.QO_OWN] = own[0]
 
 
 def _alone(code: Code, ops: Ints) -> Ints:
@@ -257,14 +277,16 @@ class _Ways:
     """Which ops and guard ops of an event alone in its time are run directly, and in which order.
 
     Those of one unit go one way. They are run directly if the ops read nothing but rows, and can be
-    put in an order in which none reads what one before it has added to; a guard is, if it is one
-    event that no op of the unit knows, and bars nothing but rows.
+    put in an order in which none reads what one before it has added to, or if there is one where
+    they move trends; a guard is, if it is one event that no op of the unit knows, and bars nothing
+    but rows.
     """
 
     def __init__(self, code: Code) -> None:
         self.unit = code.o_unit.tolist()
+        self.steps = code.u_steps.tolist()
         self.guard_unit = code.g_unit[code.gop_guard].tolist()
-        self.reads_rows_only = _reads_rows_only(code).tolist()
+        self.is_direct = (_reads_rows_only(code) | _moves_directly(code)).tolist()
         self.bars_rows_only = _bars_rows_only(code).tolist()
         self.reads = _parted(code.o_src_p, code.o_src_row)
         self.feeds = _parted(code.o_dst_p, code.o_dst_row)
@@ -284,7 +306,8 @@ class _Ways:
         long: list[int] = []
         long_guards: list[int] = []
         for unit, some in by_unit.items():
-            order = None if unit in barred else self._ordered(some)
+            is_apart = unit in barred or (self.steps[unit] and len(some) > 1)
+            order = None if is_apart else self._ordered(some)
             if order is None:
                 long += some
             else:
@@ -298,7 +321,7 @@ class _Ways:
 
     def _ordered(self, ops: list[int]) -> list[int] | None:
         """Ops of one unit such that none reads what one before it has added to; None if none is."""
-        if not all(self.reads_rows_only[op] for op in ops):
+        if not all(self.is_direct[op] for op in ops):
             return None
         readers: dict[int, list[int]] = {}
         for op in ops:
@@ -365,6 +388,14 @@ def _reads_rows_only(code: Code) -> NDArray[np.bool_]:
     for pointers in (code.o_scan_p, code.o_first_p, code.o_tree_p, code.o_leaf_p):
         empty &= np.diff(pointers) == 0
     return empty & (code.o_log < 0) & ~_any(code.o_src_p, code.o_src_cond != -1)
+
+
+def _moves_directly(code: Code) -> NDArray[np.bool_]:
+    """For each op that moves trends whether it does so without windows or trees to be looked at."""
+    fits: NDArray[np.bool_] = code.u_steps[code.o_unit] == 1
+    for pointers in (code.o_first_p, code.o_tree_p, code.o_leaf_p):
+        fits &= np.diff(pointers) == 0
+    return fits & ~_any(code.o_scan_p, code.o_scan_step == STAYS)
 
 
 def _bars_rows_only(code: Code) -> NDArray[np.bool_]:

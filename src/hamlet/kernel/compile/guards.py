@@ -36,8 +36,8 @@ def guard_arrays(maker: Maker) -> tuple[dict[str, Ints], dict[str, Ints]]:
         # Where two guards of a row have several events the edge looks at single events instead.
         copies.lists.append(
             [
-                unit.rows[owner, guards, copy]
-                for owner, guards, _ in main
+                unit.rows[owner, guards, copy, step]
+                for owner, guards, _, step in main
                 for copy in range(len(states))
             ]
             if len(states) > 1

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.kernel.code import Code, Compiled
+from hamlet.kernel.code import DROPPED, PASSES, STAYS, TAKEN, Code, Compiled
 from hamlet.kernel.compile.conditions import condition_arrays
 from hamlet.kernel.compile.fast_paths import placed_loops, quick_ops, quick_units
 from hamlet.kernel.compile.guards import guard_arrays
 from hamlet.kernel.compile.loops import accumulators, lazy_ops
 from hamlet.kernel.compile.parts import RaggedLists, counts, ints
 from hamlet.kernel.compile.trees import tree_arrays
-from hamlet.plan.template import START
+from hamlet.plan.template import START, Step
 
 if TYPE_CHECKING:
     from hamlet.kernel.compile.maker import Maker
@@ -33,7 +33,7 @@ def lay_out(maker: Maker) -> Compiled:
     extreme_base = np.cumsum([0, *(s * n for s, n in zip(sizes, nxs, strict=True))], dtype=np.int64)
     destinations = RaggedLists(
         [
-            [row for (owner, _, _), row in units[u].rows.items() if owner == state]
+            [row for (owner, *_), row in units[u].rows.items() if owner == state]
             for u, state in zip(maker.op_unit, maker.op_state, strict=True)
         ]
     )
@@ -59,6 +59,9 @@ def lay_out(maker: Maker) -> Compiled:
         for index, state in enumerate(maker.states_of[template]):
             atom_gops[program.state_atom[state]].append(len(gops))
             gops.append((guard, index))
+    passing = RaggedLists(
+        [[row for key, row in unit.rows.items() if key[3] == Step.PASS] for unit in units]
+    )
     starts = [i for unit in units for i in unit.row_is_start]
     code = Code(
         u_template=ints(unit.template for unit in units),
@@ -73,6 +76,9 @@ def lay_out(maker: Maker) -> Compiled:
         u_rbase=ints(np.cumsum([0, *(len(unit.rows) for unit in units)])[:-1]),
         u_always=ints(_is_always(maker, unit) for unit in units),
         x_sign=ints(aggregate.sign for each in extremes for aggregate in each),
+        u_steps=ints(unit.number in maker.stepping for unit in units),
+        u_pass_p=passing.pointers(),
+        u_pass=passing.flat(),
         u_xsbase=ints(np.cumsum([0, *nxs])[:-1]),
         end_p=maker.ends.pointers(),
         end_row=maker.ends.flat(),
@@ -84,11 +90,14 @@ def lay_out(maker: Maker) -> Compiled:
         o_src_p=maker.sources.pointers(),
         o_src_row=maker.sources.flat(0),
         o_src_cond=maker.sources.flat(1),
+        src_take_p=maker.taken.pointers(),
+        src_take=maker.taken.flat(),
         o_dst_p=destinations.pointers(),
         o_dst_row=destinations.flat(),
         o_scan_p=maker.scans.pointers(),
         o_scan_log=maker.scans.flat(0),
         o_scan_cond=maker.scans.flat(1),
+        o_scan_step=ints(_scan_step(maker, *scan) for op in maker.scans.lists for scan in op),
         o_first_p=maker.firsts.pointers(),
         o_first_cond=maker.firsts.flat(),
         o_log=ints(maker.logs.get(state, -1) for state in maker.op_state),
@@ -146,9 +155,19 @@ def lay_out(maker: Maker) -> Compiled:
     )
 
 
+def _scan_step(maker: Maker, log: int, _: int, step: Step) -> int:
+    """What becomes of a stored event that an event goes on with: see `STAYS` in code.py."""
+    if step == Step.STAY:
+        return STAYS
+    if step == Step.PASS:
+        return PASSES
+    is_read_at_end = any(log == other for of_unit in maker.end_scans.lists for other, *_ in of_unit)
+    return TAKEN if is_read_at_end else DROPPED
+
+
 def _is_always(maker: Maker, unit: Unit) -> int:
     """Whether START feeds a lazy op: its events then count before any other."""
     ops = [maker.op_of_state[state] for state in maker.lazy_states.get(unit.number, ())]
     rows = {row for op in ops for row, _ in maker.sources.lists[op]}
-    owners = {owner for (owner, _, _), row in unit.rows.items() if row in rows}
+    owners = {owner for (owner, *_), row in unit.rows.items() if row in rows}
     return int(START in owners)

@@ -14,7 +14,7 @@ from hamlet.kernel.code import NO_WEIGHT, ONE
 from hamlet.kernel.compile.parts import RaggedLists, Unit
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
 from hamlet.plan.execution import Execution, Grain
-from hamlet.plan.template import END, START, Condition
+from hamlet.plan.template import END, START, Condition, Step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,15 +121,15 @@ class Maker:
             self.tree_unit.append(unit)
         return self.trees[key]
 
-    def _reading_row(self, unit: Unit, owner: int, guards: frozenset[int]) -> int:
-        """The row that an edge with some guards reads; copies of it are made along with it."""
-        row = unit.row(owner, guards)
+    def _reading_rows(self, unit: Unit, owner: int, condition: Condition) -> list[int]:
+        """The row that an edge reads, and the copies of it that are made along with it."""
+        guards, step = condition.guards, condition.step
+        rows = [unit.row(owner, guards, -1, step)]
         for guard in sorted(guards):
             states = self.states_of[guard]
             if len(states) > 1:
-                for copy in range(len(states)):
-                    unit.row(owner, guards, copy)
-        return row
+                rows += [unit.row(owner, guards, copy, step) for copy in range(len(states))]
+        return rows
 
     def make_units(self, share: bool) -> None:
         """Rows, ops and ends of every unit."""
@@ -138,23 +138,28 @@ class Maker:
         self.op_state: list[int] = []
         self.op_unit: list[int] = []
         self.sources, self.scans, self.firsts = RaggedLists(), RaggedLists(), RaggedLists()
+        self.taken = RaggedLists()  # of each source the rows that are emptied with it
+        self.stepping: set[int] = set()  # units of which some trends do not stay
         self.ends, self.end_scans = RaggedLists(), RaggedLists()
         self.tree_reads = RaggedLists()
         for unit in self.units:
             incoming: dict[int, list[_Incoming]] = {}
             for s, t, c in self.edges_of.get(unit.template, []):
                 incoming.setdefault(t, []).append((s, conditions[c], grains[c]))
+                if conditions[c].step != Step.STAY:
+                    self.stepping.add(unit.number)
             for state in self.states_of.get(unit.template, []):
                 self.op_of_state[state] = len(self.op_state)
                 self.op_state.append(state)
                 self.op_unit.append(unit.number)
                 sources, scans, firsts, trees = self._incoming(unit, state, incoming.get(state, []))
                 self.tree_reads.lists.append(trees)
-                self.sources.lists.append(sources)
+                self.sources.lists.append([(row, asked) for row, asked, _ in sources])
+                self.taken.lists += [taken for _, _, taken in sources]
                 self.scans.lists.append(scans)
                 self.firsts.lists.append(firsts)
             rows, scans, _, _ = self._incoming(unit, END, incoming.get(END, []))
-            self.ends.lists.append([row for row, _ in rows])
+            self.ends.lists.append([row for row, _, _ in rows])
             self.end_scans.lists.append(scans)
         number = {unit.template: unit.number for unit in self.units}
         bursts = self.execution.bursts(number) if share else {}
@@ -162,23 +167,29 @@ class Maker:
 
     def _incoming(
         self, unit: Unit, target: int, edges: list[_Incoming]
-    ) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[int], list[int]]:
-        """Rows read, logs looked through, conditions at START and trees read, of some edges."""
-        sources: list[tuple[int, int]] = []
-        scans: list[tuple[int, int]] = []
+    ) -> tuple[list[tuple[int, int, list[int]]], list[tuple[int, int, Step]], list[int], list[int]]:
+        """Rows read, logs looked through, conditions at START and trees read, of some edges.
+
+        Rows with what is asked of the event itself and the rows that are emptied then; logs with
+        the condition and what becomes of the trends.
+        """
+        sources: list[tuple[int, int, list[int]]] = []
+        scans: list[tuple[int, int, Step]] = []
         firsts: list[int] = []
         trees: list[int] = []
         for source, condition, grain in edges:
             if grain == Grain.ORDERED:
                 trees.append(self._tree(unit.number, source, condition))
             elif grain == Grain.TYPE:
-                row = self._reading_row(unit, source, condition.guards)
-                sources.append((row, self.atom_condition_number(unit.number, target, condition)))
+                rows = self._reading_rows(unit, source, condition)
+                asked = self.atom_condition_number(unit.number, target, condition)
+                sources.append((rows[0], asked, rows if condition.step == Step.MOVE else []))
             elif source == START:
                 firsts.append(self.condition_number(unit.number, target, condition))
             else:
                 log = self._log(unit.number, source)
-                scans.append((log, self.condition_number(unit.number, target, condition)))
+                asked = self.condition_number(unit.number, target, condition)
+                scans.append((log, asked, condition.step))
         return sources, scans, firsts, trees
 
     # Predicates

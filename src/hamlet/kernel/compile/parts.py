@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.plan.template import START
+from hamlet.plan.template import START, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,6 +44,11 @@ def counts(groups: int, sorted_members: list[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
+# The state (or START) whose trends a row has, the guards that bar them, which copy for the states
+# of a guard it is, and what becomes of the trends when an event goes on with them
+RowKey = tuple[int, frozenset[int], int, Step]
+
+
 class Unit:
     """One unit while it is being compiled."""
 
@@ -51,12 +56,14 @@ class Unit:
         self.number = number
         self.template = template
         self.query = query
-        self.rows: dict[tuple[int, frozenset[int], int], int] = {}
+        self.rows: dict[RowKey, int] = {}
         self.row_is_start: list[int] = []
 
-    def row(self, owner: int, guards: frozenset[int], copy: int = -1) -> int:
+    def row(
+        self, owner: int, guards: frozenset[int], copy: int = -1, step: Step = Step.STAY
+    ) -> int:
         """The number of a row, made when first asked for; copy -1 is the row itself."""
-        key = (owner, guards, copy)
+        key = (owner, guards, copy, step)
         if key not in self.rows:
             self.rows[key] = len(self.rows)
             self.row_is_start.append(int(owner == START))

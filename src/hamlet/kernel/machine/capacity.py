@@ -12,7 +12,7 @@ from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.growth import move, move_numbers
 from hamlet.kernel.jit import compiled
-from hamlet.kernel.machine.memory import shape
+from hamlet.kernel.machine.memory import ENTRY, shape
 
 
 @compiled
@@ -62,7 +62,7 @@ def more_logs(P, S, entries, v, x):
     for log in range(logs):
         fullest = max(fullest, S[P[at.S_LOG_LEN] + log] - S[P[at.S_LOG_HEAD] + log])
     new = max(2 * (fullest + S[at.C_WANTED]), 64)
-    new_entries = np.empty(3 * logs * new, np.int64)
+    new_entries = np.empty(ENTRY * logs * new, np.int64)
     new_v = numbers.room(v, v.shape[0] // old * new)
     new_x = np.empty(x.shape[0] // old * new)
     for log in range(logs):
@@ -70,7 +70,7 @@ def more_logs(P, S, entries, v, x):
         head = S[P[at.S_LOG_HEAD] + log]
         n = S[P[at.S_LOG_LEN] + log] - head
         base, base_x = P[P[at.LOG_VBASE] + log], P[P[at.LOG_XBASE] + log]
-        move(new_entries, 3 * log * new, entries, 3 * (log * old + head), 3 * n)
+        move(new_entries, ENTRY * log * new, entries, ENTRY * (log * old + head), ENTRY * n)
         move_numbers(new_v, base * new, v, base * old + head * w * nc, n * w * nc)
         move(new_x, base_x * new, x, base_x * old + head * w * nx, n * w * nx)
         S[P[at.S_LOG_HEAD] + log] = 0

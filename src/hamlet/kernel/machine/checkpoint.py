@@ -15,14 +15,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel import layout as at
 from hamlet.kernel.jit import compiled
+from hamlet.kernel.kept_code import kept
 from hamlet.kernel.machine.bundles import take_up
 from hamlet.kernel.machine.catch_up import stamp
 from hamlet.kernel.machine.memory import entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
+from hamlet.kernel.machine.steps import renew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,6 +98,7 @@ def save(m, to):
             for s in range(P[P[at.G_SBASE] + g], P[P[at.G_SBASE] + g] + P[P[at.G_N] + g]):
                 ints[i + _START], ints[i + _START_T] = S[P[at.S_G_L] + s], S[P[at.S_G_LT] + s]
                 i += _OF_STATE
+        renew(m, u)
         rows = _all_rows(m, u)
         copy_row(Row(to.v, to.x, first, first_x, rows.size, rows.size_x), rows)
         first += rows.size
@@ -129,6 +131,7 @@ def load(m, kept):
         S[P[at.S_ACTIVE] + k] = u
         S[at.C_ASLEEP] -= P[P[at.U_ALWAYS] + u]
         S[P[at.S_SEEN] + u] = -1
+        S[P[at.S_STEP] + u] = S[at.C_STEPS] - 1
         stamp(m, u)
         take_up(P, S, u)
 
@@ -137,7 +140,7 @@ def load(m, kept):
 # those of units. Numba keeps these for this file alone, so they use nothing from other modules.
 
 
-@njit(cache=True, nogil=True)
+@kept
 def find_deadlines(ints, starts, lengths, last, slide, within, always, deadline):
     """Find when the first window of each partition ends that may hold something.
 
@@ -157,7 +160,7 @@ def find_deadlines(ints, starts, lengths, last, slide, within, always, deadline)
             i += lengths[u]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def count_numbers(ints, starts, lengths, u_numbers, count):
     """Count the numbers of each partition, given how many each unit has."""
     for k in range(len(starts)):
@@ -168,7 +171,7 @@ def count_numbers(ints, starts, lengths, u_numbers, count):
             i += lengths[ints[i + _UNIT]]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def move_components(
     ints, starts, lengths, rows, old_nc, new_nc, sources, words, old, old_at, new, new_at
 ):

@@ -19,8 +19,10 @@ from hamlet.kernel.jit import inlined
 NO_STEP = -1
 # Instead of the height of a tree: it has no leaves yet.
 EMPTY = -1
-# After all times
+# After all times and steps
 FAR = 1 << 62
+# Integers of a stored event
+ENTRY = 4
 
 
 class Memory(NamedTuple):
@@ -67,8 +69,8 @@ class Sides(NamedTuple):
 class Stored(NamedTuple):
     """Events kept one by one, and sums over ranges of them.
 
-    Entries of logs are three integers: event, step and time; of logs of guards: event, and step
-    and time of the start of the match.
+    Entries of logs are ENTRY integers: event, step, time, and the step that took it away, FAR where
+    none has; of logs of guards three: event, and step and time of the start of the match.
     """
 
     entries: Any

@@ -1,7 +1,8 @@
 """What an event adds at a state: found from the rows, trees and logs that its op reads.
 
-`direct` does it at once for an event alone in its time. Otherwise `find_value` finds what every
-event of the step adds, from the state before the step, and `commit` adds it afterwards.
+`direct` does it at once for an event alone in its time, `move_on` where trends move. Otherwise
+`find_value` finds what every event of the step adds, from the state before the step, and `commit`
+adds it afterwards.
 
 Cost: O(rows read x windows) for each op, for trees times the logarithm of the events of a window,
 and for logs O(stored events x windows) more.
@@ -13,12 +14,23 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.code import ONE
+from hamlet.kernel.code import DROPPED, ONE, PASSES, STAYS
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.catch_up import extend_extremes, gather
 from hamlet.kernel.machine.conditions import NO_EVENT, atoms_fit, edge_open
-from hamlet.kernel.machine.memory import NO_STEP, entries, shape
+from hamlet.kernel.machine.memory import ENTRY, FAR, NO_STEP, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
+from hamlet.kernel.machine.steps import (
+    add_trends,
+    draw_in,
+    is_nothing,
+    is_past,
+    leave,
+    leave_all,
+    pass_on,
+    renew,
+    sum_of_sources,
+)
 from hamlet.kernel.machine.tree_sums import add_leaf, read_tree
 
 
@@ -50,6 +62,50 @@ def direct(m, events, op, i):
 
 
 @compiled
+def move_on(m, events, op, i):
+    """Move trends on at once: for an event alone in its time, with one op on the unit."""
+    P, S = m.P, m.S
+    quick = P[at.O_QUICK] + at.QUICK * op
+    u, own = P[quick + at.QO_UNIT], P[quick + at.QO_OWN]
+    if is_past(m, u):
+        if P[quick + at.QO_BEGINS] == 0:
+            return
+        renew(m, u)
+    if own >= 0:
+        total = row_of(m, u, own)
+        draw_in(m, u, op, own)
+    else:
+        total = sum_of_sources(m, u, op)
+    if is_nothing(total, P[P[at.U_NC] + u]):
+        return
+    S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    _add_weights(m, events, u, op, i, total)
+    pass_on(m, u, own)
+    if own < 0:
+        leave_all(m, u, op)
+    for k in entries(P, at.O_DST_P, op):
+        row = P[P[at.O_DST_ROW] + k]
+        if row != own:
+            add_trends(row_of(m, u, row), total, P[P[at.U_NC] + u], P[P[at.U_NX] + u], m.err)
+
+
+@compiled
+def store_on(m, events, sides, stored, op, i, ts):
+    """Move trends on at once where events are stored: else as `move_on`."""
+    P = m.P
+    u = P[P[at.O_UNIT] + op]
+    w, nc, nx = shape(P, u)
+    renew(m, u)
+    total = Row(m.v, m.x, P[at.T_BASE], P[at.T_BASE_X], w * nc, w * nx)
+    find_value(m, events, sides, stored, op, i, total)
+    if is_nothing(total, nc):
+        return
+    pass_on(m, u, -1)
+    leave(m, sides, op, i)
+    commit(m, stored, op, i, ts, total)
+
+
+@compiled
 def _own_extreme(P, S, events, u, op, e, i):
     """The value of event i for extreme e, negated for MAX; infinite if it has none."""
     attribute = P[P[at.O_X] + P[P[at.O_X_P] + op] + e]
@@ -71,7 +127,14 @@ def find_value(m, events, sides, stored, op, i, total):
     for k in entries(P, at.O_TREE_P, op):
         read_tree(m, stored, P[P[at.O_TREE] + k], i, total)
     for k in entries(P, at.O_SCAN_P, op):
-        _scan(m, sides, stored, P[P[at.O_SCAN_LOG] + k], P[P[at.O_SCAN_COND] + k], i, total)
+        log, cond = P[P[at.O_SCAN_LOG] + k], P[P[at.O_SCAN_COND] + k]
+        step = P[P[at.O_SCAN_STEP] + k]
+        if step == STAYS:
+            _scan(m, sides, stored, log, cond, i, total)
+        elif step == PASSES:
+            _scan_last(m, sides, stored, log, cond, i, total)
+        else:
+            _take(m, sides, stored, log, cond, i, total, step == DROPPED)
     _add_weights(m, events, u, op, i, total)
 
 
@@ -102,24 +165,85 @@ def _begin_trends(m, sides, u, cond, i, total):
 def _scan(m, sides, stored, log, cond, i, total):
     """Add up the stored events of a log from which an edge to event i is open."""
     P, S = m.P, m.S
+    for pos in range(_first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log]):
+        j, step, ts = log_entry(S, stored, log, pos)
+        if edge_open(P, S, sides, cond, step, 0, j, i):
+            _add_stored(m, stored, log, pos, ts, total)
+
+
+@compiled
+def _scan_last(m, sides, stored, log, cond, i, total):
+    """Add up the stored events of the last step from which an edge to event i is open."""
+    P, S = m.P, m.S
+    head, pos = _first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log] - 1
+    while pos >= head:
+        j, step, ts = log_entry(S, stored, log, pos)
+        if step != S[at.C_STEPS] - 1:
+            return
+        if edge_open(P, S, sides, cond, step, 0, j, i):
+            _add_stored(m, stored, log, pos, ts, total)
+        pos -= 1
+
+
+@compiled
+def _take(m, sides, stored, log, cond, i, total, is_dropped):
+    """Add up the stored events from which an edge to event i is open, which takes them away.
+
+    Those that an earlier step has taken are left out, and where that may be they are dropped.
+    """
+    P, S = m.P, m.S
+    head, end = _first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log]
+    kept = head
+    for pos in range(head, end):
+        if stored.entries[ENTRY * (log * S[at.C_LOG] + pos) + 3] < S[at.C_STEPS]:
+            kept += not is_dropped
+            continue
+        if kept != pos:
+            _move_entry(P, S, stored, log, pos, kept, total.size, total.size_x)
+        j, step, ts = log_entry(S, stored, log, kept)
+        if edge_open(P, S, sides, cond, step, 0, j, i):
+            stored.entries[ENTRY * (log * S[at.C_LOG] + kept) + 3] = S[at.C_STEPS]
+            _add_stored(m, stored, log, kept, ts, total)
+        kept += 1
+    S[P[at.S_LOG_LEN] + log] = kept
+
+
+@inlined
+def _move_entry(P, S, stored, log, pos, to, size, size_x):
+    """Move a stored event within its log."""
+    source, target = ENTRY * (log * S[at.C_LOG] + pos), ENTRY * (log * S[at.C_LOG] + to)
+    for k in range(ENTRY):
+        stored.entries[target + k] = stored.entries[source + k]
+    copy_row(
+        logged(P, S, stored, log, to, size, size_x), logged(P, S, stored, log, pos, size, size_x)
+    )
+
+
+@inlined
+def _first_open(P, S, stored, log):
+    """The first stored event of a log that an open window has."""
+    u = P[P[at.LOG_UNIT] + log]
+    start = S[P[at.S_LO] + u] * P[P[at.U_SLIDE] + u]
+    head, end = S[P[at.S_LOG_HEAD] + log], S[P[at.S_LOG_LEN] + log]
+    while head < end and log_entry(S, stored, log, head)[2] < start:
+        head += 1
+    S[P[at.S_LOG_HEAD] + log] = head
+    return head
+
+
+@inlined
+def _add_stored(m, stored, log, pos, ts, total):
+    """Add what a stored event of a time carries, in the windows that it is in."""
+    P, S = m.P, m.S
     u = P[P[at.LOG_UNIT] + log]
     w, nc, nx = shape(P, u)
     slide = P[P[at.U_SLIDE] + u]
-    lo, hi = S[P[at.S_LO] + u], S[P[at.S_HI] + u]
-    head, end = S[P[at.S_LOG_HEAD] + log], S[P[at.S_LOG_LEN] + log]
-    while head < end and log_entry(S, stored, log, head)[2] < lo * slide:
-        head += 1
-    S[P[at.S_LOG_HEAD] + log] = head
-    for pos in range(head, end):
-        j, step, ts = log_entry(S, stored, log, pos)
-        if not edge_open(P, S, sides, cond, step, 0, j, i):
-            continue
-        value = logged(P, S, stored, log, pos, total.size, total.size_x)
-        for window in range(lo, hi + 1):
-            if ts < window * slide:
-                break
-            slot = window % w
-            add_row(one_window(total, slot, nc, nx), one_window(value, slot, nc, nx), m.err)
+    value = logged(P, S, stored, log, pos, total.size, total.size_x)
+    for window in range(S[P[at.S_LO] + u], S[P[at.S_HI] + u] + 1):
+        if ts < window * slide:
+            break
+        slot = window % w
+        add_row(one_window(total, slot, nc, nx), one_window(value, slot, nc, nx), m.err)
 
 
 @compiled
@@ -162,7 +286,7 @@ def commit(m, stored, op, i, ts, value):
 @inlined
 def log_entry(S, stored, log, pos):
     """A stored event: its number, step and time."""
-    entry = 3 * (log * S[at.C_LOG] + pos)
+    entry = ENTRY * (log * S[at.C_LOG] + pos)
     return stored.entries[entry], stored.entries[entry + 1], stored.entries[entry + 2]
 
 
@@ -179,8 +303,9 @@ def _append(P, S, stored, log, i, ts, value):
     """Store an event with its value in a log."""
     pos = S[P[at.S_LOG_LEN] + log]
     S[P[at.S_LOG_LEN] + log] += 1
-    entry = 3 * (log * S[at.C_LOG] + pos)
+    entry = ENTRY * (log * S[at.C_LOG] + pos)
     stored.entries[entry] = i
     stored.entries[entry + 1] = S[at.C_STEPS]
     stored.entries[entry + 2] = ts
+    stored.entries[entry + 3] = FAR
     copy_row(logged(P, S, stored, log, pos, value.size, value.size_x), value)

@@ -24,8 +24,9 @@ from hamlet.kernel.machine.counts import sync_counts
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row
+from hamlet.kernel.machine.steps import leave, pass_on, renew
 from hamlet.kernel.machine.tree_sums import turn_block
-from hamlet.kernel.machine.values import commit, direct, find_value
+from hamlet.kernel.machine.values import commit, direct, find_value, move_on, store_on
 from hamlet.kernel.machine.windows import activate, bar, close_all, next_due, roll_all, sync_all
 from hamlet.kernel.stopping import STOPPED
 
@@ -63,13 +64,13 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
             S[at.C_STEPS] += j - i - 1
             S[at.C_BURSTS] -= 1
         else:
-            j, short = i + 1, _short_of_trace(P, S, 1)
+            j, short = i + 1, max(_short_of_trace(P, S, 1), _short_of_logs(P, S))
             if short == 0 and L[L[at.L_DIRECT] + letter] == 0:
                 long, guards = at.L_LONG_P, at.L_LONG_GOPS_P
                 short = _step(m, events, sides, stored, scratch, i, j, ts, long, guards)
                 due = min(due, next_due(P, S))
             if short == 0:
-                due = min(due, _add_directly(m, events, i, ts))
+                due = min(due, _add_directly(m, events, sides, stored, i, ts))
         if short != 0:
             return i, short
         S[at.C_STEPS] += 1
@@ -105,6 +106,22 @@ def _short_of_trace(P, S, events):
     S[at.C_WANTED] = 2 * events * P[at.N_UNITS]
     is_short = S[at.C_TRACE_ROOM] > 0 and S[at.C_TRACE] + S[at.C_WANTED] > S[at.C_TRACE_ROOM]
     return at.ROOM_TRACE if is_short else 0
+
+
+@inlined
+def _short_of_logs(P, S):
+    """Whether a log may lack room for an event; how full they are is not looked at for each."""
+    S[at.C_LOG_LEFT] -= 1
+    if S[at.C_LOG_LEFT] >= 0 or S[at.C_LOGS] == 0:
+        return 0
+    fullest = 0
+    for k in range(S[at.C_LOGS]):
+        fullest = max(fullest, S[P[at.S_LOG_LEN] + k])
+    S[at.C_LOG_LEFT] = S[at.C_LOG] - fullest - 1
+    if S[at.C_LOG_LEFT] >= 0:
+        return 0
+    S[at.C_WANTED] = 1
+    return at.ROOM_LOGS
 
 
 @inlined
@@ -164,7 +181,7 @@ def _end_of_run(events, i, end, due):
 
 
 @inlined
-def _add_directly(m, events, i, ts):
+def _add_directly(m, events, sides, stored, i, ts):
     """Add an event alone in its time; when a window of a unit that it made active is due."""
     P, S, L = m.P, m.S, events.by_letter
     letter, due = events.letter[i], FAR
@@ -176,7 +193,7 @@ def _add_directly(m, events, i, ts):
                 stay_split(P, S, b, ts)
             else:
                 for_some(m, b, ts)
-        due = min(due, _add_op(m, events, op, i, ts))
+        due = min(due, _add_op(m, events, sides, stored, op, i, ts))
     decided, is_merged = -1, False
     for k in entries(L, at.L_FULL_P, letter):
         b, first = L[L[at.L_FULL] + k], L[L[at.L_FULL_AT] + k]
@@ -184,7 +201,8 @@ def _add_directly(m, events, i, ts):
             decided, is_merged = b, for_all(m, b, ts)
         units = 1 if is_merged else P[P[at.B_P] + b + 1] - P[P[at.B_P] + b]
         for n in range(first, first + units):
-            due = min(due, _add_op(m, events, L[L[at.L_FULL_OPS] + n], i, ts))
+            op = L[L[at.L_FULL_OPS] + n]
+            due = min(due, _add_op(m, events, sides, stored, op, i, ts))
     for k in entries(L, at.L_BARS_P, letter):
         due = min(due, bar(m, L[L[at.L_BARS] + k], ts))
     if L[L[at.L_Z_P] + letter] < L[L[at.L_Z_P] + letter + 1]:
@@ -193,12 +211,14 @@ def _add_directly(m, events, i, ts):
 
 
 @inlined
-def _add_op(m, events, op, i, ts):
+def _add_op(m, events, sides, stored, op, i, ts):
     """Add an event at one state; when a window of its unit is due, if that has become active."""
     P, S, due = m.P, m.S, FAR
     quick = P[at.O_QUICK] + at.QUICK * op
     u = P[quick + at.QO_UNIT]
     if S[P[at.S_WHERE] + u] < 0:
+        if P[quick + at.QO_MOVES] != at.STAYING and P[quick + at.QO_BEGINS] == 0:
+            return due  # there is nothing to go on with
         activate(m, u, ts)
         due = S[P[at.S_DUE] + u]
     elif P[quick + at.QO_SYNC] == at.SYNC_COUNTS:
@@ -215,6 +235,10 @@ def _add_op(m, events, op, i, ts):
         source, to = P[quick + at.QO_FROM_X], P[quick + at.QO_TO_X]
         for e in range(P[quick + at.QO_SIZE_X]):
             m.x[to + e] = min(m.x[to + e], m.x[source + e])
+    elif P[quick + at.QO_MOVES] == at.MOVING:
+        move_on(m, events, op, i)
+    elif P[quick + at.QO_MOVES] == at.STORING:
+        store_on(m, events, sides, stored, op, i, ts)
     else:
         direct(m, events, op, i)
     return due
@@ -241,9 +265,11 @@ def _step(m, events, sides, stored, scratch, i, j, ts, ops, gops):
         for k in range(n_met):
             S[P[at.S_SEEN] + scratch.met[k]] = -1
         return short
+    S[at.C_LOG_LEFT] -= j - i
     for k in range(n_met):
         sync(m, scratch.met[k])
         turn_block(P, S, scratch.met[k], ts)
+        renew(m, scratch.met[k])
     # What they add, all from the state before the step
     for k in range(n):
         if m.err[STOPPED] != 0:
@@ -251,6 +277,12 @@ def _step(m, events, sides, stored, scratch, i, j, ts, ops, gops):
         op, e = pending[4 * k], pending[4 * k + 1]
         find_value(m, events, sides, stored, op, e, _value_of(P, scratch, k))
     _step_guards(m, events, sides, stored, scratch, i, j, ts, gops)
+    for k in range(n_met):
+        pass_on(m, scratch.met[k], -1)
+    for k in range(n):
+        op, e = pending[4 * k], pending[4 * k + 1]
+        if P[P[at.U_STEPS] + P[P[at.O_UNIT] + op]] == 1:
+            leave(m, sides, op, e)
     for k in range(n):
         op, e = pending[4 * k], pending[4 * k + 1]
         commit(m, stored, op, e, ts, _value_of(P, scratch, k))

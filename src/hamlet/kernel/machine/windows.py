@@ -72,7 +72,7 @@ def activate(m, u, ts):
     S[P[at.S_WHERE] + u] = S[at.C_ACTIVE]
     S[P[at.S_ACTIVE] + S[at.C_ACTIVE]] = u
     # What it has from before may be the number of a step of another partition.
-    S[P[at.S_SEEN] + u] = -1
+    S[P[at.S_SEEN] + u] = S[P[at.S_STEP] + u] = -1
     S[at.C_ACTIVE] += 1
     S[at.C_ASLEEP] -= P[P[at.U_ALWAYS] + u]
     come_in(P, S, u)

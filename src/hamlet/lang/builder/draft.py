@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from hamlet.errors import QueryError, Span
 from hamlet.lang import tree
@@ -11,11 +11,12 @@ from hamlet.lang.builder.conditions import Expression, Named, all_of
 from hamlet.lang.builder.durations import duration_tree
 from hamlet.lang.builder.patterns import Pattern, pattern_tree
 from hamlet.lang.mistakes import too_deep
-from hamlet.lang.parser import parse_tree
+from hamlet.lang.parser import MATCHES, parse_tree
 from hamlet.lang.printer import (
     print_condition,
     print_duration,
     print_item,
+    print_match,
     print_name,
     print_pattern,
 )
@@ -29,8 +30,8 @@ class Draft:
     """A query from Python; `str` is the text that says the same.
 
     Clauses come in any order. `returns`, `where`, `group_by` and `having` add to what is there;
-    `pattern`, `within`, `slide` and `named` replace it. A draft never changes, so one may be the
-    beginning of many queries.
+    `pattern`, `match`, `within`, `slide` and `named` replace it. A draft never changes, so one may
+    be the beginning of many queries.
 
     >>> from hamlet.build import attr, avg, count, equal, not_, plus, query, seq
     >>> towards = query().pattern(seq("Request", plus("Travel", alias="T"), not_("Pickup")))
@@ -51,6 +52,7 @@ class Draft:
     _group_by: tuple[tree.Name, ...] = field(default=())
     _within: tree.Duration | None = None
     _slide: tree.Duration | None = None
+    _match: tree.Match | None = None
     _having: tree.Expression | None = None
 
     def named(self, name: str) -> Draft:
@@ -64,6 +66,13 @@ class Draft:
     def pattern(self, pattern: Pattern | str) -> Draft:
         """Which sequences of events are trends; text is the name of a type."""
         return replace(self, _pattern=pattern_tree(pattern))
+
+    def match(self, word: Literal["any", "next", "contiguous"]) -> Draft:
+        """Keep any trend, those that skip nothing that would go on with them, or nothing at all."""
+        if word.upper() not in MATCHES:
+            message = f"a match is 'any', 'next' or 'contiguous', not {word!r}"
+            raise ValueError(message)
+        return replace(self, _match=tree.Match(word.upper()))
 
     def where(self, *conditions: Expression) -> Draft:
         """Conditions that hold as well."""
@@ -115,6 +124,7 @@ class Draft:
             self._group_by,
             self._within,
             self._slide,
+            match=self._match,
             having=self._having,
         )
 
@@ -135,7 +145,8 @@ class Draft:
         if self._items:
             clauses.append(f"RETURN {', '.join(map(print_item, self._items))}")
         if self._pattern is not None:
-            clauses.append(f"PATTERN {print_pattern(self._pattern)}")
+            match = "" if self._match is None else f" {print_match(self._match)}"
+            clauses.append(f"PATTERN {print_pattern(self._pattern)}{match}")
         if self._where is not None:
             clauses.append(f"WHERE {print_condition(self._where)}")
         if self._group_by:

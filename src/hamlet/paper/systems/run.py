@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.errors import SystemCannot
 from hamlet.kernel.numbers import next_words
 from hamlet.paper.systems.guards import fill_latest
 from hamlet.paper.systems.records import emission_of
 from hamlet.paper.systems.tables import SystemEvents, Tables, tables_of
+from hamlet.plan.query import Match
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +48,10 @@ def prepared(
         SystemCannot: The system has no way to answer a query.
         SystemLimit: It would take too much memory; MCEP finds out only when it runs.
     """
+    for number in program.queries:
+        query = plan.queries[number].query
+        if query.match != Match.ANY:
+            raise SystemCannot(system, query.name, f"it has no MATCH {query.match}")
     tables = tables_of(plan, program, encoded)
     batch = encoded.batch
     ranges = partition_ranges(batch)
