@@ -19,6 +19,7 @@ from hamlet.errors import PlanError, UnknownName, counted, listed
 from hamlet.kernel import drawing
 from hamlet.kernel.drawing import Choice, Trellis
 from hamlet.kernel.jit import interpreted
+from hamlet.plan.query import Match
 from hamlet.plan.workload import plan_workload
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine.options import Options
     from hamlet.events.table import EventTable
-    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
 # So many events are gone through; where conditions look at both of two, pairs of them.
@@ -187,7 +188,7 @@ def urn_of(
 
 
 def _check_size(query: Query, events: int) -> None:
-    compares = bool(query.edge_predicates) or bool(query.negations)
+    compares = query.edge_predicates or query.negations or query.match != Match.ANY
     most = _MOST_COMPARED if compares else _MOST_EVENTS
     if events > most:
         reason = f"the window has {events:,} events for {query.name}, more than {most:,}"
@@ -200,14 +201,15 @@ def _choice(query: Query, trellis: Trellis, how: str) -> Choice:
         return ways[how]()
     if how == "first":
         return drawing.first_to_end(trellis.steps)
-    for place, aggregate in enumerate(query.extremes):
+    known = [(place, each) for place, each in enumerate(query.extremes) if each.measure is None]
+    for place, aggregate in known:
         if aggregate.name == how:
-            return _attaining(trellis, place, aggregate)
-    named = [*WAYS, *(aggregate.name for aggregate in query.extremes)]
+            return _attaining(trellis, place)
+    named = [*WAYS, *(aggregate.name for _, aggregate in known)]
     raise UnknownName("way to choose examples", how, f"Ways are {listed(named)}.")
 
 
-def _attaining(trellis: Trellis, place: int, aggregate: Aggregate) -> Choice:
+def _attaining(trellis: Trellis, place: int) -> Choice:
     """Trends with an event that has the least, or the greatest, value of all trends."""
     values = trellis.extremes_of(place)
     ordered = sorted({value for value in values.values()})

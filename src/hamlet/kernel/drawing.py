@@ -25,7 +25,7 @@ from hamlet.kernel.interpreted import (
     _steps,
     _templates,
 )
-from hamlet.plan.template import START
+from hamlet.plan.template import START, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Label = int
     # A label after an event, from that before it, by the place of the event and its state
-    Step = Callable[[Label, int, int], Label]
+    Labelling = Callable[[Label, int, int], Label]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Choice:
         from: the least of what this gives; None where it is not drawn from.
     """
 
-    step: Step = lambda label, event, state: 0
+    step: Labelling = lambda label, event, state: 0
     best: Callable[[list[Label]], list[Label]] = lambda labels: labels
     ends: Callable[[Label, int], int | None] = lambda label, event: 0
 
@@ -183,6 +183,9 @@ class Pass:
         self.trellis, self.choice = trellis, choice
         self.columns: dict[tuple[int, int], dict[int, _Column]] = {}
         self._latest: dict[int, dict[int, Latest]] = {}
+        # Events at states that were gone on with, by partition: in the step now, and when first
+        self._taken: set[tuple[int, int, int]] = set()
+        self._left: dict[tuple[int, int, int], int] = {}
         # The last events of trends: partition, event, state, label, and how many trends
         self.ends: list[tuple[int, int, int, int, int]] = []
         for part, (low, high) in enumerate(trellis.ranges):
@@ -234,6 +237,10 @@ class Pass:
                 for s in template.enter[events.letter[i]]
                 for label, count in self._labels(part, i, s).items()
             ]
+            # What was gone on with at this step has left it for later ones: see `Step`.
+            for taken in self._taken:
+                self._left.setdefault(taken, events.step[tied[0]])
+            self._taken.clear()
             for s, i, label, count in reached:
                 columns[s][label].add(events.step[i], i, count)
         for s, state in template.states.items():
@@ -272,8 +279,21 @@ class Pass:
                         yield (earlier, end), source, label, column.sums[end - 1]
                     continue
                 for place in range(end):
-                    if self._is_open(part, rule, column.events[place], i, i):
+                    j = column.events[place]
+                    if self._waits(part, source, j, rule, step) and self._is_open(
+                        part, rule, j, i, i
+                    ):
+                        self._taken.add((part, source, j))
                         yield (earlier, place, place + 1), source, label, column.counts[place]
+
+    def _waits(self, part: int, source: int, j: int, rule: _Rule, step: int) -> bool:
+        """Whether an event can still be gone on with, where it waits for one step only."""
+        kind = rule.condition.step
+        if kind == Step.STAY:
+            return True
+        if kind == Step.PASS and step > self.trellis.events.step[j] + 1:
+            return False
+        return self._left.get((part, source, j), step) >= step
 
     def _is_open(self, part: int, rule: _Rule, j: int | None, i: int | None, at: int) -> bool:
         return _is_open(rule, self.trellis.events, self._latest[part], j, i, at, self.trellis.start)

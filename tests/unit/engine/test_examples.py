@@ -31,6 +31,11 @@ QUERIES = (
     "(A OR B)+ WHERE [g]",
     "SEQ(A, B+, NOT C)",
     "ANY e{2,3}",
+    "SEQ(A, B+) MATCH NEXT",
+    "SEQ(A, B+) MATCH NEXT WHERE B.x < NEXT(B).x",
+    "SEQ(A, NOT C, (B OR A)+) MATCH NEXT",
+    "SEQ(A?, B+) MATCH CONTIGUOUS",
+    "(A OR B)+ MATCH CONTIGUOUS",
 )
 
 
@@ -52,7 +57,7 @@ def all_trends(pattern: str) -> set[tuple[tuple[Any, ...], ...]]:
         for row, kind in zip(EVENTS, types, strict=True)
     )
     partition = _partition(query, known)
-    found = (trend for branch in query.branches for trend in partition.trends(branch))
+    found = (trend for branch in query.branches for trend in partition.trends(branch, query.match))
     return {tuple(tuple(sorted(event.row.items())) for event in trend) for trend in found}
 
 
