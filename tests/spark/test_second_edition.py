@@ -29,6 +29,8 @@ FILES = (
     "defined_types",
     "having",
     "computed_results",
+    "match_next",
+    "match_contiguous",
 )
 
 

@@ -56,7 +56,11 @@ four: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x GROUPBY k, m WITHIN 10 s;
 five: RETURN COUNT(*) PATTERN A+ AND C+ GROUPBY m WITHIN 10 s;
 six: RETURN COUNT(*) PATTERN SEQ(A, NOT C, B) WITHIN 10 s;
 seven: RETURN SUM(B.x) / COUNT(*) AS each, 2 * COUNT(*) AS twice PATTERN SEQ(A, B+) GROUPBY k
-     HAVING COUNT(B) > 4 AND MAX(B.y) > 0.5 WITHIN 20 s SLIDE 5 s
+     HAVING COUNT(B) > 4 AND MAX(B.y) > 0.5 WITHIN 20 s SLIDE 5 s;
+nearest: RETURN COUNT(*), SUM(B.x), MIN(B.x) PATTERN SEQ(A, B+) MATCH NEXT GROUPBY k
+     WITHIN 20 s SLIDE 5 s;
+rising: RETURN COUNT(*) PATTERN B+ MATCH NEXT WHERE B.x < NEXT(B).x GROUPBY k, m WITHIN 10 s;
+runs: RETURN COUNT(*), COUNT(B) PATTERN SEQ(A, B+) MATCH CONTIGUOUS GROUPBY k WITHIN 20 s SLIDE 5 s
 """
 # Queries that have nothing to group by in common, next to one that has its groups whole.
 APART = """
