@@ -35,6 +35,8 @@ FILES = (
     "time_conditions",
     "functions",
     "like",
+    "match_next",
+    "match_contiguous",
 )
 
 

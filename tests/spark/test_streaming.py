@@ -59,7 +59,11 @@ seven: RETURN SUM(B.x) / COUNT(*) AS each, VARIANCE(B.y), AVG(LENGTH) PATTERN SE
      HAVING COUNT(B) > 4 AND MAX(B.y) > 0.5 WITHIN 20 s SLIDE 5 s;
 eight: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k WITHIN 20 s SLIDE 5 s OFFSET 3 s;
 nine: RETURN COUNT(*) PATTERN D+ WHERE D.y < NEXT(D).y GROUPBY k WITHIN 10 s OFFSET 7 s;
-ten: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k WITHIN 1 d IN 'America/New_York'
+ten: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k WITHIN 1 d IN 'America/New_York';
+nearest: RETURN COUNT(*), SUM(B.x), MIN(B.x) PATTERN SEQ(A, B+) MATCH NEXT GROUPBY k
+     WITHIN 20 s SLIDE 5 s;
+rising: RETURN COUNT(*) PATTERN B+ MATCH NEXT WHERE B.x < NEXT(B).x GROUPBY k, m WITHIN 10 s;
+runs: RETURN COUNT(*), COUNT(B) PATTERN SEQ(A, B+) MATCH CONTIGUOUS GROUPBY k WITHIN 20 s SLIDE 5 s
 """
 # Queries that have nothing to group by in common, next to one that has its groups whole.
 APART = """
