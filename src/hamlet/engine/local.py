@@ -236,7 +236,9 @@ def _traces_of(
     )
     decided = ran.counters.bursts_decided or []
     for made, raw in zip(compiled.row_groups, decided, strict=True):
-        yield burst_table(raw, groups, pipeline.traced_loop(made), program.pane_us, **how)
+        clock = pipeline.plan.queries[program.queries[0]].query.window.clock
+        loop = pipeline.traced_loop(made)
+        yield burst_table(raw, groups, loop, program.pane_us, clock=clock, **how)
 
 
 def _say_nothing(what: str, done: float) -> None:
