@@ -10,8 +10,16 @@ A word that Python has itself ends in an underscore: `sum_`, `min_`, `max_`, `no
 <Workload: 1 query, nothing to share>
 """
 
-from hamlet.lang.builder.aggregates import avg, count, max_, min_, sum_
-from hamlet.lang.builder.conditions import attr, equal, next_
+from hamlet.lang.builder.aggregates import (
+    avg,
+    count,
+    max_,
+    min_,
+    stddev,
+    sum_,
+    variance,
+)
+from hamlet.lang.builder.conditions import attr, coalesce, equal, next_
 from hamlet.lang.builder.definitions import define
 from hamlet.lang.builder.draft import query
 from hamlet.lang.builder.patterns import (
@@ -32,6 +40,7 @@ __all__ = [
     "any_",
     "attr",
     "avg",
+    "coalesce",
     "count",
     "define",
     "equal",
@@ -46,6 +55,8 @@ __all__ = [
     "query",
     "seq",
     "star",
+    "stddev",
     "sum_",
     "times",
+    "variance",
 ]

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-Kind = Literal["number", "text", "boolean", "time", "any"]
-KINDS: tuple[str, ...] = get_args(Kind)
+# A duration is what comes of times; no attribute is one.
+Kind = Literal["number", "text", "boolean", "time", "any", "duration"]
+KINDS: tuple[str, ...] = get_args(Kind)[:-1]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from hamlet.lang import tree
 from hamlet.lang.build import UNITS
 from hamlet.lang.parser import KEYWORDS, MATCHES
 from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.value_kinds import FUNCTIONS as VALUE_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +40,8 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 def stream(text: str) -> list[dict[str, Any]]:
     """Events from text: time, type and attributes, separated by commas.
 
-    Values are numbers, `true`, `false`, `null`, text in single quotes, or a word, which is text.
+    Values are numbers, `true`, `false`, `null`, text in single quotes, a time behind an @, in UTC
+    (`due=@2026-03-01T08:00:00`), or a word, which is text.
 
     >>> stream("1 A, 2 B price=3 name='it''s, well' pool=true, 2.5 B price=null")[1:]
     [{'time': 2, 'type': 'B', 'price': 3, 'name': "it's, well", 'pool': True}, \
@@ -58,7 +61,9 @@ def stream(text: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _value(shown: str) -> int | float | str | bool | None:
+def _value(shown: str) -> int | float | str | bool | datetime | None:
+    if shown.startswith("@"):
+        return datetime.fromisoformat(shown[1:])
     if shown.startswith("'"):
         return shown[1:-1].replace("''", "'")
     if shown in _CONSTANTS:
@@ -140,12 +145,17 @@ def conditions(
         st.builds(tree.AttributeRef, names(), names(), st.booleans()),
         st.builds(tree.BareName, names()),
         literals(),
+        _lengths().map(_unsigned),
+        moments(),
         st.builds(tree.Equivalence, st.lists(names(), min_size=1, max_size=3).map(tuple)),
     )
 
     def larger(inner: SearchStrategy[tree.Expression]) -> SearchStrategy[tree.Expression]:
         several = st.lists(inner, min_size=2, max_size=3).map(tuple)
-        listed = st.lists(literals(signed=True), min_size=1, max_size=3).map(tuple)
+        written = literals(signed=True) | _lengths() | moments()
+        listed = st.lists(written, min_size=1, max_size=3).map(tuple)
+        functions = st.sampled_from([*VALUE_FUNCTIONS, "TRIM"]).map(tree.Name)
+        arguments = st.lists(inner, min_size=1, max_size=2).map(tuple)
         compared = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
         return st.one_of(
             st.builds(tree.Negative, inner),
@@ -154,12 +164,41 @@ def conditions(
             st.builds(tree.InList, inner, listed, st.booleans()),
             st.builds(tree.IsNull, inner, st.booleans()),
             st.builds(tree.Between, inner, inner, inner, st.booleans()),
+            st.builds(tree.Like, inner, written, st.booleans()),
+            st.builds(tree.Call, functions, arguments),
             st.builds(tree.NotCondition, inner),
             st.builds(tree.AndCondition, several),
             st.builds(tree.OrCondition, several),
         )
 
     return st.recursive(leaves, larger, max_leaves=max_leaves)
+
+
+def _unsigned(duration: tree.Duration) -> tree.Duration:
+    return replace(duration, amount=abs(duration.amount))
+
+
+def _lengths() -> SearchStrategy[tree.Duration]:
+    """Durations as they can be written in conditions, where a word is a unit or no part of it."""
+    from hypothesis import strategies as st
+
+    amounts = st.sampled_from(["0", "0.5", "1.25", "30", "-1500"]).map(Decimal)
+    return st.builds(tree.Duration, amounts, _units())
+
+
+def _units() -> SearchStrategy[tree.Name]:
+    from hypothesis import strategies as st
+
+    return st.sampled_from(sorted(set(UNITS.values()))).map(tree.Name)
+
+
+def moments() -> SearchStrategy[tree.Moment]:
+    """Times and days as they can be written, senseless ones included."""
+    from hypothesis import strategies as st
+
+    words = st.sampled_from(["TIMESTAMP", "DATE", "CLOCK"]).map(tree.Name)
+    texts = st.sampled_from(["2026-03-01", "2026-03-01 08:00:00+01:00", "2026-13-01", "it's noon"])
+    return st.builds(tree.Moment, words, texts)
 
 
 def durations() -> SearchStrategy[tree.Duration]:
@@ -171,7 +210,7 @@ def durations() -> SearchStrategy[tree.Duration]:
         st.decimals(-1000, 10**9, allow_nan=False, allow_infinity=False, places=6),
         st.builds(Decimal, st.from_regex(r"[0-9]{1,3}e[+-]?[0-9]", fullmatch=True)),
     )
-    known = st.sampled_from(sorted(set(UNITS.values()))).map(tree.Name)
+    known = _units()
     odd = names().map(lambda name: tree.Name(UNITS.get(name.text.lower(), name.text)))
     return st.builds(tree.Duration, amounts, st.one_of(known, known, odd))
 

@@ -23,7 +23,7 @@ from hamlet import Workload
 from hamlet.kernel.reference import ResultRow, run_reference
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
-from hamlet.plan.predicates import Operation
+from hamlet.plan.predicates import Operation, columns_of
 from hamlet.share.policy import POLICIES
 
 if TYPE_CHECKING:
@@ -57,6 +57,16 @@ class Case:
         events = sorted(self.events, key=lambda e: (e["time"], e.get(self.order or "", 0)))
         lines = [f"case {self.id}: {self.about} (order column: {self.order})", self.workload]
         return "\n".join([*lines, *(json.dumps(event) for event in events)])
+
+
+# How large what aggregates are computed from is
+_SIZES = {
+    "SUM": lambda attribute: {"attribute": f"|{attribute}|"},
+    "AVG": lambda attribute: {"attribute": f"|{attribute}|"},
+    "VARIANCE": lambda attribute: {"attribute": f"{attribute}^2", "function": "AVG"},
+    "STDDEV": lambda attribute: {"attribute": f"|{attribute}|", "function": "AVG"},
+}
+_SPREAD = {"VARIANCE", "STDDEV"}
 
 
 def load_cases() -> list[Case]:
@@ -109,22 +119,43 @@ def scaled_reference_rows(
     """The rows of the reference, each sum, average and computed result with its scale."""
     queries, events = bound_queries(workload), list(events)
     sizes = [
-        event | {f"|{name}|": _size(value) for name, value in event.items()} for event in events
+        event
+        | {f"|{name}|": _size(value) for name, value in event.items()}
+        | {f"{name}^2": _square(value) for name, value in event.items()}
+        for event in events
     ]
     of_sizes = run_reference([_of_sizes(query) for query in queries], sizes, order_column=order)
     rows = [as_row(row) for row in run_reference(queries, events, order_column=order)]
     scale = {_key(as_row(size)): size.value for size in of_sizes}
-    return [row | {"scale": scale[_key(row)]} for row in rows]
+    spread = {
+        (query.name, result.name)
+        for query in queries
+        for result in query.returned
+        if _SPREAD
+        & {a.function for a in query.aggregates if a.column in columns_of(result.expression)}
+    }
+    return [row | {_scale_of(row, spread): scale[_key(row)]} for row in rows]
+
+
+def _scale_of(row: Row, spread: set[tuple[str, str]]) -> str:
+    """Exact variances are exact, those in float mode within a part of the squares."""
+    return "scale_in_floats" if (row["query"], row["aggregate"]) in spread else "scale"
 
 
 def _size(value: Any) -> Any:
     return abs(value) if isinstance(value, int | float) else None
 
 
+def _square(value: Any) -> Any:
+    return Fraction(value) ** 2 if isinstance(value, int | float) else None
+
+
 def _of_sizes(query: Query) -> Query:
     """The query with every sum and average taken of absolute values, and nothing taken away."""
     aggregates = tuple(
-        replace(each, attribute=f"|{each.attribute}|") if each.function in ("SUM", "AVG") else each
+        replace(each, **_SIZES[each.function](each.attribute))
+        if each.attribute is not None and each.function in _SIZES
+        else each
         for each in query.aggregates
     )
     if query.results:  # differences of extremes are as far off as these are large
@@ -200,7 +231,7 @@ def differences(
     """
     actual = list(actual)
     if numbers == "float":
-        expected = [row | {"exact": None} for row in expected]
+        expected = [{"scale": row.get("scale_in_floats"), **row, "exact": None} for row in expected]
     wanted, found = {_key(row): row for row in expected}, {_key(row): row for row in actual}
     times = Counter(_key(row) for row in actual)
     lines = [f"missing: {_show(row)}" for key, row in wanted.items() if key not in found]

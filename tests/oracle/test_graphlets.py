@@ -16,7 +16,12 @@ from hamlet import Workload
 from hamlet.engine import options_for
 from hamlet.engine.graphlets import MOST_EVENTS, executed
 from hamlet.errors import PlanError
-from hamlet.explain.graphlets import Execution, LoopExecution, shown_expression
+from hamlet.explain.graphlets import (
+    Execution,
+    LoopExecution,
+    graphlets_text,
+    shown_expression,
+)
 from hamlet.testing import stream
 
 FIRST = "1 A x=0, 2 A x=0, 3 C x=0, 4 B x=1, 5 B x=9, 6 B x=2, 7 B x=20"
@@ -98,6 +103,50 @@ def test_with_an_edge_predicate_a_row_is_over_all_snapshots() -> None:
     ]
     assert (counts(loop, "q1")[-1], counts(loop, "q2")[-1]) == (34, 19)
     assert results(found) == {"q1": "64", "q2": "34"}
+
+
+def test_an_event_that_one_query_admits_is_a_snapshot_by_itself() -> None:
+    workload = two(UNEQUAL, f"{UNEQUAL} AND B.x != 9", ends=(", D", ", F"))
+
+    found = shown(workload, f"{BOTH}, 20 D x=0, 21 F x=0", sharing="always")
+
+    (loop,) = found.loops
+    assert expressions(loop) == [["x", "z1", "2x + z1", "4x + 2z1"], ["7x + y + 4z1"]]
+    second = loop.graphlets[0].events[1]
+    assert (second.snapshot, second.counts) == ("z1", {"q1": 4, "q2": 0})
+    assert counts(loop, "q1") == [2, 4, 8, 16, 34]
+    assert counts(loop, "q2") == [1, 0, 2, 4, 11]
+    assert results(found) == {"q1": "64", "q2": "18"}
+    told = [" ".join(line.split()) for line in graphlets_text(found).splitlines()]
+    assert told[told.index("z1 q1 4 q2 0") + 1] == "B 5 z1 q1 4 q2 0"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coefficients_of_events_for_some_give_the_counts(seed: int) -> None:
+    """Else there would be an error: counts are asked for one by one, and have to agree."""
+    random = Random(seed)
+    workload = two(f"{RISING} AND B.x < 7", f"{RISING} AND B.x > 2", ends=(", D", ", F"))
+    times = sorted(random.choices(range(25), k=12))
+    rows = [
+        {"type": random.choice("ABBBBC"), "time": time, "x": random.randrange(9)} for time in times
+    ]
+
+    (loop,) = shown(workload, rows, sharing="always").loops
+
+    assert any(event.snapshot for graphlet in loop.graphlets for event in graphlet.events)
+
+
+def test_queries_of_one_table_are_shown_by_windows() -> None:
+    text = "RETURN COUNT(*) PATTERN SEQ({0}, B+, D{0}) WHERE B.x != NEXT(B).x WITHIN {1} s"
+    pairs = [("A", 10), ("C", 10), ("A", 20), ("C", 20)]
+    workload = Workload.parse(";".join(text.format(*pair) for pair in pairs))
+
+    found = shown(workload, f"{BOTH}, 14 DA x=0, 15 DC x=0", sharing="always")
+
+    assert [loop.window for loop in found.loops] == ["[0, 10) s", "[0, 20) s"]
+    assert [len(loop.queries) for loop in found.loops] == [2, 2]
+    assert {g.decided for loop in found.loops for g in loop.graphlets} == {"share"}
+    assert expressions(found.loops[1]) == [["x", "2x", "4x", "8x"], ["15x + y"]]
 
 
 def test_what_is_not_shared_has_counts_alone() -> None:

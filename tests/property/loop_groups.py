@@ -24,6 +24,13 @@ WINDOWS = ("8 s", "8 s", "5 s SLIDE 2 s", "5 s SLIDE 2 s", "4 s SLIDE 1 s", "3 s
 WHOLES = ("SEQ({before}T+{after})", "(SEQ({before}T+{after}))+", "SEQ({before}T+, D, T+)",
           "SEQ(A, (SEQ(T, NOT C))+{after})", "SEQ({before}(SEQ(NOT C, T))+{after})")  # fmt: skip
 LOCALS = ("A.x > 0", "B.y < 0.5", "D.x != 1", "T.y < 1", "C.x >= 0")
+# Those that one table can have
+TOGETHER = ("2 s", "4 s", "5 s SLIDE 2 s", "8 s SLIDE 4 s", "12 s SLIDE 2 s", "3 s SLIDE 2 s",
+            "6 s")  # fmt: skip
+# Of the events of the loop, where queries differ in them
+ON_LOOPS = ("T.y < 1", "T.y < 0", "T.y > -1", "T.x != 1", "T.x < 3", "T.x >= 0 AND T.y < 1.5")
+SHARED = ("SEQ(A, T+, D)", "SEQ(B, T+, D)", "SEQ(A, T+, B)", "SEQ(B, T+)", "SEQ(D, A, T+, B)",
+          "SEQ(A, T+, D, T+)", "SEQ(A, (SEQ(T, NOT C))+, D)")  # fmt: skip
 AGGREGATES = ("COUNT(*)", "COUNT(T)", "SUM(T.x)", "SUM(T.y)", "AVG(T.x)", "MIN(T.y)", "MAX(T.x)")
 ATTRIBUTES = ("x", "y", "x", "y", "z")
 
@@ -69,6 +76,22 @@ def query(random: Random, sides: str, grouping: str, window: str) -> str:
         items = {"COUNT(*)": None}
     where = " AND ".join(conditions)
     return f"RETURN {', '.join(items)} PATTERN {pattern} WHERE {where} {grouping} WITHIN {window}"
+
+
+def sample_of_conditions(random: Random, most_events: int = 16) -> LoopSample:
+    """Queries that may share one loop, with different windows, and conditions on its events."""
+    sides = random.choice(SIDES).format(random.choice(OPERATORS))
+    windows = random.choices(random.choice([WINDOWS, TOGETHER]), k=random.choice([1, 2, 3]))
+    items = random.choice(["COUNT(*)", "COUNT(*)", "SUM(T.x)", "COUNT(T), AVG(T.y)", "MIN(T.x)"])
+    guarded = random.random() < 0.2
+    texts = []
+    for number in range(random.randint(2, 8)):
+        where = " AND ".join([sides, *random.sample(ON_LOOPS, random.choice([0, 1, 1, 2]))])
+        pattern = SHARED[-1] if guarded else random.choice(SHARED[:-1])
+        window = random.choice(windows)
+        texts.append(f"q{number}: RETURN {items} PATTERN {pattern} WHERE {where} WITHIN {window}")
+    events = tuple(event(random) for _ in range(random.randint(6, most_events)))
+    return LoopSample(";\n".join(texts), events, random.choice([None, None, "seq"]))
 
 
 def _aggregate(random: Random, pattern: str, types: set[str]) -> str:

@@ -8,6 +8,7 @@ nearly everything that is drawn is a valid workload, and a failing one shrinks c
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
@@ -32,6 +33,12 @@ WINDOWS = (
 )  # fmt: skip
 # U and V exclude each other, W overlaps with both.
 DEFINED = "DEFINE U AS x > 0, V AS x <= 0, W AS A WHERE y < 1 OR s = 'u'"
+# Near the events, at midnight, and around a change of clocks in New York.
+MOMENTS = (
+    datetime(1970, 1, 1, 0, 0, 2), datetime(1970, 1, 1, 0, 0, 5, 500_000), datetime(1970, 1, 1),
+    datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(2026, 3, 8, 6, 59, 59, 999_999),
+    datetime(2026, 3, 8, 7), datetime(2026, 3, 29, 1), datetime(2100, 6, 5, 14, 30),
+)  # fmt: skip
 MATCHES = ("", "", "", " MATCH NEXT", " MATCH NEXT", " MATCH CONTIGUOUS", " MATCH ANY")
 GROUPINGS = ("", "", "", "GROUPBY g", "GROUPBY d", "GROUPBY d, g")
 
@@ -97,6 +104,8 @@ def _with_fewer_aliases(draw: DrawFn, pattern: tree.Pattern) -> tree.Pattern:
 
 # Queries
 
+MEASURED = ("SUM(LENGTH)", "AVG(LENGTH)")
+
 
 @st.composite
 def query_texts(draw: DrawFn, types: str) -> str:
@@ -155,11 +164,11 @@ def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
         return "COUNT(*)"
     place = draw(st.sampled_from(places))
     variable = draw(st.sampled_from(_names(place)))
-    function = draw(st.sampled_from(["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX"]))
+    functions = ["COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX", "VARIANCE", "STDDEV", *MEASURED]
+    function = draw(st.sampled_from(functions))
     attribute = draw(st.sampled_from(["x", "y", "z"]))
-    shape = {"COUNT(*)": "COUNT(*)", "COUNT": "COUNT({})"}.get(
-        function, f"{function}({{}}.{attribute})"
-    )
+    whole = dict.fromkeys(("COUNT(*)", *MEASURED)) | {"COUNT": "COUNT({})"}
+    shape = whole.get(function, f"{function}({{}}.{attribute})") or function
     # One event may or may not be the alias, and beside ANY the type, too.
     for name in (variable, *_names(place)):
         item = shape.format(name)
@@ -193,7 +202,9 @@ _HAVING = (
 
 def _is_decided(aggregate: str) -> bool:
     """Whether float mode has it exactly: a count, an extreme, or of small whole numbers."""
-    return aggregate.startswith(("COUNT", "MIN", "MAX")) or aggregate.endswith(".x)")
+    if aggregate.startswith(("VARIANCE", "STDDEV")):
+        return False
+    return aggregate.startswith(("COUNT", "MIN", "MAX")) or aggregate.endswith((".x)", "LENGTH)"))
 
 
 # Predicates
@@ -215,9 +226,29 @@ def _filled(shapes: tuple[str, ...], **blanks: SearchStrategy[str]) -> SearchStr
         "b": st.sampled_from("xy"),
         "z": st.sampled_from("xyz"),  # z has integers too large to be reckoned with in doubles
         "sign": st.sampled_from("+-"),
+        "i": st.sampled_from("01234"),
+        "function": st.integers(0, 10),
+        "other": st.integers(0, 10),
+        "du": st.sampled_from(("2 s", "500 ms", "0 s", "-1 s", "1 d", "0.000001 s")),
+        "like": st.sampled_from(("'u%'", "'_'", "'%'", "''", "'\\%'", "'%é'")),
     }
-    return st.builds(lambda shape, values: shape.format(**values),
+    return st.builds(lambda shape, values: _with_functions(shape, values).format(**values),
                      st.sampled_from(shapes), st.fixed_dictionaries(pieces | blanks))  # fmt: skip
+
+
+# Functions that give numbers
+_FUNCTIONS = (
+    "ABS({v}.{z})", "ROUND({v}.y)", "ROUND({v}.z)", "COALESCE({v}.{a}, {v}.{b})", "HOUR({v}.t)",
+    "HOUR({v}.t, 'America/New_York')", "MINUTE({v}.t, 'Asia/Kathmandu')", "MINUTE({v}.time)",
+    "WEEKDAY({v}.t)", "WEEKDAY({v}.t, 'Pacific/Auckland')", "ABS({v}.time - {v}.t) / 1 s",
+)  # fmt: skip
+
+
+def _with_functions(shape: str, values: dict[str, Any]) -> str:
+    """A shape with functions of the one event, and of the other, in their blanks."""
+    of_v = _FUNCTIONS[values["function"] % len(_FUNCTIONS)]
+    of_w = _FUNCTIONS[values["other"] % len(_FUNCTIONS)].replace("{v}", "{w}")
+    return shape.replace("{fn}", of_v).replace("{fw}", of_w)
 
 
 _LOCAL = (
@@ -236,6 +267,20 @@ _LOCAL = (
     "{v}.{z} BETWEEN {n} AND 2",
     "{v}.{a} NOT BETWEEN {v}.{b} AND {n}",
     "{v}.{a} / {v}.{b} {op} {n}",
+    "{v}.time {op} TIMESTAMP '1970-01-01 00:00:0{i}'",
+    "{v}.time IN (TIMESTAMP '1970-01-01 00:00:0{i}+00:00', TIMESTAMP '1970-01-01T01:00:05+01')",
+    "{v}.time - {v}.t {op} {du}",
+    "{v}.t BETWEEN {v}.time - {du} AND {v}.time + 2 s",
+    "({v}.time - {v}.t) / 2 s {op} {n}",
+    "{fn} {op} {i}",
+    "NOT {fn} {op} {i}",
+    "DATE({v}.t, 'Asia/Tokyo') {op} DATE '1970-01-02'",
+    "LOWER({v}.s) {op} {t}",
+    "UPPER({v}.s) = 'É'",
+    "COALESCE({v}.s, {t}) {op} 'u'",
+    "COALESCE({v}.p, ({v}.x > 0))",
+    "{v}.s LIKE {like}",
+    "{v}.s NOT LIKE {like}",
 )
 
 _EDGE = (
@@ -246,13 +291,23 @@ _EDGE = (
     "{v}.s {op} {w}.s",
     "{v}.p {eq} {w}.p",
     "{v}.{a} * 2 {op} {w}.{b} - 1",
+    "{v}.time {op} {w}.t",
+    "{fn} {op} {fw}",
+    "LOWER({v}.s) {op} {w}.s",
+    "COALESCE({v}.s, {t}) {op} COALESCE({w}.s, 'v')",
     # rearranged
+    "{w}.time - {v}.time {op} {du}",
+    "{v}.time {op} {w}.time - {du}",
+    "{v}.t - {w}.time + {du} {op} {v}.time - {v}.t",
+    "{w}.time - {v}.time BETWEEN 1 s AND {du}",
     "{w}.{a} - {v}.{b} {op} {n}",
     "{v}.{a} + {w}.{b} {op} {n}",
     "{v}.{a} - {w}.{b} {op} {v}.{b} {sign} {n}",
     "{v}.{a} {op} {w}.{a} {sign} {n} - {v}.{b}",
     "{w}.{a} BETWEEN {v}.{b} AND {v}.{b} + 1",
     # general
+    "({w}.time - {v}.time) / {du} {op} {n}",
+    "({w}.time - {v}.t {op} {du} OR {v}.s LIKE {like})",
     "{w}.{a} NOT BETWEEN {v}.{b} AND {n}",
     "({v}.{z} {op} {w}.{z} OR {v}.s {op2} {w}.s)",
     "({v}.{a} {op} {w}.{b} AND {v}.p OR {w}.{a} {op2} {n})",
@@ -309,5 +364,6 @@ def _events(types: str, times: SearchStrategy[float]) -> SearchStrategy[dict[str
         "z": st.one_of(st.integers(-3, 3), st.sampled_from([2**53 + 1, 2**62, -(2**62) - 1])),
         "s": may_be_null(st.sampled_from(["u", "v", "w", "", "é"])),
         "p": may_be_null(st.booleans()),
+        "t": may_be_null(st.sampled_from(MOMENTS)),
     }
     return st.fixed_dictionaries(required, optional=optional)

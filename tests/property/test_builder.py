@@ -21,6 +21,7 @@ from hamlet.build import (
     any_,
     attr,
     avg,
+    coalesce,
     count,
     equal,
     event,
@@ -34,14 +35,17 @@ from hamlet.build import (
     query,
     seq,
     star,
+    stddev,
     sum_,
     times,
+    variance,
 )
 from hamlet.lang import tree
 from hamlet.lang.builder.conditions import Expression
 from hamlet.lang.condition_trees import nodes_of
 from hamlet.lang.parser import parse_tree, read
 from hamlet.lang.printer import print_duration, print_query
+from hamlet.plan.aggregates import FUNCTIONS
 from hamlet.testing import conditions, durations, patterns, queries
 
 if TYPE_CHECKING:
@@ -62,7 +66,15 @@ _OPERATORS = {
     "/": lambda a, b: a / b,
     "%": lambda a, b: a % b,
 }
-_AGGREGATES = {"COUNT": count, "SUM": sum_, "AVG": avg, "MIN": min_, "MAX": max_}
+_AGGREGATES = {
+    "COUNT": count,
+    "SUM": sum_,
+    "AVG": avg,
+    "MIN": min_,
+    "MAX": max_,
+    "STDDEV": stddev,
+    "VARIANCE": variance,
+}
 
 
 # A tree, put together again by what users call
@@ -88,13 +100,22 @@ def built_pattern(node: tree.Pattern) -> Pattern:
     return function(*map(built_pattern, node.items))
 
 
+def _built_call(node: tree.Call, name: str, values: list[Expression]) -> Expression:
+    first, *others = values
+    if name == "COALESCE":
+        return coalesce(first, *map(plain, others))
+    if name in ("ABS", "ROUND") and not others:
+        return abs(first) if name == "ABS" else round(first)
+    if hasattr(first, name.lower()) and not others:
+        return getattr(first, name.lower())()
+    return Expression(node)  # what is refused when it is read
+
+
 def built_condition(node: tree.Expression) -> Expression:
     match node:
         case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
             return (next_ if is_next else attr)(variable.text, attribute.text)
-        case tree.Call():
-            return built_aggregate(node)
-        case tree.BareName() | tree.Literal():
+        case tree.BareName() | tree.Literal() | tree.Duration() | tree.Moment():
             return Expression(node)  # a value alone is nothing that can be called
         case tree.Equivalence(attributes=names):
             return equal(*(name.text for name in names))
@@ -105,7 +126,18 @@ def built_condition(node: tree.Expression) -> Expression:
             return _OPERATORS[node.operator](left, plain(right))
         case tree.InList(operand=operand, items=items, is_negated=is_negated):
             one = built_condition(operand)
+            if not all(isinstance(item, tree.Literal) for item in items):
+                return Expression(node)  # of times as they are written there is one for many
             return (one.is_not_in if is_negated else one.is_in)(*(item.value for item in items))
+        case tree.Like(operand=operand, pattern=pattern, is_negated=is_negated):
+            if not isinstance(pattern, tree.Literal) or not isinstance(pattern.value, str):
+                return Expression(node)
+            one = built_condition(operand)
+            return (one.not_like if is_negated else one.like)(pattern.value)
+        case tree.Call(function=function) if function.text in _AGGREGATES:
+            return built_aggregate(node)
+        case tree.Call(function=function, arguments=arguments):
+            return _built_call(node, function.text, [built_condition(each) for each in arguments])
         case tree.IsNull(operand=operand, is_negated=is_negated):
             one = built_condition(operand)
             return one.is_not_null() if is_negated else one.is_null()
@@ -180,10 +212,12 @@ def is_buildable(one: tree.QueryTree) -> bool:
     written = [item.expression for item in one.items if isinstance(item, tree.ResultItem)]
     written += [] if one.having is None else [one.having]
     calls = [node for each in written for node in nodes_of(each) if isinstance(node, tree.Call)]
-    return {call.function.text for call in calls} <= set(_AGGREGATES) and all(
-        call.function.text == "COUNT" or not isinstance(call.arguments[0], tree.Star)
+    return all(
+        call.function.text not in FUNCTIONS
+        or call.function.text == "COUNT"
+        or not isinstance(call.arguments[0], tree.Star)
         for call in calls
-    )
+    ) and "MEDIAN" not in {call.function.text for call in calls}
 
 
 # Laws

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from conformance import differences, engine_rows, scaled_reference_rows
-from loop_groups import LoopSample, long_stream, sample
+from loop_groups import LoopSample, long_stream, sample, sample_of_conditions
 
 from hamlet import Workload
 from hamlet.engine import Options
@@ -80,6 +80,22 @@ def test_splits_and_merges_by_a_coin_equal_the_reference(
         check(sample(random), ("dynamic",))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in range(1, 5))])
+def test_queries_that_ask_different_things_of_the_loop_equal_the_reference(
+    seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    random = Random(seed)
+    for number in range(12):
+        drawn = sample_of_conditions(random)
+        with monkeypatch.context() as patch:
+            check(drawn, ("always", "never"))
+            patch.setitem(batch.SHARING, "dynamic", BY_COIN)
+            patch.setattr(batch, "SEED", number)
+            check(drawn, ("dynamic",))
+
+
 def groups_of(workload: str, events: Any, order: str | None = None) -> list[RowGroup]:
     """The groups that a workload is run in."""
     plan = Workload.parse(workload).plan
@@ -124,6 +140,92 @@ def test_what_always_shares_takes_snapshots_and_never_takes_none() -> None:
     # One for each T that finds an A or a B since the T before
     assert found["always"].snapshots == 4
     assert found["never"].snapshots == 0
+
+
+# Conditions on the events of the loop that differ
+
+
+def thresholds(queries: int, window: str, spread: float) -> str:
+    """Queries with one loop, no two with the same ends or the same condition on its events."""
+    return ";".join(
+        f"q{i}: RETURN COUNT(*), SUM(T.y) PATTERN SEQ(X{i % 4}, T+, Y{i // 4}) "
+        f"WHERE T.x < NEXT(T).x AND T.u < {1 - spread * i / queries} WITHIN {window}"
+        for i in range(queries)
+    )
+
+
+def stream_of_thresholds(n: int, burst: int, ties: float) -> list[Any]:
+    """Bursts of T, keys that mostly go up, some equal times."""
+    random, time, found = Random(n), 0, []
+    for i in range(n):
+        time += 0 if random.random() < ties else 1
+        kind = random.choice(["X", "Y"]) + str(random.randrange(4)) if i % burst == 0 else "T"
+        x = i % 50 if random.random() < 0.5 else random.randrange(60)
+        row = {"type": kind, "time": time, "x": x, "y": random.randrange(-9, 10)}
+        found.append({**row, "u": random.random()})
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("spread", "ties"), [(0.04, 0.0), (0.3, 0.2)])
+def test_events_for_some_are_snapshots_by_themselves(
+    spread: float, ties: float, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    workload, events = thresholds(12, "90 s SLIDE 30 s", spread), stream_of_thresholds(700, 9, ties)
+    (group,) = groups_of(workload, events)
+    expected = engine_rows(workload, events, sharing="apart")
+
+    monkeypatch.setitem(batch.SHARING, "always", BY_COIN)
+    for seed in range(3):
+        monkeypatch.setattr(batch, "SEED", seed)
+        assert engine_rows(workload, events, sharing="always") == expected
+    monkeypatch.undo()
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    parsed, for_all = Workload.parse(workload), [{**event, "u": 0.0} for event in events]
+    taken, of_bursts = (
+        parsed.run(some, sharing="always").statistics.snapshots for some in (events, for_all)
+    )
+    for_some = sum(e["type"] == "T" and e["u"] >= 1 - spread * 11 / 12 for e in events)
+
+    assert len(group.atoms) == len(group.units) == 12
+    if spread < 0.1:  # All of them share: an event is a snapshot where anything has come in.
+        assert of_bursts + 0.8 * for_some < taken <= of_bursts + for_some
+    assert parsed.run(events, sharing="never").statistics.snapshots == 0
+    for sharing in ("always", "never", "dynamic"):
+        assert engine_rows(workload, events, sharing=sharing) == expected
+
+
+# Windows that differ
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("pattern", "is_backward"), [("X{}, T+, Y{}", False), ("X{}, T+", True)])
+def test_queries_with_different_windows_have_one_table(
+    pattern: str, is_backward: bool, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    windows = ("40 s SLIDE 10 s", "90 s SLIDE 10 s", "60 s SLIDE 20 s", "30 s", "20 s")
+    workload = ";".join(
+        f"q{i}{j}: RETURN COUNT(*), SUM(T.y) PATTERN SEQ({pattern.format(i, i)}) "
+        f"WHERE T.x < NEXT(T).x WITHIN {window}"
+        for i in range(4)
+        for j, window in enumerate(windows)
+    )
+    events = stream_of_thresholds(500, 8, ties=0.1)
+    events = [{**event, "time": event["time"] - 95} for event in events]
+    expected = engine_rows(workload, events, sharing="apart")
+
+    (group,) = groups_of(workload, events)
+    assert len(group.windows) == len(windows)
+    assert group.is_backward is is_backward
+    assert {row["query"][2] for row in expected} == set("01234")
+    for sharing in ("always", "never", "dynamic"):
+        assert engine_rows(workload, events, sharing=sharing) == expected
+    monkeypatch.setitem(batch.SHARING, "dynamic", BY_COIN)
+    for seed in range(3):
+        monkeypatch.setattr(batch, "SEED", seed)
+        assert engine_rows(workload, events) == expected
 
 
 # Streams whose bursts are now long and now short
@@ -209,7 +311,7 @@ def test_a_query_that_alone_begins_bursts_leaves_the_others() -> None:
 
     found = decided(workload, events, is_float=True, is_traced=True)
 
-    assert set(found.decisions[:, T_CLASS].tolist()) == {0, 1}
+    assert len(set(found.decisions[:, T_CLASS].tolist())) == 2
     assert set(found.decisions[:, T_COLUMNS].tolist()) == {queries - 1, 1}
     rows = {
         sharing: engine_rows(workload, events, sharing=sharing) for sharing in ("dynamic", "never")

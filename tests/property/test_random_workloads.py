@@ -30,7 +30,14 @@ def is_valid(sample: Sample) -> bool:
 FEATURES = (
     "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
     "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
-    "GROUPBY", "HAVING", "computed", "uneven slide", "ties", "NEXT", "CONTIGUOUS",
+    "GROUPBY", "HAVING", "computed", "VARIANCE", "STDDEV", "LENGTH", "uneven slide", "ties", "NEXT",
+    "CONTIGUOUS",
+)  # fmt: skip
+
+
+WORDS = (
+    "DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY", "HAVING", "VARIANCE", "STDDEV",
+    "LENGTH", "CONTIGUOUS",
 )  # fmt: skip
 
 
@@ -39,23 +46,7 @@ def features(sample: Sample) -> set[str]:
     found = {"several queries"} if len(queries) > 1 else set()
     times = Counter((event["time"], event["seq"] if sample.order else 0) for event in sample.events)
     found |= {"ties"} if times and max(times.values()) > 1 else set()
-    found |= {
-        word
-        for word in (
-            "DEFINE",
-            "AND",
-            "ANY",
-            "?",
-            "{",
-            "OR",
-            "+",
-            "NOT",
-            "GROUPBY",
-            "HAVING",
-            "CONTIGUOUS",
-        )
-        if word in sample.workload
-    }
+    found |= {word for word in WORDS if word in sample.workload}
     found |= (
         {"*"} if "*" in sample.workload.replace("COUNT(*)", "").partition("PATTERN")[2] else set()
     )

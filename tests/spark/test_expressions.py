@@ -48,7 +48,24 @@ LONGS = [0, 1, -1, 2, 3, 7, 10, -10, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53
 LONGS += [2**62, 2**63 - 1, -(2**63), 2**63 - 512, 999_999_999_999_999_999]
 DOUBLES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 1e-300, 1e300, 2.0**53, 2.0**53 + 2]
 DOUBLES += [2.0**63, -(2.0**63), 9.007199254740993e15, INF, -INF, NAN]
-TEXTS = ["", "a", "A", "b", "ab", "é", "e\u0301", "z", "\uffff", "\U0001f600", "a ", " a"]
+TEXTS = [
+    "",
+    "a",
+    "A",
+    "b",
+    "\\a",
+    "\\",
+    "\\%",
+    "a\nb",
+    "ab",
+    "é",
+    "e\u0301",
+    "z",
+    "\uffff",
+    "\U0001f600",
+    "a ",
+    " a",
+]
 STAMPS = [datetime(2026, 3, 8, 7, 30), datetime(2026, 3, 8, 2, 30), datetime(1969, 12, 31, 23, 59)]
 STAMPS += [datetime(2026, 11, 1, 5, 30, 0, 123456), datetime(2026, 3, 2), datetime(1, 1, 1)]
 DATES = [date(2026, 3, 2), date(2026, 3, 8), date(1969, 12, 31), date(1, 1, 1)]
@@ -96,14 +113,49 @@ class Maker:
             return self.column(*NUMBERS)
         if choice < 0.5:
             return Operation("-", (self.number(depth - 1),))
+        if choice < 0.65:
+            return self.function(depth - 1)
         symbol = self.rng.choice("+-*/%")
         return Operation(symbol, (self.number(depth - 1), self.number(depth - 1)))
+
+    def function(self, depth: int) -> Expression:
+        """A function that gives a number, or durations divided."""
+        name = self.rng.choice(["abs", "round", "hour", "minute", "weekday", "coalesce", "/"])
+        if name in ("abs", "round"):
+            return Operation(name, (self.number(depth),))
+        if name == "coalesce":
+            return Operation(name, (self.column("int", "tiny"), self.column("int", "double")))
+        if name == "/":
+            return Operation(name, (self.duration(depth), self.duration(depth)))
+        return Operation(name, (self.time(depth),))
+
+    def time(self, depth: int) -> Expression:
+        choice = self.rng.random()
+        if depth == 0 or choice < 0.5:
+            return self.column("stamp", "clock", "day")
+        if choice < 0.6:
+            return Constant(1_772_400_000_000_000, "time")
+        if choice < 0.8:
+            return Operation("date", (self.time(depth - 1),))
+        return Operation(self.rng.choice("+-"), (self.time(depth - 1), self.duration(depth - 1)))
+
+    def duration(self, depth: int) -> Expression:
+        choice = self.rng.random()
+        if depth == 0 or choice < 0.3:
+            return Constant(self.rng.choice([0, 1, -(10**6), 6 * 10**7, 10**18]), "duration")
+        if choice < 0.8:
+            return Operation("-", (self.time(depth - 1), self.time(depth - 1)))
+        return Operation("abs", (self.duration(depth - 1),))
 
     def operand(self, kind: str, depth: int) -> Expression:
         if kind == "number":
             return self.number(depth)
         if kind == "time":
-            return self.column("stamp", "clock", "day")
+            return self.time(depth)
+        if kind == "duration":
+            return self.duration(depth)
+        if depth and self.rng.random() < 0.2:
+            return Operation("coalesce", (self.column("text"), self.operand("text", 0)))
         is_constant = self.rng.random() < 0.4
         return Constant.of(self.rng.choice(TEXTS)) if is_constant else self.column("text", "word")
 
@@ -124,7 +176,11 @@ class Maker:
             width = self.rng.choice([2, 3, 4])
             operands = tuple(self.operand(kind, 1) for _ in range(width))
             return Operation(self.rng.choice(["in", "not in"]), operands)
-        kind = self.rng.choice(["number", "number", "number", "text", "time"])
+        if choice < 0.6:
+            form = Constant.of(self.rng.choice(["a%", "_", "%b", "", "\\%", "\\_", "%", "\\"]))
+            symbol = self.rng.choice(["like", "not like"])
+            return Operation(symbol, (self.operand("text", 1), form))
+        kind = self.rng.choice(["number", "number", "number", "text", "time", "duration"])
         operands = (self.operand(kind, 2), self.operand(kind, 2))
         return Operation(self.rng.choice(COMPARISONS), operands)
 

@@ -31,18 +31,27 @@ FILES = (
     "computed_results",
     "match_next",
     "match_contiguous",
+    "deviation",
+    "length",
+    "time_conditions",
+    "functions",
+    "like",
 )
 
 
 def table_of(case: ReadableCase) -> pa.Table:
     """The events of a case, with the types that the engine finds for rows of Python values."""
     names = dict.fromkeys(name for event in case.events for name in event)
-    return pa.table(
-        {
-            name: column_of_values([event.get(name) for event in case.events], None)[0]
-            for name in names
-        }
-    )
+    columns = {
+        name: column_of_values([event.get(name) for event in case.events], None)[0]
+        for name in names
+    }
+    return pa.table({name: in_utc(column) for name, column in columns.items()})
+
+
+def in_utc(column: pa.Array) -> pa.Array:
+    """A column; Spark would else put times without a zone into that of the session."""
+    return column.cast(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(column.type) else column
 
 
 def test_readable_cases_are_answered_on_spark(spark: SparkSession) -> None:

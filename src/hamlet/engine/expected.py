@@ -133,14 +133,9 @@ class _Before:
 
 
 def _summed(pipeline: SetPipeline) -> set[str]:
-    """The attributes that are added up."""
+    """What is added up: attributes, and squares of them."""
     queries = (pipeline.plan.queries[number].query for number in pipeline.program.queries)
-    return {
-        str(aggregate.attribute)
-        for query in queries
-        for aggregate in query.aggregates
-        if "value" in aggregate.weights
-    }
+    return {name for query in queries for aggregate in query.aggregates for name in aggregate.sums}
 
 
 def _drawn(pipeline: SetPipeline, form: EventForm, rates: Mapping[str, float]) -> EventBatch:

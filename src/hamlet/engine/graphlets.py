@@ -6,7 +6,9 @@ kernels (witnesses.py). What was decided about a burst is read from the trace of
 
 A loop without an edge predicate is one map for each burst: its snapshot is what has come as far as
 the burst, and coefficients are of that snapshot alone. With an edge predicate a row is over all
-snapshots of the window, each of which is what had come in from outside until then.
+snapshots of the window, each of which is what had come in from outside until then, and an event
+that some queries alone admit is a snapshot by itself: coefficients of others are counted without
+it, and its own are what there is more with it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from hamlet.events.table import EventTable
     from hamlet.kernel.finish import Answer
+    from hamlet.plan.query import Query
     from hamlet.plan.template import PlannedQuery
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
@@ -107,9 +110,12 @@ class _Set:
                 some = [planned[name] for name in names]
                 if not all(can_be_witnessed(one.query, each["type"]) for one in some):
                     continue
-                for group, rows in self._groups():
-                    is_turned = (each["type"], tuple(names)) in turned
-                    yield _Loop(self, each, some, group, rows, is_turned).execution()
+                is_turned = (each["type"], tuple(names)) in turned
+                decided = {} if is_turned else self.bursts(each["type"], tuple(names))
+                for alike in _by_window(some):
+                    for group, rows in self._groups():
+                        known = (each, decided, is_turned)
+                        yield _Loop(self, known, alike, group, rows).execution()
 
     def _turned(self, pipeline: SetPipeline) -> set[tuple[str, tuple[str, ...]]]:
         """Loops that are run from the last event to the first."""
@@ -142,6 +148,14 @@ class _Set:
         }
 
 
+def _by_window(members: list[PlannedQuery]) -> Iterator[list[PlannedQuery]]:
+    """Queries of one table, those with the same window together: a window is shown of these."""
+    found: dict[Window, list[PlannedQuery]] = {}
+    for one in members:
+        found.setdefault(one.query.window, []).append(one)
+    yield from found.values()
+
+
 def _microseconds(time: Any) -> int:
     return round(1e6 * (time if isinstance(time, int | float) else time.timestamp()))
 
@@ -152,18 +166,19 @@ class _Loop:
     def __init__(
         self,
         of: _Set,
-        known: dict[str, Any],
+        known: tuple[dict[str, Any], dict[int, str], bool],
         members: list[PlannedQuery],
         group: str,
         rows: list[int],
-        is_turned: bool,
     ) -> None:
-        self.of, self.known, self.group, self.is_turned = of, known, group, is_turned
+        self.of, self.group = of, group
+        self.known, self.decided, self.is_turned = known
         self.queries = [planned.query for planned in members]
         self.names = tuple(query.name for query in self.queries)
-        self.type: str = known["type"]
+        self.type: str = self.known["type"]
         self.start, self.rows = self._busiest(rows)
         self.loops = [row for row in self.rows if of.type_of(row) == self.type]
+        self.admitting: dict[int, list[Query]] = {}
         # All of it is in one window of its own.
         length = _ROOM * (self.queries[0].window.within_us + 2)
         self.window = Window(length, length)
@@ -184,6 +199,8 @@ class _Loop:
     def execution(self) -> LoopExecution:
         """The loop with all its graphlets."""
         bursts = self._bursts()
+        if self.known["kind"] == "rows":
+            self.admitting = {row: self._admitting(row) for row in self.loops}
         counted = {row: self._asked(row, bursts) for row in self.loops}
         self._take_apart(counted)
         graphlets = self._graphlets(bursts, counted)
@@ -198,11 +215,11 @@ class _Loop:
         )
 
     def _loop_text(self) -> str:
-        """E, with what is asked of its events and of neighbours."""
+        """E, with what all queries ask of its events, and of neighbours."""
         query = self.queries[0]
         place = next(place for place in query.places if place.type == self.type)
-        local = query.local[place.index]
-        asked = [] if local is None else [show(local)]
+        locals_ = {q.local[p.index] for q in self.queries for p in q.places if p.type == self.type}
+        asked = [show(local) for local in locals_ if local is not None and len(locals_) == 1]
         pairs = dict(query.adjacent).get((place.index, place.index), ())
         asked += [show_edge(query.edge_predicates[number]) for number in pairs]
         return f"{self.type}[{' AND '.join(asked)}]" if asked else self.type
@@ -216,7 +233,7 @@ class _Loop:
 
     def _bursts(self) -> list[tuple[list[int], str]]:
         """The rows of each burst, and what was decided about it."""
-        decided = {} if self.is_turned else self.of.bursts(self.type, self.names)
+        decided = self.decided
         others = {place.type for query in self.queries for place in query.places} - {self.type}
         found: list[tuple[list[int], str]] = []
         is_over, told = True, "share" if self.known["shared"] else "alone"
@@ -244,17 +261,65 @@ class _Loop:
         """What witnesses and probes count that end after an event, and see no other of its time."""
         ts = self.of.table.ts
         firsts = [some[0] for some, _ in bursts if ts[some[0]] <= ts[row]]
-        probes = [f"#{number}" for number in range(len(firsts))]
+        entries = {f"#{number}": first for number, first in enumerate(firsts)}
         seen = [each for each in self.rows if ts[each] < ts[row] or each == row]
-        rows = [(self.of.type_of(each), self._time(each), each) for each in seen]
-        rows += [
-            (entry_of(name), self._time(first) - 1, first)
-            for name, first in zip(probes, firsts, strict=True)
+        asking = self._agreeing([row])
+        if not any(map(self._is_single, seen)):
+            return self._counted(seen, row, self.names, entries, asking)
+        plain = [each for each in seen if each == row or not self._is_single(each)]
+        found = self._counted(seen, row, self.names, {}, asking)
+        found |= self._counted(plain, row, (), entries, asking)
+        for single in seen:
+            both = self._agreeing([single, row])
+            if self._is_single(single) and single != row and both is not None:
+                entry = {f"@{single}": single}
+                more = self._counted([*plain, single], row, (), entry, both)
+                less = self._counted(plain, row, (), entry, both)
+                # But for the one that is the event alone.
+                found |= {name: more[name] - less[name] - 1 for name in entry}
+        return found
+
+    def _counted(
+        self,
+        seen: list[int],
+        row: int,
+        witnesses: tuple[str, ...],
+        entries: dict[str, int],
+        asking: Query | None,
+    ) -> dict[str, int]:
+        """What has ended after a row that has seen some: of witnesses, of probes by their entry."""
+        rows = [(self.of.type_of(each), self._time(each), each) for each in sorted(seen)]
+        rows += [(entry_of(name), self._time(at) - 1, at) for name, at in entries.items()]
+        rows += [(end_of(name), self._time(row) + 1, row) for name in (*witnesses, *entries)]
+        planned = [
+            witness(query, self.type, self.window)
+            for query in self.queries
+            if query.name in witnesses
         ]
-        rows += [(end_of(name), self._time(row) + 1, row) for name in (*self.names, *probes)]
-        planned = [witness(query, self.type, self.window) for query in self.queries]
-        planned += [probe(self.queries[0], self.type, name, self.window) for name in probes]
+        asking = asking or self.queries[0]
+        planned += [probe(asking, self.type, name, self.window) for name in entries]
         return self._answered(planned, rows)
+
+    def _admitting(self, row: int) -> list[Query]:
+        """The queries that admit an event of E: each is asked for what ends with it alone."""
+        names = {query.name: f"{query.name}?" for query in self.queries}
+        rows = [(entry_of(name), self._time(row) - 1, row) for name in names.values()]
+        rows += [(self.type, self._time(row), row)]
+        rows += [(end_of(name), self._time(row) + 1, row) for name in names.values()]
+        planned = [probe(q, self.type, names[q.name], self.window) for q in self.queries]
+        found = self._answered(planned, rows)
+        return [query for query in self.queries if found[names[query.name]]]
+
+    def _is_single(self, row: int) -> bool:
+        """Whether a row is of E, and some queries admit it and others do not."""
+        return 0 < len(self.admitting.get(row, ())) < len(self.queries)
+
+    def _agreeing(self, rows: list[int]) -> Query | None:
+        """A query that admits some rows."""
+        for query in self.queries:
+            if all(query in self.admitting.get(row, self.queries) for row in rows):
+                return query
+        return None
 
     def _answered(
         self, planned: list[PlannedQuery], rows: list[tuple[str, int, int]]
@@ -279,9 +344,14 @@ class _Loop:
         ts = self.of.table.ts
         single: dict[int, dict[str, int]] = {}
         for row, sums in counted.items():
-            before = [single[each] for each in single if ts[each] < ts[row]]
+            before = [each for each in single if ts[each] < ts[row]]
+            # Probes do not see events that are snapshots by themselves.
+            plain = [each for each in before if not self._is_single(each)]
             single[row] = {
-                name: number - sum(each.get(name, 0) for each in before)
+                name: number
+                - sum(
+                    single[each].get(name, 0) for each in (before if name in self.names else plain)
+                )
                 for name, number in sums.items()
             }
         counted.update(single)
@@ -303,27 +373,47 @@ class _Loop:
                 graphlet.snapshot = _name(number)
                 first = number if is_map else 0
                 for row, event in zip(rows, events, strict=True):
-                    event.expression = _expression(counted[row], first, number)
-                self._value(found)
+                    event.expression = self._expression(counted[row], first, number)
+                self._value(found, rows)
         return found
+
+    def _expression(self, counts: dict[str, int], first: int, last: int) -> dict[str, int]:
+        """Coefficients of snapshots of bursts, and of single events."""
+        singles = {self._single_name(int(n[1:])): counts[n] for n in counts if n[0] == "@"}
+        return _expression(counts, first, last) | {
+            n: times for n, times in singles.items() if times
+        }
+
+    def _single_name(self, row: int) -> str:
+        """What the snapshot of a single event is called."""
+        return f"z{1 + [each for each in self.loops if self._is_single(each)].index(row)}"
 
     def _event(self, row: int, counts: dict[str, int]) -> GraphletEvent:
         name = f"{self.type} {self.of.table.ts[row] / 1e6:g}"
         return GraphletEvent(name, {query: counts[query] for query in self.names})
 
-    def _value(self, graphlets: list[Graphlet]) -> None:
-        """The values of the last snapshot, from the first event of its graphlet; all must agree."""
+    def _value(self, graphlets: list[Graphlet], rows: list[int]) -> None:
+        """The values of the last snapshot, from the first event of its graphlet; all must agree.
+
+        A single event is by itself for those that look at it later.
+        """
         last = graphlets[-1]
-        known = {each.snapshot: each.values for each in graphlets if each.values}
-        first = last.events[0]
-        for query in self.names:
-            rest = _evaluated(first, known, query)
-            last.values[query] = first.counts[query] - rest
-        known[last.snapshot] = last.values
-        for event in last.events:
-            if any(_evaluated(event, known, q) != event.counts[q] for q in self.names):
+        known: dict[Any, dict[str, int]] = {g.snapshot: g.values for g in graphlets if g.values}
+        known |= {e.snapshot: e.counts for g in graphlets for e in g.events if e.snapshot}
+        for row, event in zip(rows, last.events, strict=True):
+            admitting = [query.name for query in self.admitting.get(row, self.queries)]
+            for query in admitting:
+                if query not in last.values:
+                    rest = _evaluated(event, known, query)
+                    last.values[query] = event.counts[query] - rest
+            known[last.snapshot] = last.values
+            if any(_evaluated(event, known, q) != event.counts[q] for q in admitting):
                 reason = f"coefficients of {event.name} do not give its counts"
                 raise InternalError(reason)
+            if self._is_single(row):
+                event.snapshot = self._single_name(row)
+                event.expression = {event.snapshot: 1}
+                known[event.snapshot] = event.counts
 
 
 def _name(number: int) -> str:
@@ -347,4 +437,4 @@ def _expression(counts: dict[str, int], first: int, last: int) -> dict[str, int]
 def _evaluated(event: GraphletEvent, known: dict[Any, dict[str, int]], query: str) -> int:
     """What an expression is worth for a query, by the snapshots that are known."""
     terms = (event.expression or {}).items()
-    return sum(times * known[name][query] for name, times in terms if name in known)
+    return sum(times * known[name].get(query, 0) for name, times in terms if name in known)

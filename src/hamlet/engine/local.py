@@ -6,12 +6,14 @@ own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from hamlet.engine.empty_results import odd_events, why_empty
 from hamlet.engine.first_answer import NOTE, is_soon_interpreted, may_interpret
 from hamlet.engine.groups import groups_of
 from hamlet.engine.options import events_of
@@ -117,20 +119,44 @@ def _run_table(
             traces += _traces_of(ran, ran.compiled, number + 1, times, options)
             shared, program = pipeline.plan, pipeline.program
             bundles += bundle_reports(ran.compiled, shared, program, options.mode, number + 1)
+    sizes = _rows_by_query(plan, answers)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
+    notes = [*_notes(plan, table), *odd_events(plan, table)]
+    if not all(sizes):
+        tell("finding out why there are no rows", 1.0)
+        notes += why_empty(plan, table, sizes, partial(_rows_of, options=options))
     tell("putting results together", 1.0)
     return LocalRun(
         tuple(planned.query for planned in plan.queries),
         answers,
         times,
         statistics,
-        (*_notes(plan, table), *([NOTE] if statistics.interpreted else ())),
+        (*dict.fromkeys(notes), *([NOTE] if statistics.interpreted else ())),
         pa.concat_tables(traces).unify_dictionaries() if options.trace else None,
         tuple(bundles),
     )
+
+
+def _rows_by_query(plan: WorkloadPlan, answers: list[SetAnswers]) -> list[int]:
+    """How many rows each query has."""
+    sizes = [0] * len(plan.queries)
+    for each in answers:
+        for number, size in zip(each.numbers, np.diff(each.starts).tolist(), strict=True):
+            sizes[number] += size
+    return sizes
+
+
+def _rows_of(plan: WorkloadPlan, table: EventTable, options: Options) -> list[int]:
+    """How many rows the queries of another workload have over the same events."""
+    how = replace(options, trace=False, system="hamlet")
+    answers = [
+        _run_set(pipeline, table, how, RunStatistics(), _say_nothing).answers
+        for pipeline in Pipelines(plan).of(how)
+    ]
+    return _rows_by_query(plan, answers)
 
 
 def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from hamlet.kernel.jit import is_interpreted
 from hamlet.kernel.recent import Recent
 from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
 from hamlet.kernel.widths import bundle_numbers, width_classes
+from hamlet.plan.letters import Atom
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import compile_set
@@ -179,21 +180,18 @@ class SetPipeline:
 
     def loop_name(self, made: PlacedGroup) -> str:
         """The loop of a group of rows as text."""
-        atom = self.program.alphabet.atoms[made.group.atom]
+        atoms = [self.program.alphabet.atoms[atom] for atom in made.group.atoms]
+        atom = atoms[0] if len(atoms) == 1 else Atom(atoms[0].type, None)
         return loop_name(atom, show_edge(self.program.predicates[made.group.predicate]))
 
     def traced_loop(self, made: PlacedGroup) -> TracedLoop:
         """The loop of a group of rows, with its queries, as a trace has it."""
-        everyone = set(range(len(made.group.units)))
-        parted = [
-            units for units in made.classes if everyone - set(units) in map(set, made.classes)
-        ]
+        everyone = tuple(range(len(made.group.units)))
         return TracedLoop(
-            self.program.alphabet.atoms[made.group.atom].type,
+            self.program.alphabet.atoms[made.group.atoms[0]].type,
             self.loop_name(made),
-            self._queries_of(made, sorted(everyone)),
-            # Classes are kept from run to run: only where there are two is it known which.
-            tuple(self._queries_of(made, units) for units in parted) if len(parted) == 2 else (),
+            self._queries_of(made, everyone),
+            tuple(self._queries_of(made, units) for units in (everyone, *made.classes)),
         )
 
     def _queries_of(self, made: PlacedGroup, units: Iterable[int]) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ class Values:
     """A column, or what an expression is worth on each row.
 
     kind: None where there are nothing but nulls.
-    data: int64, float64 or Python integers for numbers, bool for truth values, int64 microseconds
-        for times, int32 indices of `words` for text; anything where null.
+    data: int64, float64 or Python integers for numbers, bool for truth values, microseconds, as
+        integers, for times and durations, int32 indices of `words` for text; anything where null.
     valid: False where null; None where nothing is.
     words: The distinct words of text; some may be on no row.
     """
@@ -53,8 +53,9 @@ class Values:
 
     @property
     def is_integer(self) -> bool:
-        """Whether these are whole numbers, exact however large."""
-        return self.kind == "number" and self.data.dtype != np.float64
+        """Whether these are whole numbers, exact however large; times and durations are."""
+        is_amount = self.kind in ("number", "time", "duration")
+        return is_amount and self.data.dtype != np.float64
 
 
 def nothing(length: int) -> Values:
@@ -218,10 +219,13 @@ def _text(column: pa.ChunkedArray) -> Values:
     words = column.chunk(column.num_chunks - 1).dictionary  # later chunks know all earlier words
     indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
     codes = _filled(indices, 0).astype(np.int32, copy=False)
-    return _distinct(codes, _valid(indices), words)
+    return distinct_words(codes, _valid(indices), words)
 
 
-def _distinct(codes: NDArray[np.int32], valid: NDArray[np.bool_] | None, words: pa.Array) -> Values:
+def distinct_words(
+    codes: NDArray[np.int32], valid: NDArray[np.bool_] | None, words: pa.Array
+) -> Values:
+    """Text by codes of words that may repeat, as text by codes of words that do not."""
     if not len(words):
         words = words.cast(pa.large_string())
     once = words.dictionary_encode()

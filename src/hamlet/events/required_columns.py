@@ -9,12 +9,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hamlet.errors import SchemaError
 from hamlet.events.text_rules import NUMBER
-from hamlet.plan.predicates import COMPARISONS, Column, Constant, Expression, Operation, columns_of
+from hamlet.plan import value_kinds
+from hamlet.plan.predicates import (
+    COMPARISONS,
+    EVENT_TIME,
+    FUNCTIONS,
+    Column,
+    Constant,
+    Expression,
+    Operation,
+    columns_of,
+)
 from hamlet.plan.predicates import show as shown
+from hamlet.plan.value_kinds import ARITHMETIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,10 +39,11 @@ _CONSTANT_KINDS: dict[str, Kind] = {
     "float": "number",
     "str": "text",
     "bool": "boolean",
+    "time": "time",
+    "duration": "duration",
 }
-_ARITHMETIC = ("+", "-", "*", "/", "%")
 _LOGIC = ("and", "or", "not")
-_CALLED = {"number": "a number", "text": "text", "boolean": "a truth value", "time": "a time"}
+_CALLED = value_kinds.CALLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,8 @@ def needs_of(plan: WorkloadPlan) -> Needs:
                 found[aggregate.attribute] = None
                 uses.setdefault(aggregate.attribute, set()).add("number")
         for expression in _conditions(query):
-            found.update((column.attribute, None) for column in columns_of(expression))
+            columns = (column.attribute for column in columns_of(expression))
+            found.update((name, None) for name in columns if name != EVENT_TIME)
             for attribute, kind in _demands(expression, "boolean"):
                 uses.setdefault(attribute, set()).add(kind)
     contested = frozenset(attribute for attribute, some in uses.items() if len(some) > 1)
@@ -102,28 +115,59 @@ def _conditions(query: Query) -> Iterator[Expression]:
 
 def _demands(expression: Expression, place: Kind | None) -> Iterator[tuple[str, Kind]]:
     """Attributes and the kinds that the places they stand in ask for."""
-    if isinstance(expression, Column) and place is not None:
-        yield expression.attribute, place
+    if isinstance(expression, Column):
+        if place is not None and expression.attribute != EVENT_TIME:
+            # Columns are no durations: what is used as one is a mistake, whatever it is.
+            yield expression.attribute, "time" if place == "duration" else place
+        return
     if not isinstance(expression, Operation):
         return
-    wanted: Kind | None = None
-    if expression.operator in _ARITHMETIC:
-        wanted = "number"
-    elif expression.operator in _LOGIC:
-        wanted = "boolean"
-    elif expression.operator not in ("is null", "is not null"):
-        kinds = [kind for kind in map(_kind_by_form, expression.operands) if kind is not None]
-        wanted = kinds[0] if kinds else None
+    wanted = _wanted(expression, place)
     for operand in expression.operands:
         yield from _demands(operand, wanted)
 
 
+def _wanted(expression: Operation, place: Kind | None) -> Kind | None:
+    """What an operation asks of its operands; None where it takes several kinds."""
+    symbol = expression.operator
+    kinds = [kind for kind in map(_kind_by_form, expression.operands) if kind is not None]
+    if symbol in ARITHMETIC:
+        are_times = symbol in "+-" and place in ("time", "duration")
+        return "duration" if are_times or {"time", "duration"} & set(kinds) else "number"
+    if symbol in _LOGIC:
+        return "boolean"
+    if symbol == "coalesce":
+        return place or (kinds[0] if kinds else None)
+    if symbol in FUNCTIONS:
+        takes = value_kinds.FUNCTIONS[symbol.upper()].takes
+        return cast("Kind", takes[0]) if len(takes) == 1 else place
+    if symbol in ("like", "not like"):
+        return "text"
+    if symbol in ("is null", "is not null"):
+        return None
+    return kinds[0] if kinds else None
+
+
 def _kind_by_form(expression: Expression) -> Kind | None:
+    """What an expression is, whatever its attributes are; None where it depends on them."""
     if isinstance(expression, Constant):
         return _CONSTANT_KINDS.get(expression.kind)
-    if isinstance(expression, Operation):
-        return "number" if expression.operator in _ARITHMETIC else "boolean"
-    return None
+    if isinstance(expression, Column):
+        return "time" if expression.attribute == EVENT_TIME else None
+    symbol = expression.operator
+    kinds = [_kind_by_form(operand) for operand in expression.operands]
+    if symbol in ARITHMETIC:
+        left, right = (kinds[0] or value_kinds.ANY, (kinds[-1] or value_kinds.ANY))
+        found = value_kinds.arithmetic_kind(symbol, left, right)
+        if found != value_kinds.AMOUNT:
+            return cast("Kind", found)
+        return None if {"time", "duration"} & set(kinds) else "number"
+    if symbol in FUNCTIONS:
+        gives = value_kinds.FUNCTIONS[symbol.upper()].gives
+        known = [kind for kind in kinds if kind is not None]
+        same = known[0] if known else None
+        return same if gives == value_kinds.SAME else cast("Kind", gives)
+    return "boolean"
 
 
 def check_kinds(plan: WorkloadPlan, kinds: Mapping[str, Kind | None], name: str) -> None:
@@ -165,19 +209,55 @@ class _Checker:
     def kind(self, expression: Expression) -> Kind | None:
         """The kind of an expression; None where it is always null."""
         if isinstance(expression, Column):
-            return self.kinds[expression.attribute]
+            is_time = expression.attribute == EVENT_TIME
+            return "time" if is_time else self.kinds[expression.attribute]
         if isinstance(expression, Constant):
             return _CONSTANT_KINDS.get(expression.kind)
         symbol, operands = expression.operator, expression.operands
-        if symbol in _ARITHMETIC or symbol in _LOGIC:
-            wanted: Kind = "number" if symbol in _ARITHMETIC else "boolean"
+        if symbol in ARITHMETIC:
+            return self._arithmetic(expression)
+        if symbol in _LOGIC:
             for operand in operands:
-                self.require(operand, wanted, expression)
-            return wanted
+                self.require(operand, "boolean", expression)
+            return "boolean"
+        if symbol in FUNCTIONS:
+            return self._function(expression)
+        if symbol in ("like", "not like"):
+            self.require(operands[0], "text", expression)
+            return "boolean"
         kinds = [self.kind(operand) for operand in operands]
         if symbol in COMPARISONS or symbol in ("in", "not in"):
             self._comparable(expression, kinds)
         return "boolean"
+
+    def _arithmetic(self, expression: Operation) -> Kind | None:
+        """What comes of arithmetic; it is always null where an operand is."""
+        kinds = [self.kind(operand) for operand in expression.operands]
+        for operand, kind in zip(expression.operands, kinds, strict=True):
+            if kind in ("text", "boolean"):
+                self.require(operand, "number", expression)
+        if None in kinds or len(kinds) == 1:
+            return kinds[0] if len(kinds) == 1 else None
+        left, right = str(kinds[0]), str(kinds[1])
+        found = value_kinds.arithmetic_kind(expression.operator, left, right)
+        if found is None:
+            shown_left, shown_right = map(shown, expression.operands)
+            reason = f"{shown_left} is {_CALLED[left]} and {shown_right} is {_CALLED[right]}"
+            what = f"'{expression.operator}' has no meaning between them"
+            self._refuse(expression, f"{reason}: {what}")
+        return cast("Kind", found)
+
+    def _function(self, expression: Operation) -> Kind | None:
+        function = value_kinds.FUNCTIONS[expression.operator.upper()]
+        values = expression.operands if function.is_list else expression.operands[:1]
+        known = [kind for kind in map(self.kind, values) if kind is not None]
+        for kind in known:
+            if kind not in function.takes or kind != known[0]:
+                wanted = _CALLED[function.takes[0] if kind not in function.takes else known[0]]
+                self._refuse(expression, f"{_CALLED[kind]} stands where {wanted} is needed")
+        if function.gives == value_kinds.SAME:
+            return known[0] if known else None
+        return cast("Kind", function.gives) if known else None
 
     def _comparable(self, comparison: Operation, kinds: list[Kind | None]) -> None:
         first = comparison.operands[0]

@@ -28,6 +28,7 @@ from hamlet.events.source import Sieve, SourceTable, Wanted
 from hamlet.events.texts import times_of_texts
 from hamlet.events.times import REASONS, Times, is_time, microseconds, times_of
 from hamlet.events.untyped import column_of_values
+from hamlet.plan.predicates import EVENT_TIME
 from hamlet.plan.query import OTHER, asked_types
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ class EventTable:
         return len(self.ts)
 
     def column(self, attribute: str) -> Values:
-        """An attribute of all rows."""
+        """An attribute of all rows, or their times."""
+        if attribute == EVENT_TIME:
+            return Values("time", self.ts)
         if attribute not in self._values:
             self._values[attribute] = values_of(self.table.column(attribute))
         return self._values[attribute]
@@ -149,6 +152,21 @@ class EventTable:
     def order(self) -> Values | None:
         """The values that order events of equal time, where there are any."""
         return None if self._order is None else self.column(self._order)
+
+    def earliest(self, most: int) -> EventTable:
+        """The same events, or where there are more than so many the earliest of them."""
+        if len(self) <= most:
+            return self
+        rows = np.sort(np.argsort(self.ts, kind="stable")[:most])
+        return EventTable(
+            self.name,
+            self.table.take(rows),
+            self.ts[rows],
+            self.types.take(rows),
+            self._order,
+            self.times,
+            Statistics(len(rows)),
+        )
 
     def mark_used(self, taking_part: NDArray[np.bool_]) -> None:
         """Note which rows take part in a query."""

@@ -13,10 +13,10 @@ A field with nothing in it is null. Of the others, without the white space aroun
 - a date, a clock (date and time of day) or a moment (the same with a zone) is ISO 8601 (`DATE`,
   `CLOCK`, `ZONE`) and there is such a day and hour.
 
-What a column is follows from its use, where queries say it (`sort_of`), and else from all its
-values: it is numbers, times or truth values where every value is, and else text, exactly as it
-stands. Numbers that would not come through are text then, too: codes with leading zeros (`007`),
-and whole numbers that neither 64 bits nor doubles hold.
+What a column is follows from its use, where queries say it (`sort_of`) and at least half of its
+values are that, and else from all its values: it is numbers, times or truth values where every
+value is, and else text, exactly as it stands. Numbers that would not come through are text then,
+too: codes with leading zeros (`007`), and whole numbers that neither 64 bits nor doubles hold.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def sort_of(facts: Mapping[str, int], use: Kind | None, *, is_time: bool = False
     Args:
         facts: What there is, of all of its texts.
         use: What queries take it for; None where they do not say, "any" where they contradict each
-            other: then most values decide who is right.
+            other: then most values decide who is right. A column is taken for numbers only if at
+            least half of its values are some: else it is text, and a number is no use of it.
         is_time: Whether it has the times of events.
 
     >>> sort_of(Counter(given=3, numbers=3, longs=3), None)
@@ -96,24 +97,27 @@ def sort_of(facts: Mapping[str, int], use: Kind | None, *, is_time: bool = False
     'text'
     >>> sort_of(Counter(given=3, numbers=2, longs=2), "number")
     'long'
+    >>> sort_of(Counter(given=3, numbers=1, longs=1), "number")
+    'text'
     """
     facts = Counter(facts)
     stamps = facts["dates"] + facts["clocks"] + facts["moments"]
     if is_time and (facts["numbers"] or stamps):
         # Numbers of seconds or timestamps, whichever are more; these have a zone if any has.
         if facts["numbers"] > stamps:
-            return _number(facts)
+            return number_sort(facts)
         return "moment" if facts["moments"] else "clock"
     is_mostly = 2 * facts["numbers"] > facts["given"] - facts["missing"]
-    if facts["numbers"] and (use == "number" or (use == "any" and is_mostly)):
-        return _number(facts)
+    if (use == "number" and _may_be_numbers(facts)) or (use == "any" and is_mostly):
+        return number_sort(facts)
     if use == "boolean" and facts["booleans"]:
         return "boolean"
     return _by_values(facts, stamps)
 
 
-def _number(facts: Facts) -> Sort:
+def number_sort(facts: Mapping[str, int]) -> Sort:
     """The narrowest sort that holds all numbers."""
+    facts = Counter(facts)
     if facts["longs"] == facts["numbers"]:
         return "long"
     return "unsigned" if facts["unsigned"] == facts["numbers"] else "double"
@@ -125,7 +129,7 @@ def _by_values(facts: Facts, stamps: int) -> Sort:
     if not known:
         return "text" if facts["given"] else "nothing"
     if facts["numbers"] == known:
-        sort = _number(facts)
+        sort = number_sort(facts)
         is_lossy = facts["codes"] or (sort == "double" and facts["rough"])
         return "text" if is_lossy else sort
     if facts["dates"] == known:
@@ -153,4 +157,10 @@ def has_plain_text(facts: Mapping[str, int]) -> bool:
 def is_mixed(facts: Mapping[str, int]) -> bool:
     """Whether a column that is text by its values could be used as something else as well."""
     found = Counter(facts)
-    return bool(found["numbers"] or found["booleans"])
+    return _may_be_numbers(found) or bool(found["booleans"])
+
+
+def _may_be_numbers(facts: Facts) -> bool:
+    """Whether a column may be taken for numbers, those of its values left out that are none."""
+    known = facts["given"] - facts["missing"]
+    return bool(facts["numbers"]) and 2 * facts["numbers"] >= known

@@ -13,9 +13,16 @@ from hamlet.errors import counted, listed
 from hamlet.explain.sharers import known_sharing
 from hamlet.plan.execution import Grain, Surroundings, grain_of
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
-from hamlet.plan.predicates import Column, EdgePredicate, show, show_edge, with_columns
+from hamlet.plan.predicates import (
+    Column,
+    EdgePredicate,
+    show,
+    show_duration,
+    show_edge,
+    with_columns,
+)
 from hamlet.plan.program import Program, compile_set
-from hamlet.plan.query import Query, show_duration, show_match, show_pattern
+from hamlet.plan.query import Query, show_match, show_pattern
 from hamlet.plan.template import END, START, Alternative, Condition, PlannedQuery, State, Template
 from hamlet.plan.workload import merged_names, state_names
 
@@ -523,6 +530,8 @@ def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
     """What an aggregate computes."""
     if aggregate.counts_trends:
         return f"{aggregate.function}(*)"
+    if aggregate.measure is not None:
+        return f"{aggregate.function}({aggregate.measure})"
     place = query.places[aggregate.places[0]]
     aliases = {query.places[each].alias for each in aggregate.places}
     variable = place.alias if len(aliases) == 1 and place.alias else place.name

@@ -29,11 +29,13 @@ class GraphletEvent:
         counts: For each query how many trends have come as far as this event.
         expression: The same for all queries at once: coefficients by snapshot. None where the
             graphlet is not shared.
+        snapshot: Where some queries alone admit it, the snapshot that it is by itself.
     """
 
     name: str
     counts: dict[str, int]
     expression: dict[str, int] | None = None
+    snapshot: str | None = None
 
 
 @dataclass(slots=True)
@@ -117,10 +119,12 @@ def _graphlet(queries: tuple[str, ...], graphlet: Graphlet) -> list[list[str]]:
     if graphlet.snapshot is not None:
         lines.append([graphlet.snapshot, "", *_values(queries, graphlet.values)])
     for event in graphlet.events:
+        if event.snapshot is not None:
+            lines.append([event.snapshot, "", *_values(queries, event.counts)])
         shown = "" if event.expression is None else shown_expression(event.expression)
         lines.append([event.name, shown, *_values(queries, event.counts)])
     return lines
 
 
 def _values(queries: tuple[str, ...], values: dict[str, int]) -> Iterator[str]:
-    return (f"{name} {values[name]:,}" for name in queries)
+    return (f"{name} {values[name]:,}" if name in values else f"{name} -" for name in queries)

@@ -1,9 +1,10 @@
 """Whose work on a repeated type is done once: the classes of queries that could share E+.
 
 Queries that repeat E in one set have it in common, but a burst is one map only for those that ask
-the same of its events, and a table of rows is kept only for those that also have the same edge
-predicate, negation, windows and functions of aggregates. A query that is in no class with another
-is told of the query that is most like it, and of what keeps the two apart.
+the same of its events, and a table of rows is kept only for those that have the same edge
+predicate, negation and functions of aggregates, and windows that a table can have together. A query
+that is in no class with another is told of the query that is most like it, and of what keeps the
+two apart.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import listed
 from hamlet.explain.loops import loop_sharing
+from hamlet.plan.windows import in_one_table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from hamlet.plan.program import Program
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Query, Window
     from hamlet.plan.template import Condition, PlannedQuery, State, Template
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.share.policy import Policy
@@ -29,11 +31,10 @@ if TYPE_CHECKING:
 _PARTS = {
     "burst": ("condition on its events",),
     "rows": (
-        "condition on its events",
         "edge predicate",
         "negation inside",
-        "window",
         "aggregates",
+        "window",
     ),
 }
 
@@ -55,6 +56,8 @@ def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharin
         name: list(dict.fromkeys(_keys(planned[name], each["type"], each["kind"])))
         for name in each["queries"]
     }
+    if each["kind"] == "rows":
+        keys = _by_table(keys)
     classes: dict[Key, list[str]] = {}
     for name, own in keys.items():
         for key in own:
@@ -62,7 +65,7 @@ def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharin
     sharers = {name for names in classes.values() if len(names) > 1 for name in names}
     for names in classes.values():
         if len(names) > 1:
-            yield {**each, "queries": names}
+            yield {**each, "queries": names, "why": each["why"] + _told(each, names, planned)}
     told: dict[tuple[int, ...], list[tuple[str, str]]] = {}
     for name in each["queries"]:
         if name not in sharers:
@@ -71,6 +74,32 @@ def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharin
     for parts, pairs in told.items():
         why = _why_alone([_PARTS[each["kind"]][part] for part in parts], pairs)
         yield {**each, "shared": False, "queries": [name for name, _ in pairs], "why": why}
+
+
+def _by_table(keys: dict[str, list[Key]]) -> dict[str, list[Key]]:
+    """Keys with the number of a table that may have their windows, in place of these."""
+    windows: dict[Key, set[Window]] = {}
+    for own in keys.values():
+        for *rest, window in own:
+            windows.setdefault(tuple(rest), set()).add(window)  # type: ignore[arg-type]
+    tables = {
+        rest: in_one_table((window.within_us, window.slide_us) for window in some)
+        for rest, some in windows.items()
+    }
+
+    def with_table(*key: Any) -> Key:
+        *rest, window = key
+        return (*rest, tables[tuple(rest)][window.within_us, window.slide_us])
+
+    return {name: [with_table(*key) for key in own] for name, own in keys.items()}
+
+
+def _told(each: Sharing, names: list[str], planned: dict[str, PlannedQuery]) -> str:
+    """What is to be said of events on which the queries of a class disagree."""
+    templates = (t for name in names for t in planned[name].templates.branches)
+    atoms = {state.atom for t in templates for state, _ in _loops(t, each["type"])}
+    is_mixed = each["kind"] == "rows" and len(atoms) > 1
+    return "; an event for some of them is a snapshot by itself" if is_mixed else ""
 
 
 def _why_alone(parts: list[str], pairs: list[tuple[str, str]]) -> str:
@@ -107,7 +136,7 @@ def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Key]:
             if kind == "rows":
                 compared = frozenset(query.edge_predicates[n] for n in condition.predicates)
                 negated = frozenset(planned.templates.guards[n] for n in condition.guards)
-                yield state.atom, compared, negated, query.window, _asked(query)
+                yield compared, negated, _asked(query), query.window
             elif not condition.predicates and not condition.guards:
                 yield (state.atom,)
 

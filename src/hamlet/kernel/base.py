@@ -70,7 +70,7 @@ class Weight:
     """What a component adds up.
 
     1 for each event ("one"), 1 where an attribute is not null ("present"), or one digit of the
-    attribute itself ("value"), which counts 2**exponent times.
+    attribute itself ("value") or of its square ("square"), which counts 2**exponent times.
     """
 
     kind: WeightKind
@@ -156,14 +156,14 @@ def components_of(
 
     Args:
         aggregates: Those of the query.
-        digits: For each attribute the exponents of its digits; one exponent, 0, in float mode and
-            for integers.
+        digits: For each attribute, or its squares (`Aggregate.sum_of`), the exponents of its
+            digits; one exponent, 0, in float mode and for integers.
     """
     components: list[Component] = []
     for number, aggregate in enumerate(aggregates):
         attribute = aggregate.attribute
         for kind in aggregate.weights:
-            places = digits[str(attribute)] if kind == "value" else (0,)
+            places = digits[aggregate.sum_of(kind)] if kind in ("value", "square") else (0,)
             for digit, exponent in enumerate(places):
                 components.append(Component(number, Weight(kind, attribute, digit, exponent)))
     return tuple(components)

@@ -128,8 +128,7 @@ def has_code(function: Any, zero: NDArray[Any]) -> bool:
     if any(_kind_of_numbers(part, signature) == kind for signature in function.signatures):
         return True
     # Numba can be asked for that by loading it only; the index of its files is small.
-    index = function._cache._cache_file._load_index()
-    return any(_kind_of_numbers(part, key[0]) == kind for key in index)
+    return any(_kind_of_numbers(part, kept) == kind for kept in function._cache.signatures())
 
 
 def _kind_of_numbers(part: _Part, args: tuple[Any, ...]) -> str:

@@ -19,13 +19,15 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import _dynfunc, njit  # type: ignore[attr-defined]
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import unliteral
+
+from hamlet.kernel.kept_code import KeptCode, kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,8 +179,8 @@ _ALWAYS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "nump
 
 def interpretable(function: Callable[..., Any]) -> Any:
     """A function for Python to call, which is kept on disk and can also run as it is written."""
-    made = _Interpretable(function, targetoptions=_ALWAYS)
-    made.enable_caching()
+    made: Any = _Interpretable(function, targetoptions=_ALWAYS)
+    made._cache = KeptCode(function)
     return made
 
 
@@ -239,7 +241,7 @@ def kept_on_disk(function: Any, key: int) -> Any:
     module, name = function.py_func.__module__, function.py_func.__name__
     named = FunctionType(_call.__code__, {"__name__": module, "work": function}, name)
     named.__qualname__ = f"{module}.{name}.{key:x}"
-    return njit(cache=True, nogil=True)(named)
+    return kept(named)
 
 
 def _call(*arguments: Any) -> Any:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from hamlet.plan.predicates import Constant, Operation, evaluate, holds
+from hamlet.plan.aggregates import DURATION, LENGTH
+from hamlet.plan.predicates import EVENT_TIME, Constant, Operation, evaluate, holds
 from hamlet.plan.query import (
     OTHER,
     Absence,
@@ -117,6 +118,12 @@ class Event:
         """Whether it comes strictly before another: neither of two simultaneous events does."""
         return self.position < other.position
 
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """What conditions see of it: times, its own among them, as microseconds."""
+        row = {name: _as_time(value) for name, value in self.row.items()}
+        return {**row, EVENT_TIME: self.ts}
+
     def values(self, attributes: tuple[str, ...]) -> tuple[Any, ...]:
         """Its values of some attributes."""
         return tuple(self.row.get(attribute) for attribute in attributes)
@@ -135,6 +142,13 @@ def _microseconds(time: float | Decimal | datetime) -> int:
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (aware - _EPOCH) // timedelta(microseconds=1)
     return round(Fraction(time) * 1_000_000)
+
+
+def _as_time(value: Any) -> Any:
+    """A value, a timestamp or date as microseconds."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return _microseconds(value) if isinstance(value, datetime) else value
 
 
 def _order(row: Mapping[str, Any], order_column: str | None) -> tuple[Any, ...]:
@@ -317,7 +331,7 @@ class Partition:
         """Whether an event has the type and satisfies the local predicates of a place."""
         condition = self.query.local[place]
         return event.type == self.query.places[place].type and (
-            condition is None or holds(condition, {"this": event.row})
+            condition is None or holds(condition, {"this": event.known})
         )
 
     def _may_follow(self, before: Event | None, last: int | None, event: Event, place: int) -> bool:
@@ -328,7 +342,7 @@ class Partition:
         return all(
             holds(
                 self.query.edge_predicates[number].condition,
-                {"previous": before.row, "next": event.row},
+                {"previous": before.known, "next": event.known},
             )
             for number in numbers
         )
@@ -481,6 +495,9 @@ def _value(
         for event, mark in zip(one.trend, one.marks, strict=True)
         if number in mark
     ]
+    if aggregate.measure is not None:
+        measured = [(_measure(aggregate.measure, one.trend), one.weight) for one in trends]
+        return _of_attribute(aggregate.function, measured, aggregate.measure == DURATION)
     if aggregate.function == "COUNT":
         return sum(weight for _, weight in occurrences)
     pairs = [(event.row.get(str(aggregate.attribute)), weight) for event, weight in occurrences]
@@ -488,17 +505,38 @@ def _value(
     return _of_attribute(aggregate.function, known, is_fractional) if known else None
 
 
+def _measure(measure: str, trend: Trend) -> int | Fraction:
+    """How many events a trend has, or how many seconds it takes."""
+    if measure == LENGTH:
+        return len(trend)
+    return Fraction(trend[-1].ts - trend[0].ts, 10**6)
+
+
 def _of_attribute(
     function: str, known: list[tuple[Any, int]], is_fractional: bool
-) -> int | float | Fraction:
-    """SUM, AVG, MIN or MAX of values, each with the number of times it occurs."""
+) -> int | float | Fraction | None:
+    """An aggregate of values, each with the number of times it occurs."""
     if function in ("MIN", "MAX"):
         values: list[int | float] = [value for value, _ in known]
         return min(values) if function == "MIN" else max(values)
     total = sum(Fraction(value) * weight for value, weight in known)
+    count = sum(weight for _, weight in known)
     if function == "AVG":
-        return Fraction(total) / sum(weight for _, weight in known)
+        return Fraction(total) / count
+    if function in ("VARIANCE", "STDDEV"):
+        if count < 2:
+            return None
+        mean = Fraction(total) / count
+        squares = [(Fraction(value) - mean) ** 2 * weight for value, weight in known]
+        variance = sum(squares, start=Fraction(0)) / (count - 1)
+        return variance if function == "VARIANCE" else _root(variance)
     return Fraction(total) if is_fractional else int(total)
+
+
+def _root(number: Fraction) -> float:
+    """The square root of a fraction, from one that is close to it."""
+    unit = 1 << 400
+    return float(Fraction(math.isqrt(int(number * unit * unit)), unit))
 
 
 def _digits(aggregate: Aggregate, value: int | float | Fraction | None) -> str | None:

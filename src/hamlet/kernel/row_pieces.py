@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from hamlet.kernel.kept_code import kept
 from hamlet.kernel.machine.checkpoint import count_numbers, move_components, unit_lengths
 from hamlet.kernel.numbers import next_words
 from hamlet.plan.number_mode import NumberMode
@@ -204,7 +204,7 @@ def reshaped(
 # Compiled
 
 
-@njit(cache=True, nogil=True)
+@kept
 def gather(source, starts, sizes, out):  # type: ignore[no-untyped-def]
     """Copy ranges of an array, one after the other."""
     at = 0
@@ -214,7 +214,7 @@ def gather(source, starts, sizes, out):  # type: ignore[no-untyped-def]
             at += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _find_small_doubles(numbers, starts, sizes, is_small):  # type: ignore[no-untyped-def]
     """Find the partitions whose numbers leave half of the range of doubles free."""
     for k in range(len(starts)):
@@ -226,7 +226,7 @@ def _find_small_doubles(numbers, starts, sizes, is_small):  # type: ignore[no-un
                 break
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _find_small_integers(numbers, starts, sizes, is_small):  # type: ignore[no-untyped-def]
     """Find the partitions whose numbers leave half of half their words free."""
     words = numbers.shape[1]

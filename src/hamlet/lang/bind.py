@@ -15,7 +15,7 @@ from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
 from hamlet.lang.bind_pattern import PatternBinder, types_in
 from hamlet.lang.bind_results import ResultBinder, variable_of
-from hamlet.lang.build import UNITS
+from hamlet.lang.build import UNIT_US, UNITS
 from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_condition, print_duration
@@ -28,8 +28,6 @@ from hamlet.plan.template import PlannedQuery
 if TYPE_CHECKING:
     from hamlet.lang.bind_results import Called
     from hamlet.schema import Schema
-
-_MICROSECONDS = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
 
 # Windows longer than this (about 29,000 years) cannot be placed in 64-bit microseconds with room
 # to spare.
@@ -256,9 +254,9 @@ class _Binder:
         """A duration in microseconds, or None where it is none."""
         if duration is None:
             return None
-        unit = _MICROSECONDS.get(duration.unit.text)
+        unit = UNIT_US.get(duration.unit.text)
         if unit is None:
-            known = tuple(_MICROSECONDS)
+            known = tuple(UNIT_US)
             self._refuse(
                 "unknown-unit",
                 f"{duration.unit.text} is not a unit of time",

@@ -12,29 +12,31 @@ from typing import TYPE_CHECKING, NamedTuple
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
 from hamlet.lang.condition_trees import converted, nodes_of
-from hamlet.lang.kinds import ANY, KindChecker
+from hamlet.lang.kinds import KindChecker
 from hamlet.lang.printer import print_condition
-from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 from hamlet.plan.query import Aggregate, Result
+from hamlet.plan.value_kinds import ANY
 
 if TYPE_CHECKING:
     from hamlet.lang.bind_pattern import PatternBinder
+    from hamlet.plan.aggregates import Function
     from hamlet.plan.predicates import Expression
 
 
-def misplaced_call(node: tree.Call) -> Problem:
-    """A function in a condition on events."""
-    name = node.function.text
-    if name in FUNCTIONS:
-        return Problem(
+def misplaced_aggregates(nodes: list[tree.Expression]) -> list[Problem]:
+    """Aggregates in a condition on events."""
+    calls = [node for node in nodes if isinstance(node, tree.Call)]
+    return [
+        Problem(
             "aggregate-in-condition",
             f"{print_condition(node)} is of all trends, and conditions here are on events",
             f"Write it behind GROUPBY: HAVING {print_condition(node)} > 10",
             node.span,
         )
-    return Problem(
-        "unknown-function", f"there is no function {name}", "Compare attributes.", node.span
-    )
+        for node in calls
+        if node.function.text in FUNCTIONS
+    ]
 
 
 class Called(NamedTuple):
@@ -128,7 +130,7 @@ class ResultBinder:
                 f"Write {print_condition(written)} AS result",
                 item.span,
             )
-        checker = KindChecker(lambda _: ANY)
+        checker = KindChecker(lambda _: ANY, has_aggregates=True)
         if checker.kind(written) not in ("number", ANY):
             self._refuse(
                 "wrong-kind",
@@ -145,7 +147,7 @@ class ResultBinder:
         self, written: tree.Expression, results: dict[str, Expression | None]
     ) -> Expression | None:
         """The condition that rows must satisfy."""
-        checker = KindChecker(lambda _: ANY)
+        checker = KindChecker(lambda _: ANY, has_aggregates=True)
         if isinstance(written, tree.BareName) and written.name.text in results:
             shown = print_condition(written)
             self._refuse(
@@ -266,6 +268,10 @@ class ResultBinder:
             )
             return None
         match item.arguments:
+            case (tree.BareName(name=word),) if word.text in MEASURES and (
+                FUNCTIONS[function].takes_attribute
+            ):
+                return self._measured(item, name, function, word)
             case (tree.BareName(name=variable),):
                 attribute = None
             case (tree.AttributeRef(variable=variable, attribute=attribute, is_next=False),):
@@ -280,7 +286,35 @@ class ResultBinder:
             return None
         if attribute is not None:
             self.pattern.check_attribute(places, attribute, numeric_for=function)
+        self._check_pairs(item, FUNCTIONS[function])
         return Aggregate(name, function, places, attribute.text if attribute else None)
+
+    def _measured(
+        self, item: tree.Call, name: str, function: str, measure: tree.Name
+    ) -> Aggregate | None:
+        """An aggregate of what trends are measured by."""
+        found = MEASURES[measure.text].get(function)
+        if found is None:
+            known = [f"{each}({word})" for word, some in MEASURES.items() for each in some]
+            self._refuse(
+                "no-such-measure",
+                f"{function}({measure.text}) is not there",
+                f"There are {listed(known)}.",
+                item.span,
+            )
+            return None
+        self._check_pairs(item, found)
+        places = tuple(each.index for each in self.pattern.places if each.negation is None)
+        return Aggregate(name, function, places, measure=measure.text)
+
+    def _check_pairs(self, item: tree.Call, function: Function) -> None:
+        if not function.has_pairs and len(self.pattern.branches) == 2:
+            self._refuse(
+                "not-of-pairs",
+                f"{print_condition(item)} is not defined for the pairs of AND",
+                "Ask it of each side of AND in a query of its own.",
+                item.span,
+            )
 
     def _refuse_argument(self, item: tree.Call, example: str) -> None:
         function = item.function.text

@@ -14,6 +14,7 @@ from lark import Token, Transformer
 
 from hamlet.errors import Span
 from hamlet.lang import tree
+from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 
 # Every spelling of a unit of time, and its short form.
 UNITS = {
@@ -32,6 +33,9 @@ UNITS = {
     "day": "d",
     "days": "d",
 }
+
+# How many microseconds units have.
+UNIT_US = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
 
 _COMPARISONS = {"==": "=", "<>": "!="}
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
@@ -85,6 +89,13 @@ def _times(body: tree.Pattern, children: list[Any]) -> tree.Pattern:
     return tree.CountedPattern(body, least, most, span_of(children))
 
 
+def _measure(node: Any) -> Any:
+    """LENGTH and DURATION are words, in any case, where an aggregate is of them."""
+    if isinstance(node, tree.BareName) and node.name.text.upper() in MEASURES:
+        return replace(node, name=replace(node.name, text=node.name.text.upper()))
+    return node
+
+
 def _has(children: list[Any], kind: str) -> bool:
     return any(isinstance(child, Token) and child.type == kind for child in children)
 
@@ -112,7 +123,10 @@ class TreeBuilder(Transformer[Token, Any]):
         function = name_of(c[0])
         if function.text.isascii():
             function = tree.Name(function.text.upper(), function.span)
-        return tree.Call(function, tuple(c[2:-1:2]), span_of(c))
+        arguments = c[2:-1:2]
+        if function.text in FUNCTIONS and FUNCTIONS[function.text].takes_attribute:
+            arguments = list(map(_measure, arguments))
+        return tree.Call(function, tuple(arguments), span_of(c))
 
     def star(self, c: list[Any]) -> tree.Star:
         return tree.Star(span_of(c))
@@ -190,7 +204,7 @@ class TreeBuilder(Transformer[Token, Any]):
         return tree.Comparison(_COMPARISONS.get(c[1], str(c[1])), c[0], c[2], span_of(c))
 
     def in_list(self, c: list[Any]) -> tree.InList:
-        items = tuple(child for child in c[1:] if isinstance(child, tree.Literal))
+        items = tuple(child for child in c[1:] if not isinstance(child, Token))
         return tree.InList(c[0], items, _has(c, "NOT"), span_of(c))
 
     def is_null(self, c: list[Any]) -> tree.IsNull:
@@ -199,6 +213,14 @@ class TreeBuilder(Transformer[Token, Any]):
     def between_limits(self, c: list[Any]) -> tree.Between:
         low, high = (each for each in c[1:] if not isinstance(each, Token))
         return tree.Between(c[0], low, high, _has(c, "NOT"), span_of(c))
+
+    def like(self, c: list[Any]) -> tree.Like:
+        return tree.Like(c[0], c[-1], _has(c, "NOT"), span_of(c))
+
+    def moment(self, c: list[Any]) -> tree.Moment:
+        word = name_of(c[0])
+        text = c[1][1:-1].replace("''", "'")
+        return tree.Moment(tree.Name(word.text.upper(), word.span), text, span_of(c))
 
     def arithmetic(self, c: list[Any]) -> tree.Arithmetic:
         return tree.Arithmetic(str(c[1]), c[0], c[2], span_of(c))

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
-from hamlet.lang.bind_results import misplaced_call
-from hamlet.lang.condition_trees import converted, nodes_of
-from hamlet.lang.kinds import ANY, KindChecker
+from hamlet.lang.bind_results import misplaced_aggregates
+from hamlet.lang.condition_trees import TIME, converted, nodes_of
+from hamlet.lang.kinds import KindChecker
 from hamlet.lang.printer import print_name
 from hamlet.plan import predicates
+from hamlet.plan.value_kinds import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,9 +71,9 @@ class ConditionBinder:
 
     def _predicate(self, part: tree.Expression) -> None:
         nodes = list(nodes_of(part))
-        calls = [node for node in nodes if isinstance(node, tree.Call)]
-        if calls:
-            self.problems += map(misplaced_call, calls)
+        misplaced = misplaced_aggregates(nodes)
+        if misplaced:
+            self.problems += misplaced
             return
         references = [node for node in nodes if isinstance(node, tree.AttributeRef)]
         known = self._check_names(part, nodes, references)
@@ -137,6 +138,9 @@ class ConditionBinder:
         kinds: dict[tree.AttributeRef, str] = {}
         for ref in references:
             if ref in kinds:
+                continue
+            if ref.attribute.text == TIME:
+                kinds[ref] = "time"
                 continue
             places = self._known_places(ref.variable)
             kinds[ref] = self.pattern.attribute_kind(places, ref.attribute) if places else ANY

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, assert_never
 
 from hamlet.lang import tree
+from hamlet.lang.time_literals import duration_us, moment_us
 from hamlet.plan import predicates
-from hamlet.plan.predicates import Column, Constant, Operation
+from hamlet.plan.predicates import EVENT_TIME, Column, Constant, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hamlet.plan.predicates import Role
+
+# The attribute of a variable that is its time, whatever the column of times is called.
+TIME = "time"
 
 
 def nodes_of(node: tree.Expression) -> Iterator[tree.Expression]:
@@ -24,6 +29,7 @@ def nodes_of(node: tree.Expression) -> Iterator[tree.Expression]:
             | tree.NotCondition(operand=operand)
             | tree.IsNull(operand=operand)
             | tree.InList(operand=operand)
+            | tree.Like(operand=operand)
         ):
             yield from nodes_of(operand)
         case tree.Call(arguments=arguments):
@@ -63,9 +69,18 @@ def converted(
         return known[node]
     match node:
         case tree.AttributeRef(variable=variable, attribute=attribute, is_next=is_next):
-            return Column(roles[variable.text, is_next], attribute.text)
-        case tree.Literal(value=value):
-            return Constant.of(value)
+            name = EVENT_TIME if attribute.text == TIME else attribute.text
+            return Column(roles[variable.text, is_next], name)
+        case tree.Literal() | tree.Duration() | tree.Moment():
+            return _constant(node)
+        case tree.Call(function=function, arguments=arguments):
+            values = tuple(convert(each) for each in arguments if not isinstance(each, tree.Star))
+            return Operation(function.text.lower(), values)
+        case tree.Like(operand=operand, pattern=pattern, is_negated=is_negated):
+            sides = (convert(operand), _constant(pattern))
+            return Operation("not like" if is_negated else "like", sides)
+        case tree.Negative(operand=tree.Duration() as length):
+            return _constant(replace(length, amount=-length.amount))
         case tree.Negative(operand=tree.Literal(value=int() | float() as value)):
             return Constant.of(-value)
         case tree.Negative(operand=operand):
@@ -75,7 +90,7 @@ def converted(
         case tree.Comparison(operator=symbol, left=left, right=right):
             return predicates.compare(symbol, convert(left), convert(right))
         case tree.InList(operand=operand, items=items, is_negated=is_negated):
-            values = tuple(Constant.of(item.value) for item in items)
+            values = tuple(_constant(item) for item in items)
             return Operation("not in" if is_negated else "in", (convert(operand), *values))
         case tree.IsNull(operand=operand, is_negated=is_negated):
             return Operation("is not null" if is_negated else "is null", (convert(operand),))
@@ -88,7 +103,16 @@ def converted(
             return Operation("and", tuple(convert(item) for item in items))
         case tree.OrCondition(items=items):
             return Operation("or", tuple(convert(item) for item in items))
-        case tree.BareName() | tree.Call() | tree.Equivalence():
+        case tree.BareName() | tree.Equivalence():
             raise AssertionError(node)  # reported before
         case _:
             assert_never(node)
+
+
+def _constant(node: tree.Literal | tree.Duration | tree.Moment) -> Constant:
+    if isinstance(node, tree.Literal):
+        return Constant.of(node.value)
+    is_length = isinstance(node, tree.Duration)
+    found = duration_us(node) if isinstance(node, tree.Duration) else moment_us(node)
+    # Where something is wrong with it, that was reported before, and what comes of it is dropped.
+    return Constant(found if isinstance(found, int) else 0, "duration" if is_length else "time")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import Problem
 from hamlet.lang import tree
-from hamlet.lang.bind_results import misplaced_call
-from hamlet.lang.condition_trees import converted, nodes_of
-from hamlet.lang.kinds import ANY, KindChecker
+from hamlet.lang.bind_results import misplaced_aggregates
+from hamlet.lang.condition_trees import TIME, converted, nodes_of
+from hamlet.lang.kinds import KindChecker
 from hamlet.lang.printer import print_name
+from hamlet.plan.value_kinds import ANY
 
 if TYPE_CHECKING:
     from hamlet.plan.predicates import Expression
@@ -81,8 +82,6 @@ class Definitions:
                     f"Write {shown}; compare two events in WHERE of a query.",
                     node,
                 )
-            elif isinstance(node, tree.Call):
-                self.problems.append(misplaced_call(node))
             elif isinstance(node, tree.Equivalence):
                 self._refuse(
                     "nested-equivalence",
@@ -90,6 +89,7 @@ class Definitions:
                     "Write it in WHERE of a query.",
                     node,
                 )
+        self.problems += misplaced_aggregates(found)
         if len(self.problems) > known:
             return False
         if not any(isinstance(node, tree.BareName) for node in found):
@@ -109,6 +109,8 @@ class Definitions:
         base = None if one.type is None else self.base(one.type.text)
 
         def kind(ref: tree.AttributeRef) -> str:
+            if ref.attribute.text == TIME:
+                return "time"
             if self.schema is None:
                 return ANY
             types = [base] if base is not None else list(self.schema.types or ("",))

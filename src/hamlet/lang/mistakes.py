@@ -8,8 +8,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from hamlet.errors import Problem, Span
-from hamlet.lang.build import token_span
+from hamlet.errors import Problem, Span, did_you_mean, listed
+from hamlet.lang.build import UNIT_US, UNITS, token_span
 
 if TYPE_CHECKING:
     from lark import Token
@@ -30,7 +30,10 @@ _EXAMPLES = {
 
 # Comparisons that SQL has, and what to write here.
 _FOREIGN = {
-    "LIKE": "LIKE is not supported; compare whole texts with = or IN ('a', 'b').",
+    "ILIKE": "Write LOWER(T.city) LIKE 'san%'.",
+    "REGEXP": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
+    "RLIKE": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
+    "SIMILAR": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
 }
 
 # Clauses that are not there, and what to do instead.
@@ -75,6 +78,7 @@ _WORDS = {
     "STAR": "'*'",
     "SLASH": "'/'",
     "PERCENT": "'%'",
+    "UNIT": "a unit of time",
 }
 
 
@@ -290,6 +294,13 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         return Problem("missing-item", f"something is missing before this '{token}'", example, span)
     if clause in ("WITHIN", "SLIDE"):
         return _odd_duration(tokens, position, example)
+    if before.type == "NUMBER" and token.type == "NAME" and _clause_meant(token) is None:
+        return Problem(
+            "unknown-unit",
+            f"{token} is not a unit of time",
+            f"Units are {listed(tuple(UNIT_US))}." + did_you_mean(token, UNITS),
+            span,
+        )
     if clause in ("WHERE", "HAVING") and "COMPARE" in expected:
         return Problem(
             "missing-comparison",

@@ -21,7 +21,7 @@ from lark.lexer import Lexer
 
 from hamlet.errors import Problem, QueryError
 from hamlet.lang import mistakes, tree
-from hamlet.lang.build import TreeBuilder, name_of
+from hamlet.lang.build import UNITS, TreeBuilder, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -328,6 +328,8 @@ def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
         _mark(tokens, "CONTIGUOUS")
     if tokens[0].type in ("WHERE", "HAVING", "DEFINE"):
         _mark(tokens, "BETWEEN")
+        _mark(tokens, "LIKE")
+        _mark_units(tokens)
     try:
         value = _lark().parse(tokens, start=CLAUSES.get(tokens[0].type, _DEFINE))
     except UnexpectedToken as error:
@@ -369,6 +371,13 @@ def _mark(tokens: list[Token], word: str) -> None:
     for before, token in pairwise(tokens):
         if token.type == "NAME" and token.upper() == word and before.type != "DOT":
             token.type = word
+
+
+def _mark_units(tokens: list[Token]) -> None:
+    """Turn the words behind numbers into units of time, where they are some."""
+    for before, token in pairwise(tokens):
+        if before.type == "NUMBER" and token.type == "NAME" and token.lower() in UNITS:
+            token.type = "UNIT"
 
 
 def _unreadable_token(tokens: list[Token]) -> Problem | None:

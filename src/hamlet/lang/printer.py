@@ -87,9 +87,9 @@ def print_name(name: tree.Name) -> str:
 
 def _is_reserved(word: str) -> bool:
     # GROUP and BY are words only together, but a type GROUP with an alias BY would be such a pair.
-    # ANY is a word in patterns only, BETWEEN in conditions, DEFINE at the beginning, MATCH behind a
-    # pattern.
-    more = ("GROUP", "BY", "ANY", "BETWEEN", "DEFINE", "MATCH")
+    # ANY is a word in patterns only, BETWEEN and LIKE in conditions, DEFINE at the beginning, MATCH
+    # behind a pattern.
+    more = ("GROUP", "BY", "ANY", "BETWEEN", "LIKE", "DEFINE", "MATCH")
     return word.upper() in KEYWORDS or word.upper() in more
 
 
@@ -150,6 +150,10 @@ def print_condition(node: tree.Expression, place: int = 0) -> str:
             return f"{print_name(function)}({', '.join(given)})"
         case tree.Literal(value=value):
             return print_literal(value)
+        case tree.Duration():
+            return print_duration(node)
+        case tree.Moment(word=name, text=text):
+            return f"{print_name(name)} {print_literal(text)}"
         case tree.Equivalence(attributes=names):
             return f"[{', '.join(print_name(name) for name in names)}]"
         case tree.Negative(operand=operand):
@@ -163,7 +167,7 @@ def print_condition(node: tree.Expression, place: int = 0) -> str:
                 f"{show(left, _SUM)} {operator} {show(right, _SUM)}", _COMPARISON, place
             )
         case tree.InList(operand=operand, items=items, is_negated=is_negated):
-            listed = ", ".join(print_literal(item.value) for item in items)
+            listed = ", ".join(show(item) for item in items)
             word = "NOT IN" if is_negated else "IN"
             return _bracketed(f"{show(operand, _SUM)} {word} ({listed})", _COMPARISON, place)
         case tree.IsNull(operand=operand, is_negated=is_negated):
@@ -173,6 +177,9 @@ def print_condition(node: tree.Expression, place: int = 0) -> str:
             word = "NOT BETWEEN" if is_negated else "BETWEEN"
             limits = f"{show(low, _SUM)} AND {show(high, _SUM)}"
             return _bracketed(f"{show(operand, _SUM)} {word} {limits}", _COMPARISON, place)
+        case tree.Like(operand=operand, pattern=pattern, is_negated=is_negated):
+            word = "NOT LIKE" if is_negated else "LIKE"
+            return _bracketed(f"{show(operand, _SUM)} {word} {show(pattern)}", _COMPARISON, place)
         case tree.NotCondition(operand=operand):
             return _bracketed(f"NOT {show(operand, _NOT)}", _NOT, place)
         case tree.AndCondition(items=items):

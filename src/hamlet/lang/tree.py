@@ -143,10 +143,28 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of something: an aggregate such as `SUM(T.duration)`."""
+    """A function of something: `SUM(T.duration)`, `HOUR(T.time, 'Europe/Berlin')`."""
 
     function: Name
     arguments: tuple[Expression | Star, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time as written, its unit in the short form where it is a known one."""
+
+    amount: Decimal
+    unit: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time as written: `TIMESTAMP '2026-03-01 08:00:00+01:00'`, `DATE '2026-03-01'`."""
+
+    word: Name
+    text: str
     span: Span = _span()
 
 
@@ -191,7 +209,7 @@ class InList:
     """Whether an expression equals one of some literals: `T.zone IN (1, 2)`."""
 
     operand: Expression
-    items: tuple[Literal, ...]
+    items: tuple[Literal | Duration | Moment, ...]
     is_negated: bool = False
     span: Span = _span()
 
@@ -201,6 +219,16 @@ class IsNull:
     """Whether an expression has no value: `T.zone IS NULL`."""
 
     operand: Expression
+    is_negated: bool = False
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """Whether text has a form, in which % is any text and _ one character: `T.city LIKE 'San%'`."""
+
+    operand: Expression
+    pattern: Literal
     is_negated: bool = False
     span: Span = _span()
 
@@ -260,6 +288,8 @@ Expression = (
     AttributeRef
     | BareName
     | Call
+    | Duration
+    | Moment
     | Literal
     | Negative
     | Arithmetic
@@ -267,6 +297,7 @@ Expression = (
     | InList
     | IsNull
     | Between
+    | Like
     | NotCondition
     | AndCondition
     | OrCondition
@@ -297,15 +328,6 @@ class GroupItem:
 
 
 ReturnItem = ResultItem | GroupItem
-
-
-@dataclass(frozen=True, slots=True)
-class Duration:
-    """A length of time as written, its unit in the short form where it is a known one."""
-
-    amount: Decimal
-    unit: Name
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What is added up over the occurrences of events in trends: 1, 1 where an attribute is not null, or
-# the attribute itself.
-WeightKind = Literal["one", "present", "value"]
+# What is added up over the occurrences of events in trends: 1, 1 where an attribute is not null,
+# the attribute itself, or its square.
+WeightKind = Literal["one", "present", "value", "square"]
 # From these sums, the extreme, or other aggregates to a result: see kernel/finish/cells.py
-Finisher = Literal["count", "sum", "mean", "extreme", "computed"]
+Finisher = Literal["count", "sum", "mean", "variance", "deviation", "extreme", "computed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class Function:
             trends, for which nothing but the number of trends is needed.
         weights: What is added up for it, in the order that finishers have them in.
         sign: 1 for the least value and -1 for the greatest; 0 where it is no extreme.
+        has_pairs: Whether it can be asked of pairs of trends, those of AND.
     """
 
     name: str
@@ -39,7 +40,11 @@ class Function:
     takes_attribute: bool
     weights: tuple[WeightKind, ...] = ()
     sign: Literal[1, 0, -1] = 0
+    has_pairs: bool = True
 
+
+# Sums over the occurrences that are not null, as for AVG, and of squares
+_SPREAD: tuple[WeightKind, ...] = ("present", "value", "square")
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
@@ -51,6 +56,31 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             Function("AVG", "mean", True, ("present", "value")),
             Function("MIN", "extreme", True, sign=1),
             Function("MAX", "extreme", True, sign=-1),
+            Function("STDDEV", "deviation", True, _SPREAD, has_pairs=False),
+            Function("VARIANCE", "variance", True, _SPREAD, has_pairs=False),
         )
     }
 )
+
+# What trends are measured by, and what can be asked of that: the functions that are there, of which
+# a measure is the argument instead of an attribute.
+LENGTH = "LENGTH"
+DURATION = "DURATION"
+MEASURES: Mapping[str, Mapping[str, Function]] = MappingProxyType(
+    {
+        LENGTH: {
+            function.name: function
+            for function in (
+                # The number of occurrences of any events, and that over the number of trends
+                Function("SUM", "count", False, ("one",), has_pairs=False),
+                Function("AVG", "mean", False, ("one",), has_pairs=False),
+            )
+        },
+        DURATION: {},
+    }
+)
+
+
+def squared(attribute: str) -> str:
+    """What the squares of an attribute are called where sums are told apart by attribute."""
+    return f"\0square of {attribute}"

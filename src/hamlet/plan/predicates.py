@@ -12,9 +12,14 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
 from numbers import Rational
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from hamlet.plan import local_times, value_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +27,11 @@ if TYPE_CHECKING:
 Role = Literal["this", "previous", "next"]
 Scalar = int | float | str | bool | None
 
+# The attribute that stands for the time of an event, whatever its column is called.
+EVENT_TIME = "\0time"
+
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+FUNCTIONS = frozenset(name.lower() for name in value_kinds.FUNCTIONS)
 FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -36,7 +45,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal value; its kind is part of it, so that 1, 1.0 and TRUE differ."""
+    """A literal value; its kind is part of it, so that 1, 1.0 and TRUE differ.
+
+    Of times ("time") and durations ("duration") the value is microseconds.
+    """
 
     value: Scalar
     kind: str
@@ -49,7 +61,10 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operator over operands: arithmetic, comparison, logic, "in" or "is null"."""
+    """An operator over operands: arithmetic, comparison, logic, "in", "like" or "is null".
+
+    Functions are operators called by their names in small letters.
+    """
 
     operator: str
     operands: tuple[Expression, ...]
@@ -140,12 +155,13 @@ def exclude_each_other(one: Expression | None, other: Expression | None) -> bool
     """
     if one is None or other is None:
         return False
-    return any(_exclude(a, b) for a in _conjuncts(one) for b in _conjuncts(other))
+    return any(_exclude(a, b) for a in conjuncts(one) for b in conjuncts(other))
 
 
-def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """What a condition joins by AND."""
     if isinstance(condition, Operation) and condition.operator == "and":
-        return tuple(part for operand in condition.operands for part in _conjuncts(operand))
+        return tuple(part for operand in condition.operands for part in conjuncts(operand))
     return (condition,)
 
 
@@ -243,7 +259,7 @@ def _terms(expression: Expression, sign: int) -> Iterator[tuple[int, Expression]
 
 
 def _is_not_a_number(term: Expression) -> bool:
-    return isinstance(term, Constant) and term.kind not in ("int", "float")
+    return isinstance(term, Constant) and term.kind not in ("int", "float", "time", "duration")
 
 
 def _sum(terms: list[tuple[int, Expression]]) -> Expression:
@@ -260,17 +276,20 @@ def _sum(terms: list[tuple[int, Expression]]) -> Expression:
 # Text
 
 _LEVELS = {"or": 1, "and": 2, "not": 3, "in": 4, "not in": 4, "is null": 4, "is not null": 4}
+_LEVELS |= {"like": 4, "not like": 4}
 _LEVELS |= {symbol: 4 for symbol in COMPARISONS} | {"+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 
 
 def show(expression: Expression, place: int = 0) -> str:
     """An expression as text; columns of the event itself stand without a role."""
     if isinstance(expression, Column):
-        name = expression.attribute
+        name = "time" if expression.attribute == EVENT_TIME else expression.attribute
         return name if expression.role == "this" else f"{expression.role}.{name}"
     if isinstance(expression, Constant):
-        return _show_constant(expression.value)
+        return _show_constant(expression)
     symbol, operands = expression.operator, expression.operands
+    if symbol in FUNCTIONS:
+        return f"{symbol.upper()}({', '.join(map(show, operands))})"
     level = _LEVELS[symbol]
     if symbol in ("in", "not in"):
         values = ", ".join(show(operand) for operand in operands[1:])
@@ -281,7 +300,7 @@ def show(expression: Expression, place: int = 0) -> str:
         text = ("NOT " if symbol == "not" else "-") + show(operands[0], 7 if symbol == "-" else 3)
         level = 6 if symbol == "-" else level
     else:
-        word = symbol.upper() if symbol in ("and", "or") else symbol
+        word = symbol.upper() if symbol in ("and", "or", "like", "not like") else symbol
         first = show(operands[0], level if level > 4 else level + 1)
         text = f" {word} ".join([first, *(show(operand, level + 1) for operand in operands[1:])])
     return f"({text})" if level < place else text
@@ -294,12 +313,42 @@ def show_edge(predicate: EdgePredicate) -> str:
     return f"{show(predicate.previous, 5)} {predicate.operator} {show(predicate.next, 5)}"
 
 
-def _show_constant(value: Scalar) -> str:
+def _show_constant(constant: Constant) -> str:
+    value = constant.value
+    if isinstance(value, int) and constant.kind == "duration":
+        return show_duration(value)
+    if isinstance(value, int) and constant.kind == "time":
+        return show_time(value)
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return repr(value)
+
+
+def show_duration(length_us: int) -> str:
+    """A duration in the longest unit that it is a whole number of.
+
+    >>> show_duration(5_400_000_000), show_duration(-1_500_000), show_duration(0)
+    ('90 min', '-1500 ms', '0 s')
+    """
+    for unit, size in _UNITS.items():
+        if length_us % size == 0 and (length_us or unit == "s"):
+            return f"{length_us // size} {unit}"
+    return f"{Decimal(length_us) / 1000:f} ms"
+
+
+def show_time(ts: int) -> str:
+    """A time as it is written in a query, in UTC where the calendar of Python has it.
+
+    >>> show_time(1_500_000)
+    "TIMESTAMP '1970-01-01 00:00:01.500000'"
+    """
+    shown = (datetime(1970, 1, 1) + timedelta(microseconds=ts)).isoformat(" ")
+    return f"TIMESTAMP '{shown}'"
+
+
+_UNITS = {"d": 864 * 10**8, "h": 36 * 10**8, "min": 6 * 10**7, "s": 10**6, "ms": 10**3}
 
 
 # Meaning
@@ -382,6 +431,33 @@ def _in(values: list[Any]) -> Any:
     return _or([None if None in (values[0], value) else values[0] == value for value in values[1:]])
 
 
+def like_pattern(pattern: str) -> re.Pattern[str]:
+    """What a whole text has to match: % is any text, _ is one character, all else is itself.
+
+    >>> bool(like_pattern("a_c%").fullmatch("abcd")), bool(like_pattern("a.c").fullmatch("abc"))
+    (True, False)
+    """
+    signs = {"%": ".*", "_": "."}
+    return re.compile("".join(signs.get(each, re.escape(each)) for each in pattern), re.DOTALL)
+
+
+def _like(text: str, pattern: str) -> bool:
+    return like_pattern(pattern).fullmatch(text) is not None
+
+
+def round_half_away(value: float) -> float:
+    """The nearest whole number, of two equally near ones the one further from zero.
+
+    >>> round_half_away(2.5), round_half_away(-2.5), round_half_away(0.49999999999999994)
+    (3.0, -3.0, 0.0)
+    """
+    if isinstance(value, int) or math.isinf(value):
+        return value
+    whole = math.trunc(value)
+    away = abs(value - whole) >= 0.5
+    return float(whole + int(math.copysign(1, value)) * away)
+
+
 def _not(value: Any) -> bool | None:
     truth = _truth(value)
     return None if truth is None else not truth
@@ -406,4 +482,15 @@ _MEANINGS: dict[str, Callable[[list[Any]], Any]] = {
     "not in": lambda values: _not(_in(values)),
     "is null": lambda values: values[0] is None,
     "is not null": lambda values: values[0] is not None,
+    "like": _strict(_like),
+    "not like": lambda values: _not(_strict(_like)(values)),
+    "abs": _strict(abs),
+    "round": _strict(round_half_away),
+    "lower": _strict(str.lower),
+    "upper": _strict(str.upper),
+    "coalesce": lambda values: next((value for value in values if value is not None), None),
+    "hour": _strict(local_times.hour),
+    "minute": _strict(local_times.minute),
+    "weekday": _strict(local_times.weekday),
+    "date": _strict(local_times.date),
 }

@@ -11,17 +11,15 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from hamlet.plan.aggregates import FUNCTIONS
-from hamlet.plan.predicates import Column, Constant, Operation, show
+from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
+from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-    from hamlet.plan.aggregates import Finisher, WeightKind
+    from hamlet.plan.aggregates import Finisher, Function, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
-
-_UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
 
 
 # A field that states of earlier versions do not know: at its default it is no part of a digest.
@@ -139,12 +137,21 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One aggregate of a query; `places` are those whose events it is about (none for COUNT(*))."""
+    """One aggregate of a query.
+
+    Attributes:
+        name: What it is called.
+        function: Which it is.
+        places: Those whose events it is about; none for COUNT(*).
+        attribute: What it is applied to.
+        measure: Instead, what trends are measured by: LENGTH or DURATION.
+    """
 
     name: str
     function: str
     places: tuple[int, ...] = ()
     attribute: str | None = None
+    measure: str | None = field(default=None, metadata=LATER)
 
     @property
     def column(self) -> Column:
@@ -163,12 +170,26 @@ class Aggregate:
     @property
     def finisher(self) -> Finisher:
         """How its result is made."""
-        return FUNCTIONS[self.function].finisher
+        return self._table.finisher
 
     @property
     def weights(self) -> tuple[WeightKind, ...]:
         """What is added up for it beside the number of trends."""
-        return () if self.counts_trends else FUNCTIONS[self.function].weights
+        return () if self.counts_trends else self._table.weights
+
+    @property
+    def _table(self) -> Function:
+        return (FUNCTIONS if self.measure is None else MEASURES[self.measure])[self.function]
+
+    def sum_of(self, kind: WeightKind) -> str:
+        """What sums of a kind of weight are told apart by: an attribute, or its squares."""
+        attribute = str(self.attribute)
+        return squared(attribute) if kind == "square" else attribute
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """What is added up of its attribute: it, perhaps its squares."""
+        return tuple(self.sum_of(kind) for kind in self.weights if kind in ("value", "square"))
 
     @property
     def is_summed(self) -> bool:
@@ -178,7 +199,7 @@ class Aggregate:
     @property
     def sign(self) -> int:
         """1 for the least value and -1 for the greatest; 0 where it is no extreme."""
-        return FUNCTIONS[self.function].sign
+        return self._table.sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,18 +316,6 @@ def asked_types(queries: Iterable[Query]) -> frozenset[str]:
     With OTHER among them, every event of a type that is not has that one instead.
     """
     return frozenset(place.type for query in queries for place in query.places)
-
-
-def show_duration(microseconds: int) -> str:
-    """A length of time in the largest unit that divides it.
-
-    >>> show_duration(300_000_000), show_duration(1_500)
-    ('5 min', '1.5 ms')
-    """
-    for unit, length in _UNITS:
-        if microseconds % length == 0:
-            return f"{microseconds // length} {unit}"
-    return f"{microseconds / 1000:g} ms"
 
 
 def _is_one_written(query: Query, place: int, others: list[Pattern]) -> bool:

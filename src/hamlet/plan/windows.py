@@ -9,11 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
 # Times, or numbers of windows
 Times = TypeVar("Times", int, "NDArray[np.int64]")
+
+# A table of rows has windows of different lengths and slides, where no more than these are open.
+_MOST_OPEN = 64
 
 
 def first_window(ts: Times, within: int, slide: int) -> Times:
@@ -59,3 +64,27 @@ def overlap(within: int, slide: int) -> int:
     (2, 3)
     """
     return -(-within // slide)
+
+
+def in_one_table(windows: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """For each WITHIN and SLIDE the number of a table that may have it together with others.
+
+    A table opens a window at every multiple of its least slide, and keeps it for its greatest
+    length. So slides are multiples of the least one, and lengths differ by such, so that windows
+    end together too; and not too many are open.
+
+    >>> in_one_table([(60, 60), (10, 10), (30, 10), (7, 7), (9000, 10)])
+    {(7, 7): 0, (10, 10): 1, (30, 10): 1, (9000, 10): 2, (60, 60): 1}
+    """
+    found: dict[tuple[int, int], int] = {}
+    tables: list[tuple[int, int]] = []
+    for within, slide in sorted(set(windows), key=lambda each: (each[1], each[0])):
+        for number, (longest, least) in enumerate(tables):
+            longer, is_even = max(longest, within), (longest - within) % least == 0
+            if slide % least == 0 and is_even and overlap(longer, least) <= _MOST_OPEN:
+                found[within, slide], tables[number] = number, (longer, least)
+                break
+        else:
+            found[within, slide] = len(tables)
+            tables.append((within, slide))
+    return found

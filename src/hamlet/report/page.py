@@ -28,7 +28,7 @@ from hamlet.io.whole import write_text
 from hamlet.lang.parser import parse_tree
 from hamlet.lang.printer import print_condition, print_query
 from hamlet.picture import render_svg
-from hamlet.plan.query import show_duration
+from hamlet.plan.predicates import show_duration
 from hamlet.report.columns import MOST_VALUES, packed
 from hamlet.report.decisions import decisions
 from hamlet.report.findings import Findings

@@ -19,7 +19,15 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from hamlet.events.required_columns import needs_of
-from hamlet.plan.predicates import Column, Operation, columns_of, edge_predicate, roles_of, show
+from hamlet.plan.predicates import (
+    EVENT_TIME,
+    Column,
+    Operation,
+    columns_of,
+    edge_predicate,
+    roles_of,
+    show,
+)
 from hamlet.spark.expressions import number_of
 from hamlet.spark.letters import is_bit_column, over_bits
 
@@ -117,7 +125,7 @@ class _Finder:
     """
 
     def __init__(self, events: EventFrame, keys: frozenset[str]) -> None:
-        self._term = cache(events.term)
+        self._term = cache(events.expressible)
         # Workers get these as they are, and then see for themselves which of them are whole.
         self._apart = {key for key in keys if isinstance(events.schema[key][1], T.DecimalType)}
         self.terms: dict[str, Term] = {}
@@ -131,7 +139,9 @@ class _Finder:
             name = _name(expression)
             if name in self.terms:
                 return
-            attributes = frozenset(column.attribute for column in columns_of(expression))
+            # The time of an event travels in any case.
+            columns = (column.attribute for column in columns_of(expression))
+            attributes = frozenset(name for name in columns if name != EVENT_TIME)
             term = None if attributes & self._apart else number_of(expression, self._term)
             if term is not None:
                 self.terms[name], self.columns[name] = term, attributes

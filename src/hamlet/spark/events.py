@@ -22,6 +22,7 @@ from hamlet.errors import SchemaError
 from hamlet.events.source import Wanted
 from hamlet.events.table import NO_TYPE, EventTable
 from hamlet.events.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
+from hamlet.plan.predicates import EVENT_TIME
 from hamlet.plan.query import OTHER, asked_types
 from hamlet.spark.files.infer_types import TypeSurvey
 from hamlet.spark.files.untyped import Typed, look_at, time_column
@@ -34,6 +35,7 @@ from hamlet.spark.kinds import (
     is_scaled,
     plain_text,
     term_of,
+    time_term,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ class EventFrame:
     schema: For each attribute its column and its type.
     whole: Decimals with decimal places all of whose values are whole.
     faults: What can be wrong with a row; the first that is counts.
+    time_term: Their times as a term of expressions; None where Spark has none.
     """
 
     name: str
@@ -79,6 +82,11 @@ class EventFrame:
     schema: Mapping[str, tuple[Column, T.DataType]]
     whole: frozenset[str]
     faults: Sequence[Fault]
+    time_term: Term | None = None
+
+    def expressible(self, attribute: str) -> Term | None:
+        """An attribute, or the time, as a term of expressions; None where Spark has none."""
+        return self.time_term if attribute == EVENT_TIME else self.term(attribute)
 
     def term(self, attribute: str) -> Term:
         """An attribute as a term of expressions."""
@@ -158,6 +166,7 @@ def events_of(
         schema=attributes,
         whole=seen.whole,
         faults=faults,
+        time_term=time_term(time, kind),
     )
 
 

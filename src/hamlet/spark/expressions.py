@@ -13,16 +13,19 @@ what its operands can be at most, before any row is seen.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hamlet.events.columns import EXACT, LARGEST
-from hamlet.plan.predicates import COMPARISONS, FLIPPED, Column, Constant, Expression
+from hamlet.plan.predicates import COMPARISONS, FLIPPED, FUNCTIONS, Column, Constant, Expression
+from hamlet.plan.value_kinds import arithmetic_kind
+from hamlet.spark import functions
 from hamlet.spark.kinds import Term, nothing, number_or_null
 
 if TYPE_CHECKING:
@@ -31,8 +34,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
     from hamlet.plan.predicates import Operation, Scalar
+    from hamlet.schema import Kind
 
-    Lookup = Callable[[str], Term]
+    Lookup = Callable[[str], Term | None]
 
 _DECIMAL = T.DecimalType(38, 0)
 _MOST_DECIMAL = 10**38 - 1
@@ -49,7 +53,7 @@ def condition_of(expression: Expression, lookup: Lookup) -> SparkColumn | None:
 
     Args:
         expression: The condition.
-        lookup: Gives the term of an attribute.
+        lookup: Gives the term of an attribute; None for one that Spark has no term of.
     """
     term = _expressible(expression, lookup)
     if term is None:
@@ -62,7 +66,7 @@ def number_of(expression: Expression, lookup: Lookup) -> Term | None:
 
     Args:
         expression: The arithmetic.
-        lookup: Gives the term of an attribute.
+        lookup: Gives the term of an attribute; None for one that Spark has no term of.
     """
     term = _expressible(expression, lookup)
     # Integers that may be longer than a long would travel as decimals, which Python takes apart one
@@ -79,9 +83,14 @@ def _expressible(expression: Expression, lookup: Lookup) -> Term | None:
 
 def _term(expression: Expression, lookup: Lookup) -> Term:
     if isinstance(expression, Column):
-        return lookup(expression.attribute)
+        found = lookup(expression.attribute)
+        if found is None:
+            raise _Inexpressible
+        return found
     if isinstance(expression, Constant):
-        return constant(expression.value)
+        found = constant(expression.value)
+        is_time = expression.kind in ("time", "duration")
+        return replace(found, kind=cast("Kind", expression.kind)) if is_time else found
     operands = [_term(operand, lookup) for operand in expression.operands]
     return _operation(expression, operands)
 
@@ -91,7 +100,8 @@ def _operation(expression: Operation, operands: list[Term]) -> Term:
     if symbol in COMPARISONS:
         return _compare(symbol, operands[0], operands[1])
     if symbol == "-" and len(operands) == 1:
-        return _arithmetic("-", constant(0), operands[0])
+        zero = replace(constant(0), kind=operands[0].kind)
+        return _arithmetic("-", zero, operands[0])
     if symbol in "+-*/%":
         return _arithmetic(symbol, operands[0], operands[1])
     if symbol in ("and", "or"):
@@ -101,6 +111,14 @@ def _operation(expression: Operation, operands: list[Term]) -> Term:
     if symbol in ("in", "not in"):
         found = _logic("or", [_compare("=", operands[0], other) for other in operands[1:]])
         return found if symbol == "in" else _not(found)
+    if symbol in ("like", "not like"):
+        found = functions.like(operands[0], str(operands[1].value))
+        return found if symbol == "like" else _not(found)
+    if symbol in FUNCTIONS:
+        made = functions.function(symbol, operands)
+        if made is None:
+            raise _Inexpressible
+        return made
     is_null = F.lit(True) if operands[0].kind is None else operands[0].column.isNull()
     return Term("boolean", is_null if symbol == "is null" else ~is_null)
 
@@ -141,7 +159,9 @@ def _arithmetic(symbol: str, left: Term, right: Term) -> Term:
     if left.kind is None or right.kind is None:
         return nothing()
     if left.most is not None and right.most is not None:
-        return _of_integers(symbol, left, right, left.most, right.most)
+        found = _of_integers(symbol, left, right, left.most, right.most)
+        kind = arithmetic_kind(symbol, left.kind, right.kind)
+        return replace(found, kind=cast("Kind", kind))
     a, b = _double(left), _double(right)
     # What is no number, as infinity minus infinity, is null.
     return Term("number", number_or_null(_result(symbol, a, b)))
@@ -203,7 +223,7 @@ def _decimal(term: Term) -> SparkColumn:
 def _compare(symbol: str, left: Term, right: Term) -> Term:
     if left.kind is None or right.kind is None:
         return nothing()
-    if left.kind != "number":
+    if left.most is None and left.kind != "number":
         return Term("boolean", _compared(symbol, left.column, right.column))
     return Term("boolean", _compare_numbers(symbol, left, right))
 

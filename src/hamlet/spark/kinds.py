@@ -63,7 +63,8 @@ class Term:
 
     kind: None where they are all null.
     column: Integers as long or decimal, other numbers as double, times as long microseconds.
-    most: Of integers the greatest absolute value that there can be; None for everything else.
+    most: Of integers, times and durations the greatest absolute value that there can be; None for
+        everything else.
     is_long: Whether integers are long and not decimal.
     value: What a constant is.
     """
@@ -110,7 +111,17 @@ def term_of(column: Column, spark: T.DataType, *, is_whole: bool = False) -> Ter
         return Term("boolean", column)
     if isinstance(spark, T.NullType):
         return nothing()
-    return Term("time", microseconds(column, spark))
+    return Term("time", microseconds(column, spark), most=FARTHEST_US)
+
+
+def time_term(column: Column, spark: T.DataType) -> Term | None:
+    """The time of events as a term; None where Spark does not round as the engine does."""
+    if isinstance(spark, WHOLE):
+        seconds = _inside(column.cast("long"), FARTHEST_US // 10**6)
+        return Term("time", seconds * F.lit(1_000_000), most=FARTHEST_US)
+    if isinstance(spark, T.DateType | T.TimestampType | T.TimestampNTZType):
+        return term_of(column, spark)
+    return None
 
 
 def _decimal(column: Column, spark: T.DecimalType, is_whole: bool) -> Term:

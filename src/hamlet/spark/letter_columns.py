@@ -40,7 +40,7 @@ def letters_of(events: EventFrame, plan: WorkloadPlan) -> LetterColumns:
         plan: The workload.
     """
     alphabet = alphabet_of(plan.queries)
-    term = cache(events.term)
+    term = cache(events.expressible)
     columns = {
         atom: condition_of(atom.condition, term)
         for atom in alphabet.atoms

@@ -73,6 +73,11 @@ def test_what_a_column_is_by_its_values(texts: list[str | None], sort: Sort, val
     assert read(texts) == (sort, values, [])
 
 
+def test_what_is_mostly_text_is_text_whatever_it_is_compared_with():
+    assert read(["7", "oslo", "rome"], "number") == ("text", ["7", "oslo", "rome"], [])
+    assert read(["7", "oslo", "NA", ""], "number")[0] == "long"
+
+
 def test_use_decides_and_what_is_something_else_is_a_fault_of_its_row():
     assert read(["1", "inf", "five", "NaN", "007"], "number") == (
         "long",

@@ -674,3 +674,50 @@ def test_limits_are_two_conditions_so_that_each_may_be_answered_by_an_order():
 )
 def test_a_mistake_in_limits_is_reported_once(where, problems):
     assert _problems("A", where) == problems
+
+
+# Times and functions
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ("NEXT(A).time - A.time < 30 min", "previous.time > next.time - 30 min"),
+        ("A.time < NEXT(A).time + 5 min", "previous.time < next.time + 5 min"),
+        ("NEXT(A).time - 90 s > A.due", "previous.due < next.time - 90 s"),
+        ("HOUR(A.time) = HOUR(NEXT(A).time)", "HOUR(previous.time) = HOUR(next.time)"),
+    ],
+)
+def test_a_comparison_of_times_of_two_events_is_one_that_an_order_decides(where, shown):
+    (predicate,) = _query("A+", where).edge_predicates
+
+    assert predicate.is_ordered
+    assert show_edge(predicate) == shown
+
+
+@pytest.mark.parametrize(
+    ("where", "problems"),
+    [
+        ("A.time > 5", [("wrong-kind", "5")]),
+        ("A.time = '2026-03-01'", [("wrong-kind", "'2026-03-01'")]),
+        ("NEXT(A).time - A.time < 5", [("wrong-kind", "5")]),
+        ("A.time + A.time > A.time", [("wrong-kind", "A.time + A.time")]),
+        ("A.time - A.t < 5 min * 2", [("wrong-kind", "5 min * 2")]),
+        ("A.time - A.t < 0.0000001 s", [("odd-duration", "0.0000001 s")]),
+        ("A.time > TIMESTAMP '2026-13-01'", [("odd-timestamp", "TIMESTAMP '2026-13-01'")]),
+        ("A.time > DATE '2026-03-01 08:00'", [("odd-timestamp", "DATE '2026-03-01 08:00'")]),
+        ("A.time > CLOCK '2026-03-01'", [("unknown-literal", "CLOCK")]),
+        ("ABS(NEXT(A).x - A.x) < 5", [("two-events", "ABS(NEXT(A).x - A.x)")]),
+        ("TRIM(A.x) = 'a'", [("unknown-function", "TRIM(A.x)")]),
+        ("ROUND(A.x, 2) = 1", [("too-many-arguments", "ROUND(A.x, 2)")]),
+        ("HOUR(A.time, 'Europe/Berlni') = 1", [("unknown-zone", "'Europe/Berlni'")]),
+        ("HOUR(A.time, A.zone) = 1", [("unknown-zone", "A.zone")]),
+        ("LOWER(5) = A.s", [("wrong-kind", "5")]),
+        ("COALESCE(A.x, 1, 'a') = 1", [("wrong-kind", "COALESCE(A.x, 1, 'a')")]),
+        ("A.s LIKE 5", [("wrong-kind", "5")]),
+        ("A.time LIKE 'a%'", [("wrong-kind", "A.time")]),
+        ("LOWER(A.s)", [("not-a-condition", "LOWER(A.s)")]),
+    ],
+)
+def test_times_and_functions_of_the_wrong_kind_are_refused_where_they_stand(where, problems):
+    assert _problems("A+", where) == problems

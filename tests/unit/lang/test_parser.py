@@ -296,12 +296,30 @@ def test_a_number_too_small_to_hold_is_refused(amount):
     assert [problem[:2] for problem in _problems(text)] == [("number-range", amount)]
 
 
-@pytest.mark.parametrize("condition", ["A.x LIKE 'b'", "A.x not like 'b'", "A.x LIKE 'b' OR A.y"])
-def test_like_is_answered_with_what_there_is_instead(condition):
-    _, (problem,) = read(f"RETURN COUNT(*) PATTERN A WHERE {condition} WITHIN 1 s")
+@pytest.mark.parametrize("word", ["ILIKE", "rlike", "REGEXP", "similar"])
+def test_other_ways_to_match_text_are_answered_with_like(word):
+    _, (problem,) = read(f"RETURN COUNT(*) PATTERN A WHERE A.x {word} 'b' WITHIN 1 s")
 
-    assert problem.remedy.startswith("LIKE is not supported; compare whole texts with = or IN")
-    assert "Did you mean" not in problem.remedy
+    assert " LIKE '" in problem.remedy
+
+
+def test_a_word_behind_a_number_is_a_unit_of_time_or_a_mistake_of_its_own():
+    _, (unknown,) = read("RETURN COUNT(*) PATTERN A WHERE A.time - A.t < 5 mins WITHIN 1 s")
+    _, (clause,) = read("RETURN COUNT(*) PATTERN A WHERE A.x = 5 GROUPBI d WITHIN 1 s")
+
+    assert (unknown.code, "'min'" in unknown.remedy) == ("unknown-unit", True)
+    assert "'GROUPBY'" in clause.remedy
+
+
+def test_times_durations_and_functions_are_read():
+    condition = _where("HOUR(T.time, 'UTC') / 2 < (T.due - TIMESTAMP '2026-03-01 08:00') / 30 min")
+
+    assert condition.left.left == tree.Call(
+        tree.Name("HOUR"),
+        (tree.AttributeRef(tree.Name("T"), tree.Name("time")), tree.Literal("UTC")),
+    )
+    assert condition.right.left.right == tree.Moment(tree.Name("TIMESTAMP"), "2026-03-01 08:00")
+    assert condition.right.right == tree.Duration(Decimal(30), tree.Name("min"))
 
 
 def test_the_largest_integer_is_read():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def test_every_aggregate_can_be_asked_for(name: str) -> None:
 
     # Trends are A B(2), A B(3) and A B(2) B(3).
     expected = {"COUNT": 4, "SUM": 10, "AVG": 2.5, "MIN": 2, "MAX": 3}
+    expected |= {"VARIANCE": 1 / 3, "STDDEV": math.sqrt(1 / 3)}
     assert row["value"] == expected[name]
 
 

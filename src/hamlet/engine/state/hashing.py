@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from pyarrow import types
 
 from hamlet.events.columns import is_text, numpy_of
+from hamlet.kernel.kept_code import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,7 +95,7 @@ def _of_text(column: pa.ChunkedArray) -> Hashes:
     return found[indices]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _hash_bytes(ends, letters, found):  # type: ignore[no-untyped-def]
     """The 64-bit FNV-1a hash of each stretch of bytes."""
     for word in range(len(found)):

@@ -100,7 +100,8 @@ class SetState:
         self.schema = pa.schema([schema.field(name) for name in self.attributes])
         self.key_schema = pa.schema([schema.field(name) for name in sorted(sharable.partition)])
         self._is_whole = {name: _is_whole(schema.field(name).type) for name in needs.summed}
-        self.grids: Grids = dict.fromkeys(sorted(needs.summed))
+        sums = {name for query in self.queries for each in query.aggregates for name in each.sums}
+        self.grids: Grids = dict.fromkeys(sorted(sums))
         self._compiled: dict[Any, Compiled] = {}
         self._all = self._compile_unseen()
         execution = Execution(self.program)

@@ -64,7 +64,7 @@ class EventForm:
             encoded.ordered_usable,
             NumberMode.of(batch.weights),
             tuple(_is_summable(row) for _, row in rows),
-            tuple(spec.kind != "value" and bool((row == 1).all()) for spec, row in rows),
+            tuple(spec.kind in ("one", "present") and bool((row == 1).all()) for spec, row in rows),
         )
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hamlet.kernel.rows.automata import merged
@@ -11,14 +12,18 @@ from hamlet.kernel.stack_code import COMPARE_CODES
 from hamlet.plan.letters import Atom
 from hamlet.plan.template import END as TEMPLATE_END
 from hamlet.plan.template import START as TEMPLATE_START
+from hamlet.plan.windows import in_one_table
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
     from hamlet.kernel.compile.maker import Maker
     from hamlet.kernel.compile.parts import Unit
+    from hamlet.plan.execution import RowShape
     from hamlet.plan.template import Condition
 
-    # Atom, predicate, operator, guards, window, components and extremes
-    _Key = tuple[int, int, int, tuple[int, ...], int, int, int, int]
+    # Predicate, operator, guards, components and extremes
+    _Key = tuple[int, int, tuple[int, ...], int, int]
 
 # Events are turned round where that leaves at most one column in so many.
 _WORTH_TURNING = 2
@@ -26,15 +31,19 @@ _WORTH_TURNING = 2
 
 def take_out_rows(maker: Maker) -> None:
     """Take out the units that the row kernel runs: see kernel/rows."""
-    groups: dict[_Key, list[RowUnit]] = {}
+    groups: dict[tuple[str, _Key], dict[Hashable, list[RowUnit]]] = {}
     left: list[Unit] = []
     for unit in maker.units:
         found = _row_unit(maker, unit)
         if found is None:
             left.append(unit)
         else:
-            groups.setdefault(found[0], []).append(found[1])
-    maker.row_groups = tuple(PlacedGroup.of(_group(key, units)) for key, units in groups.items())
+            shape, key, made = found
+            alike = groups.setdefault((maker.execution.type_of(min(shape.loops)), key), {})
+            alike.setdefault((shape.atom, made.within_us, made.slide_us), []).append(made)
+    maker.row_groups = tuple(
+        made for (_, key), alike in groups.items() for made in _groups(key, list(alike.values()))
+    )
     # The others are numbered anew.
     kept = {unit.number: number for number, unit in enumerate(left)}
     maker.guards = [(kept[unit], t) for unit, t in maker.guards if unit in kept]
@@ -44,17 +53,44 @@ def take_out_rows(maker: Maker) -> None:
     maker.units = left
 
 
-def _group(key: _Key, units: list[RowUnit]) -> RowGroup:
-    """A group, run in the direction in which its units have more in common.
+def _groups(key: _Key, alike: list[list[RowUnit]]) -> Iterator[PlacedGroup]:
+    """Units with one loop, by windows and what they ask of its events: in as few groups as can be.
 
-    Units that end alike stand side by side, so that what they do there is one operation.
+    A group has one table: its units are run in one direction, and none of them keeps others from
+    sharing.
     """
-    group = RowGroup(*key, tuple(sorted(units, key=_ending)))
-    if len(units) > 1 and group.can_turn:
-        turned = group.turned_round()
-        if _WORTH_TURNING * merged(turned).loops <= merged(group).loops:
-            return turned
-    return group
+    tables = in_one_table((units[0].within_us, units[0].slide_us) for units in alike)
+    groups = [_group(key, units) for units in alike]
+    wants = [_prefers_turning(group) for group in groups]
+    # Those to which both directions are the same go with the others.
+    turns = sum(want is True for want in wants) > sum(want is False for want in wants)
+    together: dict[Hashable, list[PlacedGroup]] = {}
+    for group, want in zip(groups, wants, strict=True):
+        made = PlacedGroup.of(group.turned_round() if (turns if want is None else want) else group)
+        weights = made.nodes[0].state.weights if made.is_sharable else None
+        table = tables[made.group.windows[0]]
+        together.setdefault((made.group.is_backward, table, weights), []).append(made)
+    for some in together.values():
+        if len(some) == 1:
+            yield some[0]
+        else:
+            members = tuple(unit for made in some for unit in made.group.units)
+            yield PlacedGroup.of(replace(some[0].group, units=members))
+
+
+def _group(key: _Key, units: list[RowUnit]) -> RowGroup:
+    """A group; units that end alike stand side by side: what they do there is one operation."""
+    return RowGroup(*key, tuple(sorted(units, key=_ending)))
+
+
+def _prefers_turning(group: RowGroup) -> bool | None:
+    """Whether its units have much more in common seen from the end; None: it is all the same."""
+    if not group.can_turn:
+        return False
+    if len(group.units) == 1:
+        return None
+    forward, turned = merged(group).loops, merged(group.turned_round()).loops
+    return None if forward == turned else _WORTH_TURNING * turned <= forward
 
 
 def _ending(unit: RowUnit) -> tuple[int, ...]:
@@ -64,14 +100,14 @@ def _ending(unit: RowUnit) -> tuple[int, ...]:
     return tuple(sorted(unit.states[i].atom for i in after))
 
 
-def _row_unit(maker: Maker, unit: Unit) -> tuple[_Key, RowUnit] | None:
-    """A unit with the key of its group; None where the machine has to run it."""
+def _row_unit(maker: Maker, unit: Unit) -> tuple[RowShape, _Key, RowUnit] | None:
+    """A unit with its loop and what its group has in common; None where the machine runs it."""
     shape = maker.execution.rows(unit.template)
     if shape is None:
         return None
     program, query = maker.program, maker.queries[unit.query]
-    states = maker.states_of.get(unit.template, [])
-    number = {state: i for i, state in enumerate(states)}
+    numbers = maker.states_of.get(unit.template, [])
+    number = {state: i for i, state in enumerate(numbers)}
     number |= {TEMPLATE_START: START, TEMPLATE_END: END}
     edges = tuple(
         RowEdge(number[s], number[t], *_way(maker, t, program.conditions[c]))
@@ -79,26 +115,25 @@ def _row_unit(maker: Maker, unit: Unit) -> tuple[_Key, RowUnit] | None:
         if s != t or s not in shape.loops
     )
     signs = tuple(aggregate.sign for aggregate in query.extremes)
-    made = tuple(
+    states = tuple(
         RowState(
             int(program.state_atom[state]),
             tuple(maker.state_weights(unit.query, state)),
             tuple(zip(maker.state_extremes(unit.query, state), signs, strict=True)),
             state in shape.loops,
         )
-        for state in states
+        for state in numbers
     )
     key = (
-        shape.atom,
         shape.predicate,
         COMPARE_CODES[program.predicates[shape.predicate].operator],
         shape.guards,
-        query.window.within_us,
-        query.window.slide_us,
         1 + len(maker.components[unit.query]),
         len(signs),
     )
-    return key, RowUnit(unit.template, made, edges, signs)
+    window = query.window
+    made = RowUnit(unit.template, window.within_us, window.slide_us, states, edges, signs)
+    return shape, key, made
 
 
 def _way(

@@ -14,11 +14,19 @@ import numpy as np
 
 from hamlet.kernel.base import EventBatch, Weight, components_of, finite_codes
 from hamlet.kernel.encode.arranging import arranged
-from hamlet.kernel.encode.digits import digits_of, digits_within, doubles_or, present
+from hamlet.kernel.encode.digits import (
+    digits_of,
+    digits_of_squares,
+    digits_within,
+    doubles_or,
+    present,
+    squares_in_doubles,
+)
 from hamlet.kernel.encode.lettering import letters_of
 from hamlet.kernel.encode.ranks import sides_of
 from hamlet.kernel.encode.residual_predicates import GeneralColumns
 from hamlet.kernel.encode.sorting import take, tied_flags
+from hamlet.plan.aggregates import squared
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
 
@@ -159,6 +167,18 @@ def _attributes(queries: list[Query], is_one: Callable[[Aggregate], bool]) -> tu
     )
 
 
+def _sums(queries: list[Query]) -> list[tuple[str, str, bool]]:
+    """What is added up, each once: its name, its attribute, and whether it is its squares."""
+    found = {
+        aggregate.sum_of(kind): (str(aggregate.attribute), kind == "square")
+        for query in queries
+        for aggregate in query.aggregates
+        for kind in aggregate.weights
+        if kind in ("value", "square")
+    }
+    return [(name, *how) for name, how in found.items()]
+
+
 def _weights(
     queries: list[Query],
     placed: Arranged,
@@ -169,17 +189,23 @@ def _weights(
     digits: dict[str, tuple[int, ...]] = {}
     zeros: set[str] = set()
     values: dict[tuple[str, int], NDArray[Any]] = {}
-    for attribute in _attributes(queries, lambda a: a.is_summed):
+    for name, attribute, is_square in _sums(queries):
         column = placed.column(attribute)
-        if mode is NumberMode.EXACT and grids is not None:
-            digits[attribute], rows = digits_within(column, grids[attribute])
-            if grids[attribute] is None and not any(row.any() for row in rows):
-                zeros.add(attribute)
-        elif mode is NumberMode.EXACT:
-            digits[attribute], rows = digits_of(column)
+        if mode is NumberMode.EXACT:
+            grid = None if grids is None else grids[name]
+            if is_square:
+                digits[name], rows = digits_of_squares(column, grid)
+            elif grids is None:
+                digits[name], rows = digits_of(column)
+            else:
+                digits[name], rows = digits_within(column, grid)
+            if grids is not None and grid is None and not any(row.any() for row in rows):
+                zeros.add(name)
         else:
-            digits[attribute], rows = (0,), [doubles_or(column, 0.0)]  # type: ignore[list-item]
-        values.update({(attribute, place): row for place, row in enumerate(rows)})
+            found = doubles_or(column, 0.0)
+            found = squares_in_doubles(found, attribute) if is_square else found
+            digits[name], rows = (0,), [found]  # type: ignore[list-item]
+        values.update({(name, place): row for place, row in enumerate(rows)})
     specs: dict[Weight, None] = {}
     for query in queries:
         components = components_of(query.aggregates, digits)
@@ -192,7 +218,9 @@ def _weights(
         elif weight.kind == "present":
             matrix[number] = present(placed.column(str(weight.attribute)))
         else:
-            matrix[number] = values[str(weight.attribute), weight.digit]
+            is_square = weight.kind == "square"
+            name = squared(str(weight.attribute)) if is_square else str(weight.attribute)
+            matrix[number] = values[name, weight.digit]
     return digits, frozenset(zeros), tuple(specs), matrix
 
 

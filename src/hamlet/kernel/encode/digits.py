@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.errors import PlanError
+from hamlet.events.columns import Values
 from hamlet.kernel.encode.evaluate import bound, doubles
 from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
-    from hamlet.events.columns import Values
+    from numpy.typing import NDArray
 
     Digits = tuple[tuple[int, ...], list[NDArray[np.int64]]]
 
@@ -32,6 +34,8 @@ _INTEGER_BITS = 32
 _BITS = 40
 # Doubles that span no more bits than this are one digit.
 _MOST_BITS = 53
+# The squares of doubles from the one to the other have all their bits in the range of doubles.
+_SMALL, _LARGE = 2.0**-400, 2.0**500
 
 
 def digits_of(values: Values) -> Digits:
@@ -79,6 +83,70 @@ def digits_within(values: Values, grid: tuple[int, ...] | None) -> Digits:
     if values.is_integer:
         return _integers_within(data, grid)
     return _doubles_within(np.ascontiguousarray(data), grid)
+
+
+def digits_of_squares(values: Values, grid: tuple[int, ...] | None) -> Digits:
+    """Exponents and digits of the squares of numbers, as `digits_within` has them; 0 where null.
+
+    >>> from hamlet.events.columns import Values
+    >>> exponents, digits = digits_of_squares(Values("number", np.array([0.75, -3.0])), None)
+    >>> exponents, [digit.tolist() for digit in digits]
+    ((-4,), [[9, 144]])
+    """
+    data = values.data
+    if values.kind is None:
+        return digits_within(values, grid)
+    if values.valid is not None:
+        data = np.where(values.valid, data, 0)
+    if values.is_integer:
+        whole = data if bound(data) < 2**31 else data.astype(object)
+        return digits_within(Values("number", whole * whole), grid)
+    parts = [(part, shift) for part, shift in _exact_squares(data) if part.any()]
+    parts = parts or [(np.zeros(len(data)), 0)]
+    for part, shift in parts:
+        grid = _moved(digits_within(Values("number", part), _moved(grid, -shift))[0], shift)
+    assert grid is not None
+    total = [np.zeros(len(data), np.int64) for _ in grid]
+    for part, shift in parts:
+        _, rows = digits_within(Values("number", part), _moved(grid, -shift))
+        total = [one + other for one, other in zip(total, rows, strict=True)]
+    return grid, total
+
+
+def _moved(grid: tuple[int, ...] | None, shift: int) -> Any:
+    return None if grid is None else tuple(exponent + shift for exponent in grid)
+
+
+def _exact_squares(data: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.float64], int]]:
+    """Doubles of which all together, each times two to some power, are the squares of others.
+
+    A square has twice the bits of a double, and so is the sum of two. Large and small ones are
+    brought to a size first at which neither of the two leaves the range of doubles.
+    """
+    size = np.abs(data)
+    for low, high, scale in ((_SMALL, _LARGE, 0), (_LARGE, np.inf, -600), (0.0, _SMALL, 700)):
+        some = np.ldexp(np.where((size >= low) & (size < high), data, 0.0), scale)
+        square = some * some
+        head = some * 134217729.0  # 2**27 + 1: Dekker's product
+        head = head - (head - some)
+        tail = some - head
+        rest = ((head * head - square) + 2 * head * tail) + tail * tail
+        yield square, -2 * scale
+        yield rest, -2 * scale
+
+
+def squares_in_doubles(data: NDArray[np.float64], attribute: str) -> NDArray[np.float64]:
+    """The squares of doubles.
+
+    Raises:
+        PlanError: One is beyond doubles.
+    """
+    with np.errstate(over="ignore"):
+        squares = data * data
+    if np.isinf(squares).any():
+        message = f"squares of {attribute} are beyond doubles"
+        raise PlanError(message, "Run it with exact numbers, which have room for them.")
+    return squares
 
 
 def present(values: Values) -> NDArray[np.bool_]:

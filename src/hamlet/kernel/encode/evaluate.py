@@ -7,7 +7,7 @@ double. Bounds of whole columns decide that, so ordinary data pays one look at e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,24 @@ import pyarrow.compute as pc
 
 from hamlet.errors import InternalError
 from hamlet.events.columns import EXACT, LARGEST, Values, joint_words, nothing
-from hamlet.plan.predicates import COMPARISONS, Column, Constant, Expression, Operation, show
+from hamlet.kernel.encode import functions
+from hamlet.plan.predicates import (
+    COMPARISONS,
+    FUNCTIONS,
+    Column,
+    Constant,
+    Expression,
+    Operation,
+    show,
+)
+from hamlet.plan.value_kinds import arithmetic_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from hamlet.schema import Kind
 
     Lookup = Callable[[Column], Values]
     Mask = NDArray[np.bool_] | None
@@ -74,7 +86,7 @@ def _evaluate(expression: Expression, lookup: Lookup, length: int) -> Values:
     if symbol in COMPARISONS:
         return _compare(symbol, operands[0], operands[1], expression)
     if symbol == "-" and len(operands) == 1:
-        return _arithmetic("-", _zero(length), operands[0])
+        return _arithmetic("-", _zero(operands[0]), operands[0])
     if symbol in "+-*/%":
         return _arithmetic(symbol, operands[0], operands[1])
     if symbol in ("and", "or"):
@@ -85,6 +97,11 @@ def _evaluate(expression: Expression, lookup: Lookup, length: int) -> Values:
         equal = [_compare("=", operands[0], other, expression) for other in operands[1:]]
         is_one = _logic(True, equal)
         return is_one if symbol == "in" else _not(is_one)
+    if symbol in ("like", "not like"):
+        fits = functions.like(operands[0], str(expression.operands[1].value))  # type: ignore[union-attr]
+        return fits if symbol == "like" else _not(fits)
+    if symbol in FUNCTIONS:
+        return functions.function(symbol, operands)
     known = operands[0].valid
     is_null = np.zeros(length, np.bool_) if known is None else ~known
     return Values("boolean", is_null if symbol == "is null" else ~is_null)
@@ -100,13 +117,18 @@ def constant(expression: Constant, length: int) -> Values:
         return Values("text", np.broadcast_to(np.int32(0), (length,)), None, words)
     if isinstance(value, bool):
         return Values("boolean", np.full(length, value))
+    if expression.kind in ("time", "duration"):
+        kind = cast("Kind", expression.kind)
+        return Values(kind, np.broadcast_to(np.array(value, np.int64), (length,)))
     if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
         return Values("number", np.full(length, value, object))
     return Values("number", np.broadcast_to(np.array(value), (length,)))
 
 
-def _zero(length: int) -> Values:
-    return constant(Constant.of(0), length)
+def _zero(values: Values) -> Values:
+    """Nothing, of the kind of some values, which subtracted from it become negative."""
+    kind = "int" if values.kind in ("number", None) else str(values.kind)
+    return constant(Constant(0, kind), len(values))
 
 
 def _both(one: Mask, other: Mask) -> Mask:
@@ -134,7 +156,9 @@ def _arithmetic(symbol: str, left: Values, right: Values) -> Values:
             valid = _both(valid, nonzero.astype(np.bool_))
             b = np.where(nonzero, b, 1)
     if left.is_integer and right.is_integer:
-        return Values("number", _of_integers(symbol, a, b), valid)
+        # Terms that were moved across a comparison may be sums of times, which only count together.
+        kind = arithmetic_kind(symbol, left.kind, right.kind) or "duration"
+        return Values(cast("Kind", kind), _of_integers(symbol, a, b), valid)
     result = _of_doubles(symbol, doubles(a), doubles(b))
     # What is no number, as infinity minus infinity, is null.
     is_number = ~np.isnan(result)

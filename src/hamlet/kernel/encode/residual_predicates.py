@@ -47,7 +47,10 @@ class GeneralColumns:
         """A condition over two events as one over columns of doubles."""
         roles = roles_of(expression)
         if not roles:
-            return _double(predicates.evaluate(expression, {}))
+            value = predicates.evaluate(expression, {})
+            if isinstance(value, int) and int(float(value)) != value:
+                self._refuse(expression)
+            return _double(value)
         if len(roles) == 1:
             return self._column(expression)
         assert isinstance(expression, Operation)

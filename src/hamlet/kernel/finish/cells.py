@@ -17,7 +17,7 @@ from pyarrow import compute as pc
 from hamlet.kernel.base import components_of
 from hamlet.kernel.finish.formulas import computed, truth_of
 from hamlet.kernel.finish.integers import TEXT, Integers
-from hamlet.kernel.finish.quantities import Quantities, Ratios
+from hamlet.kernel.finish.quantities import Quantities, Ratios, variance
 from hamlet.kernel.finish.quotients import quotient, recombined
 from hamlet.kernel.finish.rounding import log10_of
 from hamlet.kernel.finish.wides import Wides
@@ -50,6 +50,7 @@ class Recipe(NamedTuple):
     exponents: The exponent of each of those.
     is_whole: Whether its sums have exact digits.
     extreme: Which of the extremes it is.
+    squares: How many of the components, the last ones, are of squares.
     formula: What is computed from other aggregates, where it is no aggregate itself.
     operands: The names of those, and how they are made.
     """
@@ -59,6 +60,7 @@ class Recipe(NamedTuple):
     exponents: tuple[int, ...] = ()
     is_whole: bool = False
     extreme: int = -1
+    squares: int = 0
     formula: Expression | None = None
     operands: tuple[tuple[str, Recipe], ...] = ()
 
@@ -106,8 +108,12 @@ def recipes_of_aggregates(
             extremes += 1
             continue
         is_whole = is_integer.get(str(aggregate.attribute), False)
+        if aggregate.finisher == "mean" and aggregate.measure is not None:
+            parts = [(0, 0), *parts]  # over the number of trends
         columns, exponents = zip(*(parts or [(0, 0)]), strict=True)
-        found.append(Recipe(aggregate.finisher, columns, exponents, is_whole))
+        squares = sum(kind == "square" for kind in aggregate.weights)
+        squares *= len(digits.get(aggregate.sum_of("square"), ()))
+        found.append(Recipe(aggregate.finisher, columns, exponents, is_whole, squares=squares))
     return found
 
 
@@ -235,7 +241,10 @@ def _work_out(recipe: Recipe, totals: Totals, rows: Rows, cells: Cells) -> None:
         cells.value[rows], cells.log10[rows] = values, log10_of(values)
         return
     if recipe.formula is not None:
-        _compute(recipe, recipe.formula, totals, rows, cells)
+        _write_quantities(cells, rows, recipe, _computed(recipe, recipe.formula, totals, rows))
+        return
+    if recipe.finisher in ("variance", "deviation"):
+        _write_quantities(cells, rows, recipe, _quantities(recipe, totals, rows))
         return
     columns = [totals.components[column].take(rows) for column in recipe.columns]
     if recipe.finisher == "count":
@@ -247,11 +256,15 @@ def _work_out(recipe: Recipe, totals: Totals, rows: Rows, cells: Cells) -> None:
     _write(cells, rows, made, None if is_known.all() else is_known)
 
 
-def _compute(recipe: Recipe, formula: Expression, totals: Totals, rows: Rows, cells: Cells) -> None:
-    """Fill in the cells of some rows with what is computed."""
-    found = computed(formula, _operands(recipe, totals, rows))
+def _computed(recipe: Recipe, formula: Expression, totals: Totals, rows: Rows) -> Quantities:
+    return computed(formula, _operands(recipe, totals, rows))
+
+
+def _write_quantities(cells: Cells, rows: Rows, recipe: Recipe, found: Quantities) -> None:
+    """Fill in the cells of some rows with what was computed."""
     value, log10, is_known = found.results()
-    is_exact = recipe.is_whole and isinstance(found.finite, Ratios)
+    is_exact = recipe.finisher == "computed" and recipe.is_whole
+    is_exact = is_exact and isinstance(found.finite, Ratios)
     made = _Made(value, log10, found.finite.number if is_exact else None)
     _write(cells, rows, made, None if is_known.all() else is_known)
 
@@ -272,17 +285,33 @@ def _quantities(recipe: Recipe, totals: Totals, rows: Rows) -> Quantities:
         return Quantities.of(present if isinstance(present, Wides) else Ratios(present))
     parts = list(zip(columns[1:], recipe.exponents[1:], strict=True))
     is_known = present.is_some()
+    if recipe.squares:
+        squares = _added_up(present, parts[-recipe.squares :])
+        found = variance(_one(present), _added_up(present, parts[: -recipe.squares]), squares)
+        return found if recipe.finisher == "variance" else found.root()
     if isinstance(present, Wides):
         total = _total(present, parts)
         return Quantities.of(total if recipe.finisher == "sum" else total.over(present), is_known)
+    total = _added_up(present, parts)
+    if recipe.finisher == "mean":
+        some = present + Integers((~is_known).astype(np.int64))
+        total = total.divided_by(Ratios(some))
+    return Quantities.of(total, is_known)
+
+
+def _one(number: Column) -> Ratios | Wides:
+    return number if isinstance(number, Wides) else Ratios(number)
+
+
+def _added_up(present: Column, parts: list[_Digit]) -> Any:
+    """The sum that digits stand for, to compute with."""
+    if isinstance(present, Wides):
+        return _total(present, parts)
     # Fractions are sums of whole numbers of their smallest unit, which is a power of two.
     base = min(0, *(exponent for _, exponent in parts))
     number = recombined([(part, exponent - base) for part, exponent in parts])
     over = number.constant(1 << -base) if base else None
-    if recipe.finisher == "mean":
-        some = present + Integers((~is_known).astype(np.int64))
-        over = some if over is None else over * some
-    return Quantities.of(Ratios(number, over), is_known)
+    return Ratios(number, over)
 
 
 class _Made(NamedTuple):

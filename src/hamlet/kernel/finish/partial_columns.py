@@ -15,6 +15,7 @@ the events:
     trends      number          trends
     count_i     number          of aggregate i: occurrences, for SUM and AVG those with a value
     sum_i       sum             of aggregate i
+    square_i    sum             of aggregate i: of the squares of its attribute
     min_i       double          of aggregate i; null for none
     max_i       double          of aggregate i; null for none
 
@@ -46,7 +47,12 @@ if TYPE_CHECKING:
 WIDE = pa.struct([("mantissa", pa.float64()), ("exponent", pa.int64())])
 SUM = pa.struct([("integer", PACKED), ("exponent", pa.int32()), ("is_whole", pa.bool_())])
 # What the columns of a component are called, by what it adds up
-_OF_WEIGHT: dict[WeightKind, str] = {"one": "count", "present": "count", "value": "sum"}
+_OF_WEIGHT: dict[WeightKind, str] = {
+    "one": "count",
+    "present": "count",
+    "value": "sum",
+    "square": "square",
+}
 _NAMES = {"query": pa.int32(), "role": pa.int8(), "window": pa.int64(), "group": TEXT}
 
 
@@ -68,7 +74,7 @@ def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> p
     fields = list(_NAMES.items())
     fields += [(name, _key_type(events, key)) for key, name in key_columns(plan).items()]
     fields.append(("trends", number))
-    types = {"count": number, "sum": total}
+    types = {"count": number, "sum": total, "square": total}
     types |= {each.name.lower(): pa.float64() for each in FUNCTIONS.values() if each.sign}
     queries = [planned.query for planned in plan.queries]
     needed = {name for q in queries for name in (*components_of_query(q), *extremes_of_query(q))}
@@ -93,10 +99,10 @@ def _type(field: pa.Field) -> pa.DataType:
         return field.type
     if kind in ("min", "max"):
         return pa.float64()
-    if kind in ("trends", "count", "sum"):
+    if kind in ("trends", "count", "sum", "square"):
         if pa.types.is_struct(field.type) and field.type.get_field_index("mantissa") >= 0:
             return WIDE
-        return SUM if kind == "sum" else PACKED
+        return SUM if kind in ("sum", "square") else PACKED
     return _NAMES[field.name]
 
 
@@ -129,11 +135,12 @@ def extremes_of_query(query: Query) -> list[str]:
 
 
 def sums_of(query: Query) -> dict[str, str]:
-    """The attribute of each column of sums of a query."""
+    """What each column of sums of a query adds up: an attribute, or its squares."""
     return {
-        f"{_OF_WEIGHT['value']}_{i}": str(aggregate.attribute)
+        f"{_OF_WEIGHT[kind]}_{i}": aggregate.sum_of(kind)
         for i, aggregate in enumerate(query.aggregates)
-        if aggregate.is_summed
+        for kind in aggregate.weights
+        if kind in ("value", "square")
     }
 
 

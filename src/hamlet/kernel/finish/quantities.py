@@ -8,13 +8,14 @@ attribute was, and may be null. Division by zero, and whatever is no number, is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.quotients import quotient
-from hamlet.kernel.finish.rounding import log10_of
+from hamlet.kernel.finish.rounding import FAR, log10_of, nearest
 from hamlet.kernel.finish.wides import Wides
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Signs = NDArray[np.int8]
 
+_NOISE = 1e-12  # the part of sums in float mode that cannot be told from 0
 _WHOLE = 2.0**53  # doubles below are whole numbers that int64 holds too, where they are whole
 
 
@@ -77,9 +79,47 @@ class Ratios:
         """-1, 0 or 1."""
         return self.number.sign()
 
+    def root(self) -> Doubles:
+        """The square roots of numbers that are not negative, within a rounding of the nearest."""
+        value, _ = self.results()
+        found = np.sqrt(value)
+        # Beyond the range of doubles, and next to 0, a root may be in it that its square is not in.
+        for row in np.flatnonzero((self.sign() > 0) & ~((value > 1 / FAR) & (value < FAR))):
+            one = (each.take(np.array([row if len(each) > 1 else 0])) for each in self._sides())
+            number, over = (int(each.objects()[0]) for each in one)
+            found[row] = _root(number, over)
+        return found
+
+    def _sides(self) -> tuple[Integers, Integers]:
+        return self.number, self.over or self.number.constant(1)
+
     def results(self) -> tuple[Doubles, Doubles]:
         """The nearest doubles, and their logarithms."""
         return quotient([(self.number, 0)], self.over or self.number.constant(1))
+
+
+def _root(number: int, over: int) -> float:
+    """The square root of a positive fraction."""
+    shift = max(0, 200 - number.bit_length() + over.bit_length())
+    shift += shift % 2
+    return nearest(isqrt((number << shift) // over), 1 << shift // 2)
+
+
+def variance(count: Any, total: Any, squares: Any) -> Quantities:
+    """The variance of a sample from its size, its sum and the sum of its squares; null below two.
+
+    All are `Ratios`, or in float mode `Wides`. These are no closer to the truth than a part of the
+    squares, and what is below that is taken for 0, so that what never varies has no variance.
+    """
+    one = count.constant(1) if isinstance(count, Wides) else Ratios(count.number.constant(1))
+    several = count - one
+    scaled = count * squares
+    above = scaled - total * total
+    if isinstance(count, Wides):
+        is_none = (above - scaled * Wides.of_doubles(np.array([_NOISE]))).sign() <= 0
+        above = above * Wides.of_doubles(np.where(is_none, 0.0, 1.0))
+    is_known = several.value() > 0.5 if isinstance(count, Wides) else several.sign() > 0
+    return Quantities.of(above.divided_by(count * several), is_known)
 
 
 def _times(number: Integers, by: Integers | None) -> Integers:
@@ -188,6 +228,12 @@ class Quantities:
         of_far = (self.far > other.far).astype(np.int8) - (self.far < other.far).astype(np.int8)
         near = (self.finite - other.finite).sign()
         return np.where(is_far, of_far, near).astype(np.int8), self.is_known & other.is_known
+
+    def root(self) -> Quantities:
+        """The square roots of numbers that are not negative, as doubles if they are exact."""
+        roots = self.finite.root()
+        finite = roots if isinstance(roots, Wides) else Ratios.of_doubles(roots)
+        return Quantities(finite, self.far, self.is_known)
 
     def results(self) -> tuple[Doubles, Doubles, Bools]:
         """The nearest doubles, their logarithms, and where they are known."""

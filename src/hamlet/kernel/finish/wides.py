@@ -108,6 +108,11 @@ class Wides:
         mantissa, exponent = np.array(rests, np.float64).reshape(-1, 2).T
         return _normal(mantissa, exponent.astype(np.int64))
 
+    def root(self) -> Wides:
+        """The square roots of numbers that are not negative."""
+        odd = self.exponent & 1
+        return _normal(np.sqrt(np.ldexp(self.mantissa, odd)), (self.exponent - odd) >> 1)
+
     def sign(self) -> NDArray[np.int8]:
         """-1, 0 or 1."""
         return np.sign(self.mantissa).astype(np.int8)

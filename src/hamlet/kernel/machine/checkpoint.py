@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel import layout as at
 from hamlet.kernel.jit import compiled
+from hamlet.kernel.kept_code import kept
 from hamlet.kernel.machine.bundles import take_up
 from hamlet.kernel.machine.catch_up import stamp
 from hamlet.kernel.machine.memory import entries
@@ -140,7 +140,7 @@ def load(m, kept):
 # those of units. Numba keeps these for this file alone, so they use nothing from other modules.
 
 
-@njit(cache=True, nogil=True)
+@kept
 def find_deadlines(ints, starts, lengths, last, slide, within, always, deadline):
     """Find when the first window of each partition ends that may hold something.
 
@@ -160,7 +160,7 @@ def find_deadlines(ints, starts, lengths, last, slide, within, always, deadline)
             i += lengths[u]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def count_numbers(ints, starts, lengths, u_numbers, count):
     """Count the numbers of each partition, given how many each unit has."""
     for k in range(len(starts)):
@@ -171,7 +171,7 @@ def count_numbers(ints, starts, lengths, u_numbers, count):
             i += lengths[ints[i + _UNIT]]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def move_components(
     ints, starts, lengths, rows, old_nc, new_nc, sources, words, old, old_at, new, new_at
 ):

@@ -1,12 +1,12 @@
 """Loops with an edge predicate: one table of rows for all units that have the loop.
 
 A unit is a pattern of a query. The units of a group have E+ in common, with the same condition
-f(previous) op g(next) between neighbours, and windows of one length and slide; what comes before
-and after E+ is their own. Every stored event of E has one row, in which the numbers of all units
-and open windows stand side by side, so what an event adds is a few operations on vectors, however
-many units there are. States that begin alike have the same numbers, and are kept once
-(automata.py); a group whose units end alike rather than begin alike is run from the last event to
-the first.
+f(previous) op g(next) between neighbours; what comes before and after E+ is their own, and what
+they ask of its events may differ, as may their windows (windows.py). Every stored event of E has
+one row, in which the numbers of all units and open windows stand side by side, so what an event
+adds is a few operations on vectors, however many units there are. States that begin alike have the
+same numbers, and are kept once (automata.py); a group whose units end alike rather than begin alike
+is run from the last event to the first.
 
 group.py        what a group is, as plain values
 automata.py     states of all units that have the same numbers, made one
@@ -18,10 +18,11 @@ scan.py, tree.py   the table: every stored event looked at, or sums over ranges 
 direct.py       events that are alone at their time, where windows are small
 snapshots.py    a basis that all units have in common: what has come into E+, and when
 basis.py        rows over snapshots instead of own columns
+singles.py      events of the loop that some units alone admit
 evaluation.py   from snapshots to numbers of units and windows: settling, and splitting
 survey.py       what a partition is like, and what both ways would cost
 decision.py     which of the two, burst by burst
-classes.py      which units share
+classes.py      which units share, and which have a table together
 blocks.py       where trees are turned
 windows.py      windows that open and close
 walk.py         the walk through the events of a partition

@@ -30,6 +30,7 @@ from hamlet.kernel.rows.layout import (
     S_FIRST_COLUMN,
     S_FORCED,
     S_HALF,
+    S_HAND,
     S_LEAVES,
     S_MOST,
     S_OLDEST,
@@ -86,9 +87,9 @@ def extend_row(m, b, events, op, e, row):
     """Add the snapshot at hand, and the weights of the event itself."""
     P, nc = m.P, m.z.components
     begin, end = live(m)
-    at = row * m.S[S_COLUMN_ROOM] * nc
-    if begin < end:
-        b.scratch[at + (end - 1) * nc] += 1
+    at, hand = row * m.S[S_COLUMN_ROOM] * nc, m.S[S_HAND] - m.S[S_FIRST_COLUMN]
+    if hand >= begin:  # else nothing has come in since the open windows began
+        b.scratch[at + hand * nc] += 1
     for c in range(1, nc):
         weight = P[P[OP_WEIGHT] + op * (nc - 1) + c - 1]
         if weight == ONE:
@@ -179,13 +180,14 @@ def begin_half(m):
 
 
 @apart
-def has_node_room(m, b):
-    """Whether there is room for one more snapshot in nodes, moved apart where need be."""
+def has_node_room(m, b, n):
+    """Whether there is room for n more snapshots in nodes, moved apart where need be."""
     S, nc = m.S, m.z.components
-    if S[S_BIRTHS] - S[S_BASE] < S[S_STRIDE]:
+    wanted = S[S_BIRTHS] - S[S_BASE] + n
+    if wanted <= S[S_STRIDE]:
         return True
-    old, new = S[S_STRIDE], min(2 * S[S_STRIDE], S[S_COLUMN_ROOM])
-    if old == new:
+    old, new = S[S_STRIDE], min(max(2 * S[S_STRIDE], wanted), S[S_COLUMN_ROOM])
+    if new < wanted:
         return False
     half = S[S_HALF]
     for side in range(sides(m) - 1, -1, -1):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.rows.classes import class_group, classes_of
+from hamlet.kernel.rows.classes import Sampled, class_group, class_number, classes_of
 from hamlet.kernel.rows.kernel import run
 from hamlet.kernel.rows.layout import (
     ALWAYS,
@@ -80,14 +80,17 @@ def run_rows(
     """
     turned = _turned(made.group, events, ranges)
     policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
-    classes = [tuple(range(len(made.group.units)))]
-    if policy == BY_BENEFIT:
-        classes = classes_of(made, events, turned.ts, turned.letter, turned.ranges)
+    sampled = Sampled(turned.ts, turned.letter, turned.ranges)
+    classes = classes_of(made, events, sampled, policy)
     done = [
         _run_class(class_group(made, units), events, turned, zero, policy, is_traced)
         for units in classes
     ]
-    return done[0] if len(done) == 1 else _joined(done, classes)
+    if len(done) == 1:
+        return done[0]
+    for units, each in zip(classes, done, strict=True):
+        each.decisions[:, T_CLASS] = class_number(made, units)
+    return _joined(done, classes)
 
 
 class _Turned(NamedTuple):
@@ -170,8 +173,6 @@ def _joined(done: list[RowRecords], classes: list[tuple[int, ...]]) -> RowRecord
     """The records of all classes; of partitions that are run again in any, of none."""
     redo = np.unique(np.concatenate([each.redo for each in done]))
     kept = [~np.isin(each.part, redo) for each in done]
-    for number, each in enumerate(done):
-        each.decisions[:, T_CLASS] = number
 
     def all_of(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(e, name)[k] for e, k in zip(done, kept, strict=True)])

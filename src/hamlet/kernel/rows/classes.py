@@ -1,46 +1,77 @@
-"""Which units of a group share: a unit that alone begins bursts has a class of its own.
+"""Which units of a group share, and which have a table together: classes.
 
-Every burst that begins costs all units of a class a snapshot. So the beginning of a batch is looked
-through: which E+ begin bursts that nothing but their own entries begins? Those that begin more of
-them in a window than they would need own columns leave the others (kernel/rows/cost.py). Each class
-is a group with rows of its own, and bursts are decided about in each.
+Units of a group may ask different things of the events of the loop, and have different windows,
+which makes rows over own columns wider for all. An event that some of a class
+alone admit is a snapshot by itself, or a row of which a part is empty; so units whose conditions
+mostly agree are one class, and those that are for other events are not. And every burst that begins
+costs all units of a class a snapshot: units that begin more bursts alone in a window than they
+would need own columns leave the others. Both are found from the beginning of a batch, by the costs
+of kernel/rows/cost.py. Each class is a group with rows of its own, and bursts are decided about in
+each.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import gcd
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.rows.cost import leavers
+from hamlet.kernel.rows.cost import ClassSeen, class_ns, leavers
+from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, OWN
 from hamlet.kernel.rows.letters import SEVERAL, PlacedGroup, laid_for
+from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import EventBatch
+    from hamlet.kernel.rows.group import RowGroup
 
     Ints = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
 
-# Events of a batch that are looked at, and of the loop that there have to be among them
-_SAMPLE, _LEAST = 8192, 256
+# Events of a batch that are looked at, and of the loop that there have to be among them: where
+# conditions differ, and where only entries do
+_SAMPLE, _FEW, _LEAST = 8192, 64, 256
 # Where there are more partitions than these among them, they are small and all is cheap.
 _MOST_PARTITIONS = 16
+# More classes than these are not tried one with another.
+_MOST_TRIED = 8
+# Groups that are made of the units of one; when there are so many, all are one class.
+_MOST_CLASSES = 64
+
+
+class Sampled(NamedTuple):
+    """The events of a batch in the order that a group takes them in: the first of them are seen."""
+
+    ts: Ints
+    letter: NDArray[np.int32]
+    ranges: Ints
 
 
 def classes_of(
-    made: PlacedGroup, events: EventBatch, ts: Ints, letter: NDArray[np.int32], ranges: Ints
+    made: PlacedGroup, events: EventBatch, sampled: Sampled, policy: int
 ) -> list[tuple[int, ...]]:
-    """The units of each class, by their numbers in the group; all arrays in the group's order."""
+    """The units of each class, by their numbers in the group."""
     everyone = tuple(range(len(made.group.units)))
-    if not made.is_sharable or made.columns < 3:
+    seen = sampled.ranges[sampled.ranges[:, 1] < _SAMPLE]
+    is_full = len(made.classes) >= _MOST_CLASSES
+    if policy == BY_COIN or made.columns < 2 or not len(seen) or is_full:
         return [everyone]
-    gone = set(_leaving(made, events.letters, ts, letter, ranges))
-    if not gone:
-        return [everyone]
-    parted = [c in gone for c in made.column_of_unit]
-    return [tuple(u for u in everyone if parted[u] is side) for side in (False, True)]
+    few = Sampled(sampled.ts[:_SAMPLE], sampled.letter[:_SAMPLE], seen)
+    classes = [everyone]
+    if len(made.group.atoms) > 1 or len(made.group.windows) > 1:
+        classes = _by_conditions(made, events.letters, few, policy)
+    if policy != BY_BENEFIT:
+        return classes
+    return [
+        tuple(units[u] for u in some)
+        for units in classes
+        for some in _by_entries(class_group(made, units), events.letters, few)
+    ]
 
 
 def class_group(made: PlacedGroup, units: tuple[int, ...]) -> PlacedGroup:
@@ -53,27 +84,158 @@ def class_group(made: PlacedGroup, units: tuple[int, ...]) -> PlacedGroup:
     return made.classes[units]
 
 
-def _leaving(
-    made: PlacedGroup,
-    letters: NDArray[np.uint8],
-    ts: Ints,
-    letter: NDArray[np.int32],
-    ranges: Ints,
-) -> list[int]:
-    """The columns that had better not share with the others."""
-    seen = ranges[ranges[:, 1] < _SAMPLE]
-    if not 0 < len(seen) <= _MOST_PARTITIONS:
-        return []
-    laid, few = laid_for(made, letters), letter[:_SAMPLE]
-    loops = laid.is_loop[few]
+def class_number(made: PlacedGroup, units: tuple[int, ...]) -> int:
+    """The number of a class among those of a group: 0 for all units."""
+    return 0 if len(units) == len(made.group.units) else 1 + list(made.classes).index(units)
+
+
+# By conditions
+
+
+@dataclass(slots=True, eq=False)
+class _Class:
+    """Columns that may have one table, with what letters are to them."""
+
+    columns: list[int]
+    windows: frozenset[tuple[int, int]]  # lengths and slides
+    by_any: Mask  # whether any column admits events of a letter
+    by_all: Mask
+    entries: int
+    cost: float = 0.0
+
+    def with_other(self, other: _Class) -> _Class:
+        """Both."""
+        return _Class(
+            self.columns + other.columns,
+            self.windows | other.windows,
+            self.by_any | other.by_any,
+            self.by_all & other.by_all,
+            self.entries + other.entries,
+        )
+
+
+class _Costs(NamedTuple):
+    """What the cost of a class depends on besides its columns."""
+
+    group: RowGroup
+    events: int
+    counts: Ints  # by letter: events of the loop
+    live: dict[int, float]  # of them in a window, by its length
+    bursts: int
+    bases: tuple[bool, bool]
+
+    def of(self, one: _Class) -> _Class:
+        """A class with its cost."""
+        loops = int(self.counts @ one.by_any)
+        parts = loops - int(self.counts @ (one.by_any & one.by_all))
+        within, slide = max(w for w, _ in one.windows), gcd(*(s for _, s in one.windows))
+        live = self.live[within] * loops / max(int(self.counts.sum()), 1)
+        seen = ClassSeen(self.events, loops, live, min(self.bursts, one.entries), parts)
+        numbers = self.group.components + self.group.extremes
+        open_windows = overlap(within, slide)
+        one.cost = class_ns(seen, len(one.columns), open_windows, numbers, self.bases)
+        return one
+
+
+def _by_conditions(
+    made: PlacedGroup, letters: NDArray[np.uint8], few: Sampled, policy: int
+) -> list[tuple[int, ...]]:
+    """Units whose conditions agree on most events are together, those for other events apart.
+
+    Those with the same condition stay together. One condition after the other, from that with the
+    most events on, joins the class where that costs least, or begins one; then classes join.
+    """
+    laid = laid_for(made, letters)
+    loops = laid.is_loop[few.letter]
+    everyone = tuple(range(len(made.group.units)))
+    if loops.sum() < _FEW:
+        return [everyone]
+    counts = np.bincount(few.letter[loops], minlength=len(letters))
+    alone, several, bursts = _entering(loops, laid.fed[few.letter], made.columns)
+    bases = (policy != ALWAYS or not made.is_sharable, policy != OWN and made.is_sharable)
+    live = {within: _live(within, loops, few) for within, _ in made.group.windows}
+    costs = _Costs(made.group, len(loops), counts, live, bursts, bases)
+    found: list[_Class] = []
+    for one in _alike(made, laid.admits, counts, alone, several):
+        costs.of(one)
+        joined = [costs.of(other.with_other(one)) for other in found]
+        more = [each.cost - other.cost for each, other in zip(joined, found, strict=True)]
+        if more and min(more) <= one.cost:
+            found[more.index(min(more))] = joined[more.index(min(more))]
+        else:
+            found.append(one)
+    found = _joined(found, costs)
+    class_of = {column: number for number, one in enumerate(found) for column in one.columns}
+    numbers = [class_of[column] for column in made.column_of_unit]
+    return [tuple(u for u in everyone if numbers[u] == n) for n in sorted(set(numbers))]
+
+
+def _joined(found: list[_Class], costs: _Costs) -> list[_Class]:
+    """Classes, those made one for which that costs less."""
+    while 1 < len(found) <= _MOST_TRIED:
+        pairs = list(combinations(found, 2))
+        joined = [costs.of(one.with_other(other)) for one, other in pairs]
+        saved = [
+            one.cost + other.cost - both.cost
+            for (one, other), both in zip(pairs, joined, strict=True)
+        ]
+        best = saved.index(max(saved))
+        if saved[best] <= 0:
+            break
+        found = [one for one in found if one not in pairs[best]] + [joined[best]]
+    return found
+
+
+def _alike(
+    made: PlacedGroup, admits: Mask, counts: Ints, alone: Ints, several: int
+) -> list[_Class]:
+    """Columns that admit the same events in the same windows, those with the most events first."""
+    known: dict[tuple[bytes, tuple[int, int]], list[int]] = {}
+    for column in range(admits.shape[1]):
+        key = (admits[:, column].tobytes(), made.nodes[column].window)
+        known.setdefault(key, []).append(column)
+    found = [
+        _Class(
+            some, frozenset([window]), admits[:, c], admits[:, c], several + int(alone[some].sum())
+        )
+        for (_, window), some in known.items()
+        for c in some[:1]
+    ]
+    return sorted(found, key=lambda one: -int(counts @ one.by_any))
+
+
+def _entering(loops: Mask, fed: Ints, columns: int) -> tuple[Ints, int, int]:
+    """The events that come into each column alone, those that come into several, and bursts."""
+    at = np.flatnonzero(fed != -1)
+    alone = np.bincount(fed[at][fed[at] != SEVERAL], minlength=columns)
+    bursts = len(np.unique(np.cumsum(loops)[at]))
+    return alone, int((fed == SEVERAL).sum()), bursts
+
+
+# By entries
+
+
+def _by_entries(
+    made: PlacedGroup, letters: NDArray[np.uint8], few: Sampled
+) -> list[tuple[int, ...]]:
+    """Units, but for those apart that alone begin too many bursts."""
+    everyone = tuple(range(len(made.group.units)))
+    if not made.is_sharable or made.columns < 3 or len(few.ranges) > _MOST_PARTITIONS:
+        return [everyone]
+    laid = laid_for(made, letters)
+    loops = laid.is_loop[few.letter]
     if loops.sum() < _LEAST:
-        return []
-    alone, bursts = _alone(loops, laid.fed[few], made.columns)
-    live = _live(made.group.within_us, loops, ts[:_SAMPLE], seen)
-    return leavers(alone, bursts, int(loops.sum()), live, made.group.overlap)
+        return [everyone]
+    alone, bursts = _alone(loops, laid.fed[few.letter], made.columns)
+    live = _live(made.group.within_us, loops, few)
+    gone = set(leavers(alone, bursts, int(loops.sum()), live, made.group.overlap))
+    if not gone:
+        return [everyone]
+    parted = [c in gone for c in made.column_of_unit]
+    return [tuple(u for u in everyone if parted[u] is side) for side in (False, True)]
 
 
-def _alone(loops: NDArray[np.bool_], fed: Ints, columns: int) -> tuple[list[int], int]:
+def _alone(loops: Mask, fed: Ints, columns: int) -> tuple[list[int], int]:
     """How many bursts each column begins alone, and how many bursts there are."""
     at = np.flatnonzero(fed != -1)
     if not len(at):
@@ -86,13 +248,11 @@ def _alone(loops: NDArray[np.bool_], fed: Ints, columns: int) -> tuple[list[int]
     return np.bincount(one, minlength=columns).tolist(), len(first)
 
 
-def _live(within_us: int, loops: NDArray[np.bool_], ts: Ints, ranges: Ints) -> float:
+def _live(within_us: int, loops: Mask, few: Sampled) -> float:
     """How many events of the loop a window has, as most of these events see it."""
-    total, weighted = 0, 0.0
-    for first, end in ranges[:, 1:3].tolist():
-        end = min(end, len(ts))
-        here = int(loops[first:end].sum())
-        lasts = int(ts[end - 1] - ts[first]) + 1
-        weighted += here * here * min(1.0, within_us / lasts)
-        total += here
-    return weighted / max(total, 1)
+    first, end = few.ranges[:, 1], np.minimum(few.ranges[:, 2], len(few.ts))
+    before = np.concatenate([[0], np.cumsum(loops)])
+    here = before[end] - before[first]
+    lasts = few.ts[end - 1] - few.ts[first] + 1
+    weighted = here * here * np.minimum(1.0, within_us / lasts)
+    return float(weighted.sum() / max(here.sum(), 1))

@@ -9,6 +9,9 @@ Pure arithmetic, in nanoseconds for each event of the loop; the kernel compiles 
     settle   = S + 2 entries w + 0.3 k w                  where something reads E+, a window closes
     split    = stored (S + entries w)
 
+A part f of the events that some E+ alone admit adds f n to W_shared, each is settled to be a
+snapshot by itself, and is an entry of k columns from then on.
+
 A burst that begins over snapshots is split where T(k w) left + 1.2 split < T(W) left, with `left`
 the events that open windows will still see and W the snapshots that there will be on average until
 then. Windows merge, as they open, once what snapshots would have saved is 0.3 of what a window
@@ -24,6 +27,7 @@ bursts       s_c, for each event
 from __future__ import annotations
 
 from math import log2
+from typing import NamedTuple
 
 # Of a look at all stored events: for each column, and for each column and event
 SCAN_COLUMN, SCAN_EVENT = 4.0, 0.15
@@ -35,8 +39,31 @@ SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
 SPLIT_CELL = 0.7
 # Of an event, whatever its row is like: classes go through the events one after the other
 EVENT = 100.0
+# Of any event, to see that a class has nothing to do with it
+PASS = 5.0
+# A tree has so many nodes for each event of a window, and what of it is beyond these cells, two
+# megabytes, takes twice the time.
+_NODES, _CACHED = 4, 1 << 18
 # Classes part where that saves so much of what they cost together.
 _WORTH_PARTING = 0.9
+
+
+class ClassSeen(NamedTuple):
+    """What some events are to units that may have one table.
+
+    Attributes:
+        events: All of them.
+        loops: Those of the loop that any of the units admits.
+        live: Of these in a window.
+        bursts: That begin with what comes into any of them.
+        parts: Of the loop that some of the units admit and others do not.
+    """
+
+    events: int
+    loops: int
+    live: float
+    bursts: int
+    parts: int
 
 
 def scan_ns(columns: float, live: float) -> float:
@@ -60,6 +87,38 @@ def tree_ns(columns: float, live: float) -> float:
 def row_ns(columns: float, live: float) -> float:
     """Of a row in the better table."""
     return min(scan_ns(columns, live), tree_ns(columns, live))
+
+
+def class_ns(
+    seen: ClassSeen, columns: int, windows: int, numbers: int, bases: tuple[bool, bool]
+) -> float:
+    """Of all events seen, for units that have one table.
+
+    Fifty thresholds that hardly ever disagree are had over snapshots; where every second event is
+    for some of them alone, over own columns.
+
+    >>> few, many = (ClassSeen(9_000, 8_000, 300.0, 250, parts) for parts in (80, 4_000))
+    >>> [[round(class_ns(s, 50, 4, 1, b) / 1e6, 1) for b in ((1, 0), (0, 1))] for s in (few, many)]
+    [[5.2, 2.1], [5.2, 244.7]]
+
+    Args:
+        seen: Events, and how many are what.
+        columns: Of E+.
+        windows: That are open at once.
+        numbers: Of a column in a window.
+        bases: Whether rows may be over own columns, and over snapshots.
+    """
+    loops = max(seen.loops, 1)
+    cells = columns * windows * numbers
+    is_large = _NODES * seen.live * cells > _CACHED
+    own = row_ns(cells * (2 if is_large else 1), seen.live)
+    some, of_window = seen.parts / loops, seen.live / loops
+    snapshots = (seen.bursts + seen.parts) * of_window * (1.0 - 0.5 / windows)
+    wide = numbers * max(snapshots, 1.0)
+    noted = seen.parts * of_window * columns * windows * numbers
+    shared = row_ns(wide, seen.live) + some * (SETTLE_COLUMN * wide + SETTLE_ENTRY * noted)
+    row = min(ns for ns, can_be in zip((own, shared), bases, strict=True) if can_be)
+    return PASS * seen.events + seen.loops * (EVENT + row)
 
 
 def leavers(alone: list[int], bursts: int, events: int, live: float, windows: int) -> list[int]:

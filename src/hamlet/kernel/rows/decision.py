@@ -31,6 +31,7 @@ from hamlet.kernel.rows.layout import (
     KEEP_OWN,
     KEEP_SHARED,
     MERGE,
+    S_AMOUNTS,
     S_BIRTHS,
     S_COIN,
     S_DATED,
@@ -63,20 +64,22 @@ from hamlet.kernel.rows.layout import (
     T_TIME,
     T_WINDOWS,
 )
-from hamlet.kernel.rows.snapshots import has_column_room, take_snapshot
+from hamlet.kernel.rows.snapshots import E_AT, ENTRY, has_column_room, take_snapshot
 from hamlet.kernel.rows.survey import own_event_ns, shared_event_ns
 
 # Counters in doubles. Of the pane at hand, and averages of all before: events of the loop, bursts,
-# reads of what E+ has given, entries.
+# reads of what E+ has given, entries, events of the loop that some E+ alone admit.
 (
     D_EVENTS,
     D_BURSTS,
     D_READS,
     D_ENTRIES,
+    D_PARTS,
     A_EVENTS,
     A_BURSTS,
     A_READS,
     A_ENTRIES,
+    A_PARTS,
     D_REGRET,
     D_TOTAL,  # events of the loop since the partition began, and bursts
     D_NUMBER,
@@ -84,8 +87,8 @@ from hamlet.kernel.rows.survey import own_event_ns, shared_event_ns
     D_LAST,  # events of the loop before the burst at hand
     D_WAS_OWN,  # whether the burst before it was over own columns
     D_RING,  # the same before the eight bursts before it
-) = range(15)
-_RECENT = 8
+) = range(17)
+_RECENT, _COUNTED = 8, 5
 D_PANES = D_RING + _RECENT  # bursts of the last panes
 # The first bursts decide nothing.
 _LEARNING = 4
@@ -105,7 +108,7 @@ def begin_counting(m, found):
     of_pane = float(found.live) / max(found.loops, 1) / w
     D[A_EVENTS] = found.live / w
     D[A_BURSTS], D[A_READS] = found.births * of_pane, found.settles * of_pane
-    D[A_ENTRIES] = found.entries * of_pane
+    D[A_ENTRIES], D[A_PARTS] = found.entries * of_pane, found.parts * of_pane
     D[D_LENGTH] = float(found.loops) / max(found.births, 1)
     for k in range(w):
         D[D_PANES + k] = D[A_BURSTS]
@@ -121,11 +124,11 @@ def begin_burst(m, b, table, part, ts):
     decision, created, shared_ns, own_ns = KEEP_OWN, 0, 0.0, 0.0
     decides, has_shared = m.P[SHARING] == BY_BENEFIT, S[S_HI] > S[S_OWN_HI]
     if (decides and has_shared) or S[S_DECIDED_ROOM] > 0:
-        shared_ns, own_ns = costs(m, ts)
+        shared_ns, own_ns = costs(m, b, ts)
     if has_shared:
-        splits = decides and _splits(m, shared_ns, own_ns)
+        splits = decides and _splits(m, b, shared_ns, own_ns)
         splits = splits or (m.P[SHARING] == BY_COIN and toss(S) == 0)
-        if splits or S[S_FORCED] == 1 or not _has_room(m, b):
+        if splits or S[S_FORCED] == 1 or not _has_room(m, b, 1):
             decision = SPLIT
             split(m, b, table)
             if m.P[SHARING] != ALWAYS:
@@ -133,7 +136,7 @@ def begin_burst(m, b, table, part, ts):
         else:
             decision = MERGE if m.D[D_WAS_OWN] == 1.0 else KEEP_SHARED
             if S[S_DATED] < S[S_ENTRIES]:
-                take_snapshot(m, b)
+                take_snapshot(m, b, 0)
                 created = 1
             S[C_SHARED] += 1
     m.D[D_WAS_OWN] = 1.0 if decision in (KEEP_OWN, SPLIT) else 0.0
@@ -142,9 +145,19 @@ def begin_burst(m, b, table, part, ts):
 
 
 @inlined
-def _has_room(m, b):
-    """Whether there is room for one more snapshot."""
-    return has_column_room(m, b) and (m.S[S_IS_TREE] == 0 or has_node_room(m, b))
+def _has_room(m, b, n):
+    """Whether there is room for n more snapshots."""
+    return has_column_room(m, b, n) and (m.S[S_IS_TREE] == 0 or has_node_room(m, b, n))
+
+
+@apart
+def make_room_for_singles(m, b, table, n):
+    """Have room for n snapshots of single events, or own columns from here on."""
+    if not _has_room(m, b, n):
+        split(m, b, table)
+        m.D[D_WAS_OWN] = 1.0
+        if m.P[SHARING] != ALWAYS:
+            m.S[S_MODE] = 0
 
 
 @inlined
@@ -175,35 +188,53 @@ def _rate(m):
 
 
 @inlined
+def _for_some(m):
+    """The part of the events of the loop that some E+ alone admit."""
+    return min(1.0, m.D[A_PARTS] / max(m.D[A_EVENTS], 1.0))
+
+
+@inlined
 def _of_burst(m, what):
     """How many reads or entries a burst has, on average."""
     return m.D[what] / max(m.D[A_BURSTS], 1e-3)
 
 
 @apart
-def costs(m, ts):
+def costs(m, b, ts):
     """What the events cost that open windows will still see: over snapshots, over own columns."""
     S, D, w = m.S, m.D, float(m.z.overlap)
     passed = (ts - S[S_HI] * m.z.slide) / m.z.slide
     left = max(w - passed, 0.1) * D[A_EVENTS]
     n, rate = w * D[A_EVENTS], _rate(m)
     # Of those at hand, those of the first window die soon; half of those to come on average
+    some = _for_some(m)
     remain, born = 0.5 + 0.5 / w, 0.5 * rate * left
-    wide = (S[S_BIRTHS] - S[S_OLDEST]) * remain + born
-    entries = (S[S_ENTRIES] - S[S_FIRST_ENTRY]) * remain + born * _of_burst(m, A_ENTRIES)
-    reads, closes = rate * _of_burst(m, A_READS), 1.0 / max(D[A_EVENTS], 1.0)
+    wide = (S[S_BIRTHS] - S[S_OLDEST]) * remain + born + 0.5 * some * left
+    entries = _entered(m, b) * remain + born * _of_burst(m, A_ENTRIES)
+    entries += 0.5 * some * left * m.z.columns
+    # To take a snapshot of a single event is to work out what it is worth, as a read does.
+    reads, closes = rate * _of_burst(m, A_READS) + some, 1.0 / max(D[A_EVENTS], 1.0)
     is_tree = S[S_IS_TREE] == 1
     shared = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
     return left * shared, left * own_event_ns(m.P, is_tree, n)
 
 
+@inlined
+def _entered(m, b):
+    """How many numbers of one component and window have been noted and matter: of columns of E+."""
+    S = m.S
+    first = S[S_FIRST_ENTRY]
+    gone = b.log[ENTRY * first + E_AT] if first < S[S_ENTRIES] else S[S_AMOUNTS]
+    return float(S[S_AMOUNTS] - gone) / (m.z.overlap * m.z.components)
+
+
 @apart
-def _splits(m, shared_ns, own_ns):
+def _splits(m, b, shared_ns, own_ns):
     """Whether own columns are cheaper by more than it takes to evaluate what is stored."""
     S, D, w = m.S, m.D, float(m.z.overlap)
     if D[D_NUMBER] < _LEARNING:
         return False
-    entries = float(S[S_ENTRIES] - S[S_FIRST_ENTRY])
+    entries = _entered(m, b)
     stored = min(D[D_TOTAL], w * D[A_EVENTS])
     if S[S_IS_TREE] == 1:
         stored = float(S[S_NEXT] + S[S_LEAVES_BEFORE])
@@ -223,11 +254,11 @@ def end_pane(m):
     for k in range(w - 1):
         D[D_PANES + k] = D[D_PANES + k + 1]
     D[D_PANES + w - 1] = D[D_BURSTS]
-    for k in range(4):
+    for k in range(_COUNTED):
         D[A_EVENTS + k] += (D[D_EVENTS + k] - D[A_EVENTS + k]) / (1.0 + w)
     if S[S_MODE] == 0:
         _regret(m)
-    for k in range(4):
+    for k in range(_COUNTED):
         D[D_EVENTS + k] = 0.0
 
 
@@ -239,9 +270,11 @@ def _regret(m):
     births = 0.0
     for k in range(m.z.overlap):
         births += D[D_PANES + k]
-    rate, wide = births / max(n, 1.0), births * (1.0 - 0.5 / w)
+    some = _for_some(m)
+    rate, wide = births / max(n, 1.0), (births + some * n) * (1.0 - 0.5 / w)
     own = own_event_ns(m.P, is_tree, n)
-    reads, entries = rate * _of_burst(m, A_READS), births * _of_burst(m, A_ENTRIES)
+    reads, entries = rate * _of_burst(m, A_READS) + some, births * _of_burst(m, A_ENTRIES)
+    entries += some * n * m.z.columns
     closes = 1.0 / max(D[A_EVENTS], 1.0)
     late = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
     D[D_REGRET] = max(0.0, D[D_REGRET] + D[D_EVENTS] * (own - late))

@@ -17,7 +17,7 @@ import numpy as np
 
 from hamlet.kernel import numbers
 from hamlet.kernel.code import ONE
-from hamlet.kernel.jit import inlined
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows import layout as at
 from hamlet.kernel.rows.cells import PAD, add_sizes, least_open, sum_open
 from hamlet.kernel.rows.scan import make_room
@@ -27,6 +27,7 @@ class _Doing(NamedTuple):
     """An operation and the event that does it: by value, so that they are read once."""
 
     op: Any
+    first: Any  # its first column in the table, where it is of the loop
     event: Any
     is_loop: Any
     bound: Any
@@ -42,14 +43,15 @@ class _Doing(NamedTuple):
 def take_in(m, b, events, table, e, letter):
     """Take in event e."""
     P, S = m.P, m.S
+    is_stored = P[P[at.IS_LOOP] + letter] == 1 and events.f[e] == events.f[e]
+    if is_stored and S[at.S_STORED] == S[at.S_ROOM] - PAD:
+        make_room(m, b, table)
     for op in range(P[P[at.OPS_P] + letter], P[P[at.OPS_P] + letter + 1]):
         is_loop = P[P[at.OP_IS_LOOP] + op] == 1
-        is_stored = is_loop and events.f[e] == events.f[e]
-        if is_stored and S[at.S_STORED] == S[at.S_ROOM] - PAD:
-            make_room(m, b, table)
         stored, first, first_to = S[at.S_STORED], P[at.OP_SOURCES_P] + op, P[at.OP_TARGETS_P] + op
         doing = _Doing(
             op,
+            P[P[at.OP_FIRST] + op],
             e,
             is_loop,
             events.g[e],
@@ -61,9 +63,26 @@ def take_in(m, b, events, table, e, letter):
             S[at.S_ROOM],
         )
         _do(m, events, table, doing)
-        if is_stored:
-            table.keys[stored], table.keys[stored + PAD] = events.f[e], np.nan
-            S[at.S_STORED] = stored + 1
+    if is_stored:
+        stored = S[at.S_STORED]
+        if P[P[at.SKIPS_P] + letter] < P[P[at.SKIPS_P] + letter + 1]:
+            _skip(m, table, letter, stored)
+        table.keys[stored], table.keys[stored + PAD] = events.f[e], np.nan
+        S[at.S_STORED] = stored + 1
+
+
+@apart
+def _skip(m, table, letter, stored):
+    """Have nothing in the columns that do not admit an event of a letter."""
+    P, z, room = m.P, m.z, m.S[at.S_ROOM]
+    for k in range(P[P[at.SKIPS_P] + letter], P[P[at.SKIPS_P] + letter + 1]):
+        first, n = P[P[at.SKIP_FIRST] + k], P[P[at.SKIP_N] + k]
+        for block in range(z.blocks):
+            for c in range(block * z.columns + first, block * z.columns + first + n):
+                numbers.set_zero(table.v, c * room + stored)
+        for block in range(z.blocks_x):
+            for c in range(block * z.columns + first, block * z.columns + first + n):
+                table.x[c * room + stored] = np.inf
 
 
 @inlined
@@ -90,9 +109,9 @@ def _do(m, events, table, o):
 def _take_number(m, events, table, o, first, c, d):
     """Take in component c of a window, at distance d from the begin of sources and targets.
 
-    An op of the loop has all columns: d is their place in the table, too.
+    Of an op of the loop its first column is their place in the table, too.
     """
-    P, z, row = m.P, m.z, d * o.room
+    P, z, row = m.P, m.z, (d + o.first) * o.room
     if o.is_loop:
         sum_open(
             m.scratch, d, table.v, row, table.keys, first, o.stored, o.bound, z.operator, m.err
@@ -110,7 +129,7 @@ def _take_number(m, events, table, o, first, c, d):
             numbers.add(m.scratch, d, m.scratch, count, m.err)
     if o.is_loop:
         numbers.copy(table.v, row + o.stored, m.scratch, d)
-        add_sizes(m.v, z.rows * z.whole + d, m.scratch, d, 1, m.err)
+        add_sizes(m.v, z.rows * z.whole + d + o.first, m.scratch, d, 1, m.err)
     for k in range(o.targets, o.targets_end):
         numbers.add(m.v, P[P[at.TARGET_AT] + k] + d, m.scratch, d, m.err)
 
@@ -118,7 +137,7 @@ def _take_number(m, events, table, o, first, c, d):
 @inlined
 def _take_extreme(m, events, table, o, first, c, d, count):
     """Take in extreme c of a window, at distance d; its number of trends is at `count`."""
-    P, z, row = m.P, m.z, d * o.room
+    P, z, row = m.P, m.z, (d + o.first) * o.room
     least = np.inf
     if o.is_loop:
         least = least_open(table.x, row, table.keys, first, o.stored, o.bound, z.operator)

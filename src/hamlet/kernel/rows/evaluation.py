@@ -94,7 +94,7 @@ def settle(m, b):
     zero_cells(b.ended, begin * z.components, n)
     row = S[S_SCRATCH] * z.whole
     zero_cells(m.scratch, row, z.whole)
-    _evaluate(m, b, m.scratch, row, b.sums, 0, end - begin)
+    evaluate(m, b, m.scratch, row, b.sums, 0, end - begin)
     first = P[P[OPS_P] + P[LOOP_LETTER]]
     for op in range(first, P[P[OPS_P] + P[LOOP_LETTER] + 1]):
         if P[P[OP_IS_LOOP] + op] == 1:
@@ -107,13 +107,13 @@ def settle(m, b):
 
 
 @apart
-def _evaluate(m, b, to, at, row, first, n):
+def evaluate(m, b, to, at, row, first, n):
     """Add to to[at:] what the coefficients row[first:] of the n oldest snapshots come to.
 
     These become sums from their end on, so that each entry asks for one of them.
     """
     S, nc = m.S, m.z.components
-    _sum_from_the_end(m, row, first, n)
+    _sum_from_the_end(m, b, row, first, n)
     if m.err[0] != 0:
         return
     for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
@@ -123,12 +123,20 @@ def _evaluate(m, b, to, at, row, first, n):
 
 
 @inlined
-def _sum_from_the_end(m, row, first, n):
-    nc = m.z.components
-    for d in range(first + (n - 1) * nc - 1, first - 1, -1):
-        row[d] += row[d + nc]
-        if not is_in_range(row, d):
-            m.err[0] = 1
+def _sum_from_the_end(m, b, row, first, n):
+    """Add to each coefficient those of later snapshots; one of a single event stays by itself."""
+    nc, (begin, _) = m.z.components, live(m)
+    later = -1
+    for k in range(n - 1, -1, -1):
+        if b.single[begin + k] == 1:
+            continue
+        if later >= 0:
+            for c in range(nc):
+                d = first + k * nc + c
+                row[d] += row[first + later * nc + c]
+                if not is_in_range(row, d):
+                    m.err[0] = 1
+        later = k
 
 
 @inlined
@@ -213,8 +221,8 @@ def _terms(m, b):
 
 @inlined
 def _evaluate_terms(m, b, to, at, row, first, n, terms):
-    """The same as _evaluate, by a list of products."""
-    _sum_from_the_end(m, row, first, n)
+    """The same as evaluate, by a list of products."""
+    _sum_from_the_end(m, b, row, first, n)
     end = n * m.z.components
     for r in range(terms.shape[0]):
         if terms[r, 0] >= end:
@@ -264,11 +272,9 @@ def _split_sizes(m, b):
     S, nc, columns = m.S, m.z.components, m.z.columns
     begin, end = live(m)
     at = m.z.rows * m.z.whole
-    for d in range((end - 1) * nc - 1, begin * nc - 1, -1):
-        b.sizes[d] += b.sizes[d + nc]
-        if not is_in_range(b.sizes, d):
-            m.err[0] = 1
-            return
+    _sum_from_the_end(m, b, b.sizes, begin * nc, end - begin)
+    if m.err[0] != 0:
+        return
     for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
         entry, n = ENTRY * k, b.log[ENTRY * k + E_N]
         column = begin + max(0, b.log[entry + E_COLUMN] - S[S_OLDEST])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import gcd
 
 # Instead of a state
 START, END = -1, -2
@@ -44,9 +45,11 @@ class RowEdge:
 
 @dataclass(frozen=True, slots=True)
 class RowUnit:
-    """One pattern of one query: its states and edges, and for each extreme 1 or -1."""
+    """One pattern of one query: its window, states and edges, and for each extreme 1 or -1."""
 
     template: int
+    within_us: int
+    slide_us: int
     states: tuple[RowState, ...]
     edges: tuple[RowEdge, ...]
     signs: tuple[int, ...]
@@ -54,10 +57,9 @@ class RowUnit:
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Units with one loop and equal windows.
+    """Units with one loop; what they ask of its events may differ, and so may their windows.
 
     Attributes:
-        atom: What events of the loop satisfy.
         predicate: The edge predicate f(previous) op g(next) of the loop.
         operator: Its op.
         guards: Atoms of which no event may be between two neighbours of the loop.
@@ -67,16 +69,34 @@ class RowGroup:
             units are turned round, and f and g have changed sides.
     """
 
-    atom: int
     predicate: int
     operator: int
     guards: tuple[int, ...]
-    within_us: int
-    slide_us: int
     components: int
     extremes: int
     units: tuple[RowUnit, ...]
     is_backward: bool = False
+
+    @property
+    def atoms(self) -> tuple[int, ...]:
+        """What units ask of the events of the loop."""
+        states = (state for unit in self.units for state in unit.states if state.is_loop)
+        return tuple(sorted({state.atom for state in states}))
+
+    @property
+    def windows(self) -> tuple[tuple[int, int], ...]:
+        """The different lengths and slides of its units."""
+        return tuple(sorted({(unit.within_us, unit.slide_us) for unit in self.units}))
+
+    @property
+    def within_us(self) -> int:
+        """How long a window is in the table: as the longest of any unit."""
+        return max(unit.within_us for unit in self.units)
+
+    @property
+    def slide_us(self) -> int:
+        """How far windows of the table are apart, so that those of all units are among them."""
+        return gcd(*(unit.slide_us for unit in self.units))
 
     @property
     def overlap(self) -> int:
@@ -91,6 +111,15 @@ class RowGroup:
             units=tuple(replace(u, edges=tuple(map(_turned, u.edges))) for u in self.units),
             is_backward=not self.is_backward,
         )
+
+    def steps(self, window: tuple[int, int]) -> tuple[int, int]:
+        """Which windows of the table are those of a length and slide: one in so many, from one on.
+
+        Seen from the end, windows of different lengths that end together begin together.
+        """
+        within, slide = window
+        first = (self.within_us - within) // self.slide_us if self.is_backward else 0
+        return slide // self.slide_us, first
 
     @property
     def can_turn(self) -> bool:

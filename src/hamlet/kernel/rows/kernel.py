@@ -57,6 +57,7 @@ def _begin_basis(S, mode, columns, coin):
     S[at.S_OWN_HI], S[at.S_OWN_OPEN] = at.NO_BLOCK, 0
     S[at.S_DIRTY], S[at.S_READABLE], S[at.S_FORCED] = 0, 0, 0
     S[at.S_OLDEST], S[at.S_BIRTHS], S[at.S_FIRST_COLUMN], S[at.S_UNSETTLED] = 0, 0, 0, 0
+    S[at.S_HAND] = -1
     S[at.S_BASE], S[at.S_BASE_BEFORE], S[at.S_BLOCK_BIRTHS] = 0, 0, 0
     S[at.S_STRIDE], S[at.S_STRIDE_BEFORE] = 0, 0
     S[at.S_FIRST_ENTRY], S[at.S_DATED], S[at.S_ENTRIES], S[at.S_AMOUNTS] = 0, 0, 0, 0
@@ -75,6 +76,7 @@ def _addresses_of_basis(v, born, rows, ints, columns, components, log, amounts):
         raw_pointer(rows[2 * stride :]),
         raw_pointer(ints[0:]),
         raw_pointer(ints[columns:]),
+        raw_pointer(ints[2 * columns :]),
         raw_pointer(log),
         pointer(amounts),
     )
@@ -128,7 +130,7 @@ def _run(
     state = np.zeros(at.STATES, np.int64)
     S = raw_pointer(state)
     rows_v, rows_x = numbers.room(zero, (P[at.ROWS] + 1) * size), np.empty(P[at.ROWS] * size_x)
-    begins = np.zeros(P[at.OVERLAP], np.int64)
+    begins = np.zeros(P[at.OVERLAP] + P[at.WINDOWS], np.int64)
     S[at.S_SCRATCH] = P[at.LAYERS]
     # One row more, to settle in
     scratch, scratch_x = (
@@ -148,7 +150,7 @@ def _run(
     redone = 0
     basis_v, basis_room = numbers.room(single, 1), 1
     basis_rows, columns = numbers.room(single, (P[at.LAYERS] + 3) * nc), 1
-    basis_ints, born = np.empty(2, np.int64), np.empty(1, np.int64)
+    basis_ints, born = np.empty(3, np.int64), np.empty(1, np.int64)
     can_share = P[at.SHARING] != at.OWN
     counters = np.zeros(D_PANES + P[at.OVERLAP])
     S[at.S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced else 0
@@ -197,7 +199,7 @@ def _run(
             if wide > columns:
                 columns = 2 * wide
                 basis_rows = numbers.room(single, (S[at.S_SCRATCH] + 3) * columns * nc)
-                basis_ints = np.empty(2 * columns, np.int64)
+                basis_ints = np.empty(3 * columns, np.int64)
             # No more than it takes: nodes of a tree stand that far apart.
             if cells * wide * nc > basis_room:
                 basis_room = cells * wide * nc + cells * wide * nc // 4
@@ -213,6 +215,7 @@ def _run(
             table_room_x = cells * size_x + cells * size_x // 4
             table_x = np.empty(table_room_x)
         _begin(S, int(is_tree), room, of_block, end)
+        begins[P[at.OVERLAP] :] = at.NO_BLOCK + 1
         _begin_basis(S, int(shared), wide, part + P[at.SEED])
         if not is_tree:
             end_keys(S, keys)

@@ -21,13 +21,14 @@ SCALARS = (
     "OPERATOR",  # one of BELOW, UP_TO, EQUAL, UNEQUAL
     "ROWS",
     "UNITS",
+    "WINDOWS",  # different lengths and slides of units
     "LAYERS",  # rows that an event needs at most for what it adds
     "STARTS",
     "N_EVENTS",
     "SAME_SIDES",  # whether f and g are the same of every event
     "KIND",  # of table: CHOSEN, SCANNED or TREE
     "SHARING",  # a policy, see below
-    "LOOP_LETTER",  # a letter of the loop, -1 for none
+    "LOOP_LETTER",  # what stands for events that every E+ admits
     "FEEDS",  # of one event into E+ at most, and the columns of all of them
     "FED_COLUMNS",
     "STARTS_LOOP",  # whether trends begin with E
@@ -36,6 +37,12 @@ SCALARS = (
 ARRAYS = (
     "START_AT",  # ranges that a new window has one empty trend in, and how often they do
     "START_TIMES",
+    "START_STEP",  # and in which windows: one in so many of the table's, from one on
+    "START_FROM",
+    "WINDOW_WITHIN",  # by length and slide: how long, and which of the table's in the same way
+    "WINDOW_STEP",
+    "WINDOW_FROM",
+    "WINDOW_OF",  # by unit: which of them
     "END_P",  # by unit: rows that its trends end with
     "END_AT",
     "END_AT_X",
@@ -46,6 +53,9 @@ ARRAYS = (
     "IS_FEED",  # whether its events come into E+
     "READS_LOOP",  # whether its events read or empty what E+ has given
     "OPS_P",
+    "SKIPS_P",  # by letter of the loop: ranges of columns that do not admit its events
+    "SKIP_FIRST",
+    "SKIP_N",
     "RESETS_P",
     "RESET_AT",
     "RESET_AT_X",
@@ -74,6 +84,7 @@ HEADER = len(SCALARS) + len(ARRAYS)
     OPERATOR,
     ROWS,
     UNITS,
+    WINDOWS,
     LAYERS,
     STARTS,
     N_EVENTS,
@@ -87,6 +98,12 @@ HEADER = len(SCALARS) + len(ARRAYS)
     SEED,
     START_AT,
     START_TIMES,
+    START_STEP,
+    START_FROM,
+    WINDOW_WITHIN,
+    WINDOW_STEP,
+    WINDOW_FROM,
+    WINDOW_OF,
     END_P,
     END_AT,
     END_AT_X,
@@ -97,6 +114,9 @@ HEADER = len(SCALARS) + len(ARRAYS)
     IS_FEED,
     READS_LOOP,
     OPS_P,
+    SKIPS_P,
+    SKIP_FIRST,
+    SKIP_N,
     RESETS_P,
     RESET_AT,
     RESET_AT_X,
@@ -120,8 +140,9 @@ HEADER = len(SCALARS) + len(ARRAYS)
 BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 
 # What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop, DIRECTS:
-# do operations that can be done one after the other (direct.py)
-ADDS, EMPTIES, READS, LOOPS, DIRECTS = 1, 2, 4, 8, 16
+# do operations that can be done one after the other (direct.py), PARTS: are of the loop, and not
+# every E+ admits them (singles.py)
+ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS = 1, 2, 4, 8, 16, 32
 
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)
@@ -162,6 +183,7 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     S_OLDEST,  # the first that matters, how many there have been, the first that there is room for
     S_BIRTHS,
     S_FIRST_COLUMN,
+    S_HAND,  # the one at hand: the last that is of no single event
     S_COLUMN_ROOM,
     S_BASE,  # the first that nodes of a tree have numbers of, and of the block before
     S_BASE_BEFORE,
@@ -183,7 +205,7 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     C_SHARED,
     C_SPLIT,
     STATES,
-) = range(50)
+) = range(51)
 NO_BLOCK = -(1 << 62)
 
 # Of a decision that is written down, one row for each burst: see decision.py

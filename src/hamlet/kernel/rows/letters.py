@@ -25,6 +25,7 @@ from hamlet.kernel.rows.layout import (
     LOOPS,
     N_EVENTS,
     OWN,
+    PARTS,
     READS,
     SAME_SIDES,
     SCALARS,
@@ -93,7 +94,8 @@ class Placed:
         of_node: The column of each node.
         read: For each node the inflows that it reads, and where.
         fed: For each node where what comes to it is added.
-        starts: Where a new window begins with empty trends, and with how many.
+        starts: Where a new window begins with empty trends: how many, and length and slide of
+            such windows.
         ends: For each unit where its trends end.
         guarded: By atom what its events empty.
     """
@@ -102,7 +104,7 @@ class Placed:
     of_node: list[int]
     read: list[list[tuple[Inflow, Place]]]
     fed: list[list[Place]]
-    starts: dict[Place, int]
+    starts: dict[Place, tuple[int, tuple[int, int]]]
     ends: list[list[Place]]
     guarded: dict[int, list[Place]]
 
@@ -114,7 +116,9 @@ class _Placing:
         self.automata = automata
         self.columns = automata.loops
         self.taken = [0] * self.columns
+        # By inflow and column where it is wanted; and the first such column of each
         self.places: dict[tuple[Inflow, int], Place] = {}
+        self.found_at: dict[Inflow, int] = {}
         self.of_node = list(range(self.columns)) + [-1] * (len(automata.nodes) - self.columns)
         inflows = sum(len(n.inflows) for n in automata.nodes) + sum(map(len, automata.ends))
         self.most = _SPARE_ROWS + -(-inflows // self.columns)
@@ -124,41 +128,55 @@ class _Placing:
         nodes, loops = self.automata.nodes, self.columns
         for number in range(loops):
             for inflow in nodes[number].inflows:
-                self.place(inflow, number)
+                self._place_at(inflow, number)
         self._columns_of_nodes()
         read = [
-            [(inflow, self.place(inflow, self.of_node[number])) for inflow in node.inflows]
+            [(inflow, self.place(inflow, number)) for inflow in node.inflows]
             for number, node in enumerate(nodes)
         ]
         ends = [
-            [self.place(inflow, self._column_before(inflow)) for inflow in each]
+            [self._place_near(inflow, self._column_before(inflow)) for inflow in each]
             for each in self.automata.ends
         ]
         fed: list[list[Place]] = [[] for _ in nodes]
-        starts: dict[Place, int] = {}
+        starts: dict[Place, tuple[int, tuple[int, int]]] = {}
         guarded: dict[int, list[Place]] = {}
-        for (inflow, _), place in self.places.items():
+        for (inflow, column), place in self.places.items():
             for source in inflow.sources:
                 fed[source].append(place)
             if inflow.starts:
-                starts[place] = inflow.starts
+                starts[place] = (inflow.starts, nodes[column].window)
             for atom in inflow.guards:
                 guarded.setdefault(atom, []).append(place)
         return Placed(max(self.taken), self.of_node, read, fed, starts, ends, guarded)
 
-    def place(self, inflow: Inflow, column: int) -> Place:
-        """The place of an inflow, at a column if it has none yet and there is room.
+    def place(self, inflow: Inflow, node: int) -> Place:
+        """Where a node reads an inflow: an E+ at its own column."""
+        if node < self.columns:
+            return self.places[inflow, node]
+        return self._place_near(inflow, self.of_node[node])
+
+    def _place_near(self, inflow: Inflow, column: int) -> Place:
+        """A place of an inflow, at a column if it has none yet and there is room.
 
         What comes from START alone is the same everywhere, and has a place at each column where it
         is wanted: so what many units do at their beginning is one operation.
         """
-        key = (inflow, -1 if inflow.sources else column)
-        if key not in self.places:
-            if self.taken[column] >= self.most:
-                column = self.taken.index(min(self.taken))
-            self.places[key] = (self.taken[column], column)
-            self.taken[column] += 1
-        return self.places[key]
+        if inflow.sources:
+            column = self.found_at.get(inflow, column)
+        if (inflow, column) in self.places:
+            return self.places[inflow, column]
+        return self._place_at(inflow, column)
+
+    def _place_at(self, inflow: Inflow, column: int) -> Place:
+        """A new place of an inflow, at a column if there is room."""
+        at = column
+        if self.taken[at] >= self.most:
+            at = self.taken.index(min(self.taken))
+        self.places[inflow, column] = (self.taken[at], at)
+        self.found_at.setdefault(inflow, column)
+        self.taken[at] += 1
+        return self.places[inflow, column]
 
     def _columns_of_nodes(self) -> None:
         """The column of each other node: of the E+ that it feeds, or that feeds it, if any."""
@@ -176,7 +194,12 @@ class _Placing:
                 if self.of_node[other] < 0:
                     self.of_node[other] = self.of_node[number]
                     found.append(other)
-        self.of_node = [max(column, 0) for column in self.of_node]
+        # One that has to do with no E+ is at one of its window.
+        of_window = {nodes[c].window: c for c in reversed(range(self.columns))}
+        self.of_node = [
+            of_window[node.window] if column < 0 else column
+            for node, column in zip(nodes, self.of_node, strict=True)
+        ]
 
     def _column_before(self, inflow: Inflow) -> int:
         return self.of_node[inflow.sources[0]] if inflow.sources else 0
@@ -189,12 +212,14 @@ class Laid(NamedTuple):
         letters: By letter and atom, 1 where events of the letter satisfy the atom.
         code: See layout.py.
         is_loop: By letter whether its events are of the loop.
+        admits: By letter and column of E+ whether its events are of that loop.
         fed: By letter the column of E+ that its events come into: -1 for none, SEVERAL for more.
     """
 
     letters: NDArray[np.uint8]
     code: Ints
     is_loop: NDArray[np.bool_]
+    admits: NDArray[np.bool_]
     fed: Ints
 
 
@@ -281,8 +306,10 @@ def laid_for(made: PlacedGroup, letters: NDArray[np.uint8]) -> Laid:
             return known
     if len(made.codes) >= _MOST_CODES:
         made.codes.pop(0)
-    is_loop = letters[:, made.group.atom].astype(np.bool_)
-    made.codes.append(Laid(letters, _code(made, letters), is_loop, _columns_fed(made, letters)))
+    admits = letters[:, [node.state.atom for node in made.nodes[: made.columns]]].astype(np.bool_)
+    code, fed = _code(made, letters), _columns_fed(made, letters)
+    is_loop = np.logical_or.reduce(admits, axis=1)
+    made.codes.append(Laid(letters, code, is_loop, admits, fed))
     return made.codes[-1]
 
 
@@ -301,11 +328,14 @@ def _columns_fed(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
 def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     """The code of a group for some letters, but for what depends on a batch."""
     group, placed = made.group, made.placed
-    atoms = _atoms(letters)
-    in_turn = [_in_turn(_ops(made, each), made.columns) for each in atoms]
+    atoms, loops = _atoms(letters), frozenset(group.atoms)
+    in_turn = [_in_turn(_ops(made, each)) for each in atoms]
     by_letter = [each for each, _ in in_turn]
+    # After the last letter stands what every E+ admits.
+    for_all = [op for op in _ops(made, loops) if op.is_loop]
+    skips = [_skipped(each, made.columns) for each in by_letter]
     resets = [_resets(placed, each) for each in atoms]
-    ops = [op for each in by_letter for op in each]
+    ops = [op for each in (*by_letter, for_all) for op in each]
     size = group.overlap * group.components * made.columns
     size_x = group.overlap * group.extremes * made.columns
 
@@ -317,9 +347,14 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
 
     sources = [[(r, op.first + c) for r, c in op.sources] for op in ops]
     targets = [[(r, op.first + c) for r, c in op.targets] for op in ops]
-    is_loop = letters[:, group.atom] if len(letters) else np.zeros(0, np.uint8)
+    is_loop = [int(not each.isdisjoint(loops)) for each in atoms]
     is_clear = [int(not each.isdisjoint(group.guards)) for each in atoms]
     feeds = [_feeds(each) for each in by_letter]
+    # What comes into E+ is noted, and what an event is worth that some E+ alone admit.
+    entered = [
+        feed + ([op.n for op in each if op.is_loop] if skip else [])
+        for feed, each, skip in zip(feeds, by_letter, skips, strict=True)
+    ]
     starts_loop = any(row == 0 for row, _ in placed.starts)
     reads = [
         bool(r) or bool(c) or any(made.reads_loop[n] for a in each for n in made.of_atom.get(a, ()))
@@ -329,6 +364,7 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         (ADDS if o else 0) | (EMPTIES if r or c else 0) | (READS if d else 0) | (LOOPS if i else 0)
         for o, r, c, d, i in zip(by_letter, resets, is_clear, reads, is_loop, strict=True)
     ]
+    known = [k | (PARTS if s else 0) for k, s in zip(known, skips, strict=True)]
     known = [
         k | (DIRECTS if k and not k & EMPTIES and is_direct else 0)
         for k, (_, is_direct) in zip(known, in_turn, strict=True)
@@ -336,7 +372,13 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     flat_resets = [reset for each in resets for reset in each]
     arrays = {
         "START_AT": at(placed.starts),
-        "START_TIMES": list(placed.starts.values()),
+        "START_TIMES": [times for times, _ in placed.starts.values()],
+        "START_STEP": [group.steps(window)[0] for _, window in placed.starts.values()],
+        "START_FROM": [group.steps(window)[1] for _, window in placed.starts.values()],
+        "WINDOW_WITHIN": [within for within, _ in group.windows],
+        "WINDOW_STEP": [group.steps(window)[0] for window in group.windows],
+        "WINDOW_FROM": [group.steps(window)[1] for window in group.windows],
+        "WINDOW_OF": [group.windows.index((u.within_us, u.slide_us)) for u in group.units],
         "END_P": _pointers(placed.ends),
         "END_AT": at(place for each in placed.ends for place in each),
         "END_AT_X": at_x(place for each in placed.ends for place in each),
@@ -346,7 +388,10 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "IS_CLEAR": is_clear,
         "IS_FEED": [int(bool(each)) for each in feeds],
         "READS_LOOP": [int(each) for each in reads],
-        "OPS_P": _pointers(by_letter),
+        "OPS_P": _pointers((*by_letter, for_all)),
+        "SKIPS_P": _pointers(skips),
+        "SKIP_FIRST": [first for each in skips for first, _ in each],
+        "SKIP_N": [n for each in skips for _, n in each],
         "RESETS_P": _pointers(resets),
         "RESET_AT": at(place for place, _ in flat_resets),
         "RESET_AT_X": at_x(place for place, _ in flat_resets),
@@ -376,15 +421,16 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "OPERATOR": COMPARED[group.operator][0],
         "ROWS": placed.rows,
         "UNITS": len(group.units),
+        "WINDOWS": len(group.windows),
         "LAYERS": 1 + max((op.layer for op in ops), default=0),
         "STARTS": len(placed.starts),
         "N_EVENTS": 0,
         "SAME_SIDES": 0,
         "KIND": 0,
         "SHARING": 0,
-        "LOOP_LETTER": next((i for i, loop in enumerate(is_loop) if loop), -1),
-        "FEEDS": max(map(len, feeds), default=0),
-        "FED_COLUMNS": max(map(sum, feeds), default=0),
+        "LOOP_LETTER": len(letters),
+        "FEEDS": max(map(len, entered), default=0),
+        "FED_COLUMNS": max(map(sum, entered), default=0),
         "STARTS_LOOP": int(starts_loop),
         "SEED": 0,
     }
@@ -405,7 +451,7 @@ def _atoms(letters: NDArray[np.uint8]) -> list[frozenset[int]]:
 def _ops(made: PlacedGroup, atoms: frozenset[int]) -> list[Op]:
     """What an event that satisfies some atoms does, alike ops in neighbouring columns made one."""
     found: list[Op] = []
-    placed, has_loop = made.placed, made.group.atom in atoms
+    placed, has_loop = made.placed, not atoms.isdisjoint(made.group.atoms)
     layers: dict[int, int] = {}
     for number in (n for atom in sorted(atoms) for n in made.of_atom.get(atom, ())):
         node = made.nodes[number]
@@ -442,15 +488,13 @@ def _ops(made: PlacedGroup, atoms: frozenset[int]) -> list[Op]:
     return together
 
 
-def _in_turn(ops: list[Op], columns: int) -> tuple[list[Op], bool]:
+def _in_turn(ops: list[Op]) -> tuple[list[Op], bool]:
     """Some ops such that none reads what one before it has added to, and whether there is a way.
 
-    That of the loop comes first, and has to be in all columns to be done in turn.
+    Those of the loop come first.
     """
     first = [op for op in ops if op.is_loop]
     waiting = [op for op in ops if not op.is_loop]
-    if len(first) > 1 or any(op.n != columns for op in first):
-        return ops, False
     done = list(first)
     while waiting:
         # What the others have still to read must not have been added to.
@@ -481,6 +525,16 @@ def _adds_to_itself(op: Op) -> bool:
         for row, a in op.targets
         for read, b in op.sources
     )
+
+
+def _skipped(ops: list[Op], columns: int) -> list[tuple[int, int]]:
+    """Of an event of the loop the ranges of columns that do not admit it: first column, columns."""
+    admitting = sorted((op.first, op.n) for op in ops if op.is_loop)
+    if not admitting:
+        return []
+    ends = [0, *(first + n for first, n in admitting)]
+    begins = [*(first for first, _ in admitting), columns]
+    return [(end, begin - end) for end, begin in zip(ends, begins, strict=True) if begin > end]
 
 
 def _feeds(ops: list[Op]) -> list[int]:

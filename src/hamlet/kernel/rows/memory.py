@@ -55,7 +55,8 @@ class Rows(NamedTuple):
     x: Any  # extremes of rows; those of MAX with the sign changed
     scratch: Any  # rows: what the events of a step add, by event and layer
     scratch_x: Any
-    begins: Any  # by place of a window: where its events begin in the scanned table
+    begins: Any  # by place of a window: where its events begin in the scanned table; then by
+    # length and slide of units: the first window that has not been closed for them
     err: Any  # err[0] is set where a number may not fit
     scale: Any  # what doubles are scaled by
     D: Any  # counters of decisions: see decision.py

@@ -12,6 +12,10 @@ What came in is a log of entries: columns of E+, windows, numbers. Snapshot s is
 entries up to it, so an entry is multiplied with the sum of the coefficients of all snapshots from
 its own on (evaluation.py). Windows are in entries alone.
 
+An event that some E+ alone admit is a snapshot by itself (event-level snapshot of the paper, see
+singles.py): its entries are what it is worth to those that admit it, and are multiplied with its
+own coefficient and no other.
+
 Snapshots are numbered by birth. One that was taken while window n was the newest matters until n
 closes; so they die in the order of birth.
 """
@@ -33,6 +37,7 @@ from hamlet.kernel.rows.layout import (
     S_ENTRIES,
     S_FIRST_COLUMN,
     S_FIRST_ENTRY,
+    S_HAND,
     S_HI,
     S_LO,
     S_OLDEST,
@@ -55,6 +60,7 @@ class Basis(NamedTuple):
     sums: Any  # room for a row
     begins: Any  # by snapshot: how many events had been stored before it
     newest: Any  # and the newest window then
+    single: Any  # 1 where it is of a single event
     log: Any  # entries
     amounts: Any  # their numbers, by window, component and column
 
@@ -82,19 +88,22 @@ def enter(m, b, source, at, first, n, lo, hi):
 
 
 @apart
-def has_column_room(m, b):
-    """Whether there is room for one more snapshot in rows, old ones forgotten."""
+def has_column_room(m, b, n):
+    """Whether there is room for n more snapshots in rows, old ones forgotten."""
     S = m.S
-    if S[S_BIRTHS] - S[S_FIRST_COLUMN] >= S[S_COLUMN_ROOM]:
+    if S[S_BIRTHS] - S[S_FIRST_COLUMN] + n > S[S_COLUMN_ROOM]:
         _move_up(m, b)
-    return S[S_BIRTHS] - S[S_FIRST_COLUMN] < S[S_COLUMN_ROOM]
+    return S[S_BIRTHS] - S[S_FIRST_COLUMN] + n <= S[S_COLUMN_ROOM]
 
 
 @apart
-def take_snapshot(m, b):
-    """Have a new snapshot, of all that has come in."""
+def take_snapshot(m, b, single):
+    """Have a new snapshot: of all that has come in, or of a single event whose worth was noted."""
     S = m.S
     nc, at = m.z.components, S[S_BIRTHS] - S[S_FIRST_COLUMN]
+    b.single[at] = single
+    if single == 0:
+        S[S_HAND] = S[S_BIRTHS]
     for c in range(at * nc, (at + 1) * nc):
         b.ended[c] = 0
         b.sizes[c] = 0
@@ -134,6 +143,7 @@ def _move_up(m, b):
     begin, end = live(m)
     for k in range(begin, end):
         b.begins[k - begin], b.newest[k - begin] = b.begins[k], b.newest[k]
+        b.single[k - begin] = b.single[k]
         for c in range(nc):
             b.ended[(k - begin) * nc + c] = b.ended[k * nc + c]
             b.sizes[(k - begin) * nc + c] = b.sizes[k * nc + c]

@@ -34,6 +34,7 @@ from hamlet.kernel.rows.layout import (
     KNOWN,
     NO_BLOCK,
     OVERLAP,
+    PARTS,
     READS_LOOP,
     SCANNED,
     SEED,
@@ -55,8 +56,9 @@ class Survey(NamedTuple):
         live: The most of them in any window's length.
         of_block: And in any block.
         births: How often one finds that something has come in: bursts, and snapshots.
-        of_three: The most of these in any three blocks.
+        of_three: The most snapshots in any three blocks.
         entries: Events that come in.
+        parts: Events of the loop that some E+ alone admit: snapshots too.
         settles: How often something reads what E+ has given since the last time.
     """
 
@@ -66,6 +68,7 @@ class Survey(NamedTuple):
     births: Any
     of_three: Any
     entries: Any
+    parts: Any
     settles: Any
 
 
@@ -75,16 +78,17 @@ def survey(P, ts, tied, letter, first, end):
     within, slide = P[WITHIN], P[SLIDE]
     loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
     births, births_one, births_two, births_three, of_three = 0, 0, 0, 0, 0
-    entries, settles = 0, 0
+    entries, parts, settles = 0, 0, 0
     oldest, block_end, opens = first, NO_BLOCK, NO_BLOCK
     is_dirty, is_unsettled = False, False
     i = first
     while i < end:
-        fed, found, read, known, j = 0, 0, 0, 0, i
+        fed, found, some, read, known, j = 0, 0, 0, 0, 0, i
         while j == i or (j < end and tied[j] == 1):
             fed += P[P[IS_FEED] + letter[j]]
             found += P[P[IS_LOOP] + letter[j]]
             read += P[P[READS_LOOP] + letter[j]]
+            some += (P[P[KNOWN] + letter[j]] & PARTS) != 0
             known |= P[P[KNOWN] + letter[j]]
             j += 1
         if known == 0:
@@ -108,6 +112,8 @@ def survey(P, ts, tied, letter, first, end):
                 births_one += 1
                 is_dirty = False
             is_unsettled = True
+            births_one += some
+            parts += some
             loops += found
             of_block += found
             live += found
@@ -119,7 +125,7 @@ def survey(P, ts, tied, letter, first, end):
         is_dirty = is_dirty or fed > 0
         entries += fed
         i = j
-    return Survey(loops, most, most_of_block, births, of_three, entries, settles)
+    return Survey(loops, most, most_of_block, births, of_three, entries, parts, settles)
 
 
 @apart
@@ -130,7 +136,7 @@ def survey_own(P, ts, letter, first, end):
     """
     n = end - first
     if P[KIND] == SCANNED or (P[KIND] == CHOSEN and not is_tree_cheaper(P, n)):
-        return Survey(n, n, n, 0, 0, 0, 0)
+        return Survey(n, n, n, 0, 0, 0, 0, 0)
     within = P[WITHIN]
     loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
     oldest, block_end = first, NO_BLOCK
@@ -146,7 +152,7 @@ def survey_own(P, ts, letter, first, end):
             live -= P[P[IS_LOOP] + letter[oldest]]
             oldest += 1
         most, most_of_block = max(most, live), max(most_of_block, of_block)
-    return Survey(loops, most, most_of_block, 0, 0, 0, 0)
+    return Survey(loops, most, most_of_block, 0, 0, 0, 0, 0)
 
 
 @apart
@@ -182,7 +188,7 @@ def own_columns(P):
 @apart
 def shared_columns(P, s):
     """The width of a row over snapshots, on average."""
-    of_window = float(s.births) * s.live / max(s.loops, 1)
+    of_window = float(s.births + s.parts) * s.live / max(s.loops, 1)
     return P[COMPONENTS] * of_window * (1.0 - 0.5 / P[OVERLAP])
 
 
@@ -207,8 +213,9 @@ def survey_costs(P, s):
     """Of an event of the loop of a partition: over own columns, and over snapshots."""
     loops = float(max(s.loops, 1))
     wide = shared_columns(P, s) / P[COMPONENTS]
-    bursts, reads, closes = s.births / loops, s.settles / loops, P[OVERLAP] / max(s.live, 1.0)
-    entries = s.entries * s.live / loops
+    bursts, closes = s.births / loops, P[OVERLAP] / max(s.live, 1.0)
+    reads = (s.settles + s.parts) / loops
+    entries = (s.entries + s.parts * P[COLUMNS]) * s.live / loops
     own = min(own_event_ns(P, False, s.live), own_event_ns(P, True, s.live))
     return own, min(
         shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes),

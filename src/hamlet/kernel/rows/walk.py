@@ -23,10 +23,12 @@ from hamlet.kernel.rows.cells import (
 from hamlet.kernel.rows.decision import (
     D_ENTRIES,
     D_EVENTS,
+    D_PARTS,
     D_READS,
     D_TOTAL,
     begin_burst,
     end_decisions,
+    make_room_for_singles,
 )
 from hamlet.kernel.rows.direct import take_in
 from hamlet.kernel.rows.evaluation import settle, split
@@ -49,6 +51,7 @@ from hamlet.kernel.rows.layout import (
     OP_WEIGHT,
     OPS_P,
     OWN,
+    PARTS,
     READS,
     RESET_AT,
     RESET_AT_X,
@@ -75,6 +78,7 @@ from hamlet.kernel.rows.layout import (
     S_UNSETTLED,
     S_WANTED,
     SHARING,
+    SKIPS_P,
     SOURCE_AT,
     SOURCE_AT_X,
     TARGET_AT,
@@ -82,6 +86,7 @@ from hamlet.kernel.rows.layout import (
 )
 from hamlet.kernel.rows.memory import entries, row_size, window_size
 from hamlet.kernel.rows.scan import forget_scanned, scan, store
+from hamlet.kernel.rows.singles import clear_skipped, take_single
 from hamlet.kernel.rows.snapshots import enter, has_log_room
 from hamlet.kernel.rows.tree import clear_others, forget_trees, look_up, put_in
 from hamlet.kernel.rows.windows import close_all, roll
@@ -127,7 +132,7 @@ def walk(m, b, events, table, ranks, out, part, i, end):
                 return i, ROOM_LOG
             if S[S_DECIDED_ROOM] > 0 and S[S_DECIDED] == S[S_DECIDED_ROOM]:
                 return i, ROOM_DECIDED
-            _decide(m, b, events, table, ranks, part, i, ts, known)
+            _decide(m, b, events, table, ranks, part, i, j, ts, known)
         elif known & LOOPS and S[S_IS_TREE] == 1 and ts >= S[S_BLOCK_END]:
             turn_block(m, b, events, table, ranks, i, ts)
         _step(m, b, events, table, ranks, i, j, known)
@@ -187,7 +192,7 @@ def _has_log_room(m, b, events):
 
 
 @inlined
-def _decide(m, b, events, table, ranks, part, i, ts, known):
+def _decide(m, b, events, table, ranks, part, i, j, ts, known):
     """Before a step: settle what it reads, and decide about the burst that it begins."""
     S = m.S
     if known & READS:
@@ -203,6 +208,8 @@ def _decide(m, b, events, table, ranks, part, i, ts, known):
             begin_burst(m, b, table, part, ts)
         elif S[S_FORCED] == 1:
             split(m, b, table)
+        if known & PARTS and S[S_HI] > S[S_OWN_HI]:
+            make_room_for_singles(m, b, table, j - i)
         S[S_READABLE] = 1
 
 
@@ -218,6 +225,8 @@ def _step(m, b, events, table, ranks, i, j, known):
         if is_loop:
             _look_up(m, b, events, table, ranks, e, row, loops, has_own, has_shared)
             loops += 1
+            if known & PARTS and P[P[SKIPS_P] + letter] < P[P[SKIPS_P] + letter + 1]:
+                _admit(m, b, letter, row, has_own, has_shared)
         for op in entries(P, OPS_P, letter):
             if has_own or P[P[OP_IS_LOOP] + op] == 0:
                 _find(m, events, op, e, row)
@@ -254,6 +263,16 @@ def _look_up(m, b, events, table, ranks, e, row, loops, has_own, has_shared):
         is_tree = S[S_IS_TREE] == 1
         look_up_shared(m, b, table, ranks, S[S_NEXT] + loops, events.g[e], is_tree, row)
         extend_row(m, b, events, op, e, row)
+
+
+@apart
+def _admit(m, b, letter, row, has_own, has_shared):
+    """Have an event that some E+ alone admit for those alone."""
+    m.D[D_PARTS] += 1
+    if has_own:
+        clear_skipped(m, letter, row * m.z.whole, row * m.z.whole_x)
+    if has_shared:
+        take_single(m, b, letter, row)
 
 
 @inlined

@@ -1,6 +1,10 @@
 """Windows: they open with one empty trend where trends begin, and close with records of units.
 
-Window n is [n * slide, n * slide + within); those from S_LO to S_HI are open.
+Window n is [n * slide, n * slide + within); those from S_LO to S_HI are open. Units may have other
+lengths and slides: the table has windows as far apart as the least slide and as long as the longest
+of them. A unit with a longer slide begins trends in some of these only. One with shorter windows
+has its record written before the window of the table closes: what the table has for it after that
+is never read.
 
 Cost: O(rows) for each window that opens, O(units) for each that closes.
 """
@@ -30,9 +34,16 @@ from hamlet.kernel.rows.layout import (
     S_UNSETTLED,
     SIGN,
     START_AT,
+    START_FROM,
+    START_STEP,
     START_TIMES,
     STARTS,
     STARTS_LOOP,
+    WINDOW_FROM,
+    WINDOW_OF,
+    WINDOW_STEP,
+    WINDOW_WITHIN,
+    WINDOWS,
 )
 from hamlet.kernel.rows.memory import entries, row_size, window_size
 from hamlet.kernel.rows.snapshots import enter, forget_closed
@@ -44,17 +55,16 @@ def roll(m, b, out, part, ts):
     P, S = m.P, m.S
     slide, within = m.z.slide, m.z.within
     lo, hi = (ts - within) // slide + 1, ts // slide
-    if S[S_UNSETTLED] == 1 and S[S_LO] < lo:
-        settle(m, b)
+    for kind in range(P[WINDOWS]):
+        _close_ended(m, b, out, part, kind, (ts - P[P[WINDOW_WITHIN] + kind]) // slide + 1)
     for window in range(S[S_LO], min(S[S_HI], lo - 1) + 1):
-        _close(m, out, part, window)
         _empty(m, window % m.z.overlap)
     if hi > S[S_HI]:
         end_pane(m)
     if S[S_MODE] == 0:
         S[S_OWN_HI] = hi
     for window in range(max(S[S_HI] + 1, lo), hi + 1):
-        _open(m, window % m.z.overlap)
+        _open(m, window)
         if P[STARTS_LOOP] == 1:
             S[S_DIRTY] = 1
             if window > S[S_OWN_HI]:
@@ -62,17 +72,33 @@ def roll(m, b, out, part, ts):
     S[S_LO], S[S_HI] = lo, hi
     S[S_OPEN], S[S_PLACE] = hi - lo + 1, lo % m.z.overlap
     S[S_OWN_OPEN] = max(0, S[S_OWN_HI] - lo + 1)
-    S[S_DUE] = min(lo * slide + within, (hi + 1) * slide)
+    S[S_DUE] = (hi + 1) * slide
+    for kind in range(P[WINDOWS]):
+        ends = m.begins[m.z.overlap + kind] * slide + P[P[WINDOW_WITHIN] + kind]
+        S[S_DUE] = min(S[S_DUE], ends)
     forget_closed(m, b)
 
 
 @apart
 def close_all(m, b, out, part):
     """Close all windows."""
-    if m.S[S_UNSETTLED] == 1:
+    for kind in range(m.P[WINDOWS]):
+        _close_ended(m, b, out, part, kind, m.S[S_HI] + 1)
+
+
+@apart
+def _close_ended(m, b, out, part, kind, end):
+    """Write the records of units of one length and slide, of windows before `end`."""
+    P, S = m.P, m.S
+    begin, step = m.begins[m.z.overlap + kind], P[P[WINDOW_STEP] + kind]
+    first = P[P[WINDOW_FROM] + kind]
+    last = min(S[S_HI], end - 1)
+    if S[S_UNSETTLED] == 1 and begin <= last:
         settle(m, b)
-    for window in range(m.S[S_LO], m.S[S_HI] + 1):
-        _close(m, out, part, window)
+    for window in range(begin, last + 1):
+        if (window - first) % step == 0:
+            _close(m, out, part, window, kind)
+    m.begins[m.z.overlap + kind] = max(begin, end)
 
 
 @apart
@@ -95,22 +121,25 @@ def _empty(m, place):
 
 
 @apart
-def _open(m, place):
+def _open(m, window):
     """Have the empty trends in a window that it begins with."""
-    P = m.P
+    P, place = m.P, window % m.z.overlap
     size, _ = window_size(m)
     for k in range(P[STARTS]):
-        set_one(m.v, P[P[START_AT] + k] + place * size, P[P[START_TIMES] + k], m.scale)
+        if (window - P[P[START_FROM] + k]) % P[P[START_STEP] + k] == 0:
+            set_one(m.v, P[P[START_AT] + k] + place * size, P[P[START_TIMES] + k], m.scale)
     m.begins[place] = m.S[S_STORED]
 
 
 @apart
-def _close(m, out, part, window):
-    """Write a record for each unit that has trends in a window."""
+def _close(m, out, part, window, kind):
+    """Write a record for each unit of one length and slide that has trends in a window."""
     P = m.P
     size, size_x = window_size(m)
     at, at_x = window % m.z.overlap * size, window % m.z.overlap * size_x
     for unit in range(m.z.units):
+        if P[P[WINDOW_OF] + unit] != kind:
+            continue
         for k in entries(P, END_P, unit):
             if not numbers.is_zero(m.v, P[P[END_AT] + k] + at):
                 _record(m, out, part, unit, window, at, at_x)
@@ -122,7 +151,9 @@ def _record(m, out, part, unit, window, at, at_x):
     P, S = m.P, m.S
     nc, nx, columns = m.z.components, m.z.extremes, m.z.columns
     n = S[S_OUT]
-    out.part[n], out.unit[n], out.window[n] = part, unit, window
+    kind = P[P[WINDOW_OF] + unit]
+    number = (window - P[P[WINDOW_FROM] + kind]) // P[P[WINDOW_STEP] + kind]
+    out.part[n], out.unit[n], out.window[n] = part, unit, number
     for c in range(nc):
         numbers.set_zero(out.v, n * nc + c)
         for k in entries(P, END_P, unit):

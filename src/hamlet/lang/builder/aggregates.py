@@ -64,6 +64,16 @@ def max_(attribute: str | Expression) -> Aggregate:
     return _aggregate("MAX", attribute)
 
 
+def stddev(attribute: str | Expression) -> Aggregate:
+    """The standard deviation, as of a sample, over the events that AVG is over: `STDDEV(T.x)`."""
+    return _aggregate("STDDEV", attribute)
+
+
+def variance(attribute: str | Expression) -> Aggregate:
+    """The variance, as of a sample, over the events that AVG is over: `VARIANCE(T.x)`."""
+    return _aggregate("VARIANCE", attribute)
+
+
 def _aggregate(function: str, argument: str | Expression) -> Aggregate:
     found = argument.tree if isinstance(argument, Expression) else attribute_tree(argument)
     match found:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
 from hamlet.lang import tree
+from hamlet.lang.builder.durations import duration_tree
 from hamlet.lang.printer import print_condition, print_item
 
-Value = bool | int | float | str | None
+Value = bool | int | float | str | datetime | date | timedelta | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +138,53 @@ class Expression:
         limits = expression_tree(low), expression_tree(high)
         return Expression(tree.Between(self.tree, *limits, is_negated=True))
 
+    def like(self, pattern: str) -> Expression:
+        """Whether text has a form, in which % is any text and _ one character.
+
+        >>> attr("T.city").like("San%")
+        <expression T.city LIKE 'San%'>
+        """
+        return Expression(tree.Like(self.tree, tree.Literal(pattern)))
+
+    def not_like(self, pattern: str) -> Expression:
+        """Whether there is text that has not this form: `T.city NOT LIKE 'San%'`."""
+        return Expression(tree.Like(self.tree, tree.Literal(pattern), is_negated=True))
+
+    def __abs__(self) -> Expression:
+        return _called("ABS", self)
+
+    def __round__(self) -> Expression:
+        return _called("ROUND", self)
+
+    def lower(self) -> Expression:
+        """Text in small letters: `LOWER(T.city)`."""
+        return _called("LOWER", self)
+
+    def upper(self) -> Expression:
+        """Text in capital letters: `UPPER(T.city)`."""
+        return _called("UPPER", self)
+
+    def hour(self, zone: str | None = None) -> Expression:
+        """The hour of a time, in UTC or a zone.
+
+        >>> attr("T.time").hour("Europe/Berlin") < 6, abs(attr("T.x")) > 2, round(attr("T.x"))
+        (<expression HOUR(T.time, 'Europe/Berlin') < 6>, <expression ABS(T.x) > 2>, \
+<expression ROUND(T.x)>)
+        """
+        return _called("HOUR", self, zone)
+
+    def minute(self, zone: str | None = None) -> Expression:
+        """The minute of a time, in UTC or a zone."""
+        return _called("MINUTE", self, zone)
+
+    def weekday(self, zone: str | None = None) -> Expression:
+        """The day of the week of a time, 1 for Monday, in UTC or a zone."""
+        return _called("WEEKDAY", self, zone)
+
+    def date(self, zone: str | None = None) -> Expression:
+        """The day of a time, in UTC or a zone."""
+        return _called("DATE", self, zone)
+
     def named(self, name: str) -> Named:
         """It as a result of a query, under a name: `AVG(T.speed) AS speed`.
 
@@ -154,7 +203,7 @@ class Expression:
         return Expression(tree.IsNull(self.tree, is_negated=True))
 
     def _listed(self, values: tuple[Value, ...], is_negated: bool) -> Expression:
-        items = tuple(tree.Literal(_plain(value)) for value in values)
+        items = tuple(_literal(value) for value in values)
         return Expression(tree.InList(self.tree, items, is_negated))
 
 
@@ -210,6 +259,16 @@ def equal(*attributes: str) -> Expression:
     return Expression(tree.Equivalence(tuple(map(tree.Name, attributes))))
 
 
+def coalesce(first: Expression | Value, *others: Expression | Value) -> Expression:
+    """The first of some values that is not null.
+
+    >>> coalesce(attr("T.price"), 0) > 5
+    <expression COALESCE(T.price, 0) > 5>
+    """
+    values = tuple(expression_tree(value) for value in (first, *others))
+    return Expression(tree.Call(tree.Name("COALESCE"), values))
+
+
 def attribute_tree(name: str, attribute: str | None = None) -> tree.AttributeRef | tree.BareName:
     """The tree of an attribute; without a variable it is one that is refused when it is read."""
     if attribute is not None:
@@ -236,13 +295,33 @@ def expression_tree(value: Expression | Value) -> tree.Expression:
     """The tree of an expression or of a value; a minus stands before a number, as in text."""
     if isinstance(value, Expression):
         return value.tree
+    if isinstance(value, timedelta) and value < timedelta(0):
+        return tree.Negative(_literal(-value))
+    if isinstance(value, date | timedelta):
+        return _literal(value)
     plain = _plain(value)
     if isinstance(plain, int | float) and not isinstance(plain, bool) and plain < 0:
         return tree.Negative(tree.Literal(-plain))
     return tree.Literal(plain)
 
 
-def _plain(value: Any) -> Value:
+def _literal(value: Any) -> tree.Literal | tree.Duration | tree.Moment:
+    """A value as it is written out: times, days and durations of Python as those of queries."""
+    if isinstance(value, timedelta):
+        return duration_tree(value, "a condition")
+    if isinstance(value, datetime):
+        return tree.Moment(tree.Name("TIMESTAMP"), value.isoformat(" "))
+    if isinstance(value, date):
+        return tree.Moment(tree.Name("DATE"), value.isoformat())
+    return tree.Literal(_plain(value))
+
+
+def _called(function: str, value: Expression, zone: str | None = None) -> Expression:
+    more = () if zone is None else (tree.Literal(zone),)
+    return Expression(tree.Call(tree.Name(function), (value.tree, *more)))
+
+
+def _plain(value: Any) -> bool | int | float | str | None:
     """A value as a literal holds it: numbers of other libraries become Python's own."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -250,7 +329,10 @@ def _plain(value: Any) -> Value:
         return int(value)
     if isinstance(value, Real) and math.isfinite(value):
         return float(value) or 0.0  # there is one zero
-    message = f"{value!r} cannot be written in a query; values are numbers, text, True, False, None"
+    message = (
+        f"{value!r} cannot be written in a query; values are numbers, text, times, "
+        "durations, True, False, None"
+    )
     raise TypeError(message)
 
 

@@ -27,11 +27,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from hamlet.kernel import numbers
 from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
+from hamlet.kernel.kept_code import kept
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.kernel.windowing import first_window, last_window, overlap
@@ -103,7 +103,7 @@ def run_sharon(
     ]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _steps_at_most(within, slide, ts, step, letter, letters, ranges, most, stop):
     """Find for each atom the most different times of its events in one window, and for all."""
     atoms = letters.shape[1]

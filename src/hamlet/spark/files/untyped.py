@@ -57,7 +57,7 @@ def look_at(frame: DataFrame, look: TypeSurvey, *, is_json: bool = False) -> Fac
 
 def number_type(facts: Mapping[str, int]) -> T.DataType:
     """The type that holds all numbers, exact where they are integers of 64 bits."""
-    return texts.TYPES[rules.sort_of(facts, "number")]
+    return texts.TYPES[rules.number_sort(facts)]
 
 
 # Texts

@@ -25,7 +25,7 @@ from hamlet.errors import PlanError, SchemaError
 from hamlet.events.required_columns import needs_of, types_by_key
 from hamlet.events.times import FARTHEST_US
 from hamlet.plan.letters import alphabet_of
-from hamlet.plan.query import show_duration
+from hamlet.plan.predicates import show_duration
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import LACKING, are_given, events_of, lacking
 from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds

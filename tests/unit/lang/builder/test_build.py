@@ -6,7 +6,7 @@ another place, an operator that Python reads differently than it looks, and draf
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -210,7 +210,6 @@ def test_what_is_no_length_of_time_is_refused_where_it_stands(clause, length, co
         (lambda: not attr("A.x"), TypeError, "~ for not"),
         (lambda: attr("A.x") < 5 & attr("A.y") > 3, TypeError, "brackets around each"),
         (lambda: (attr("A.x") < 5) | 3, TypeError, "brackets around each"),
-        (lambda: attr("A.x") == datetime(2026, 1, 1), TypeError, "cannot be written"),
         (lambda: attr("A.x") == float("nan"), TypeError, "cannot be written"),
         (lambda: attr("A.x") == Decimal("0.1"), TypeError, "cannot be written"),
         (lambda: attr("A.x.y"), ValueError, "attr('A.x', 'y')"),

@@ -1,0 +1,282 @@
+"""Why a query has no rows, found out by asking again without one thing at a time.
+
+The same events answer the query without each of its conditions, without each NOT, without HAVING,
+and over longer windows, all of these together as one workload. Whatever gives rows by being left
+out is what stood in the way; where nothing alone does, what all conditions leave over says more.
+This is done only where a query has no rows, and costs a run or two more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hamlet.errors import HamletError, counted, listed
+from hamlet.events.times import SECONDS
+from hamlet.kernel.encode.evaluate import holds
+from hamlet.plan.positions import TooComplex, positions_of
+from hamlet.plan.predicates import all_of, conjuncts, show, show_duration
+from hamlet.plan.query import (
+    Absence,
+    Choice,
+    Repeat,
+    Sequence,
+    Times,
+    Window,
+    show_pattern,
+)
+from hamlet.plan.template import PlannedQuery, templates_of
+from hamlet.plan.workload import plan_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from hamlet.events.columns import Values
+    from hamlet.events.table import EventTable
+    from hamlet.plan.predicates import Column, Expression
+    from hamlet.plan.query import Pattern, Query
+    from hamlet.plan.workload import WorkloadPlan
+
+    Rows = NDArray[np.intp]
+    # How many rows each query of a workload has over some events
+    Counting = Callable[[WorkloadPlan, EventTable], list[int]]
+
+# So many empty queries are looked into; others are only named.
+_MOST_QUERIES = 3
+# So many events, the earliest, answer again: without a condition a query may take very much longer.
+_MOST_EVENTS = 20_000
+# Numbers of seconds beyond this (the year 4000) are more likely milliseconds.
+_LATEST_S = 64_060_588_800
+_LONGEST_US = 10**18
+
+
+def odd_events(plan: WorkloadPlan, table: EventTable) -> list[str]:
+    """What is odd about events and names, whatever the results are."""
+    notes = []
+    if table.times == SECONDS and len(table) and int(table.ts.min()) > _LATEST_S * 10**6:
+        first = int(table.ts.min()) // 10**6
+        notes.append(
+            f"times are numbers of seconds, and {first} is thousands of years away: "
+            "if they are milliseconds, divide them by 1000"
+        )
+    known = set(table.types.words.to_pylist() if table.types.words is not None else ())
+    for planned in plan.queries:
+        query = planned.query
+        aliases = {place.alias: place.name for place in query.places if place.alias in known}
+        for alias, name in aliases.items():
+            notes.append(
+                f"{query.name}: {name} {alias} is one event of type {name} that is called {alias}, "
+                f"and there are events of type {alias}: for one after the other write a comma"
+            )
+    return notes
+
+
+def why_empty(
+    plan: WorkloadPlan, table: EventTable, sizes: list[int], count: Counting
+) -> list[str]:
+    """A sentence for each query without rows.
+
+    Args:
+        plan: The workload.
+        table: The events.
+        sizes: How many rows each query has.
+        count: Runs another workload over some of the events.
+    """
+    empty = [planned.query for planned, size in zip(plan.queries, sizes, strict=True) if not size]
+    if not len(table):
+        return ["there are no events"] if empty else []
+    # A type that no event has is noted once for all queries.
+    known = set(table.types.words.to_pylist() if table.types.words is not None else ())
+    empty = [each for each in empty if all(_type(each, p) in known for p in _needed(each))]
+    reasons = ((query.name, _reason(query, table, count)) for query in empty[:_MOST_QUERIES])
+    notes = [f"{name} has no rows: {reason}" for name, reason in reasons]
+    more = [query.name for query in empty[_MOST_QUERIES:]]
+    return [*notes, f"no rows either: {listed(more)}"] if more else notes
+
+
+def _reason(query: Query, table: EventTable, count: Counting) -> str:
+    lacking = _lacking(query, table)
+    if lacking is not None:
+        return lacking
+    some = table.earliest(_MOST_EVENTS)
+    try:
+        return _blamed(query, some, count) + _of_how_many(some, table)
+    except (HamletError, TooComplex):
+        # The query has been answered; another one that cannot be is nobody's mistake.
+        return "each of its places has events"
+
+
+def _of_how_many(some: EventTable, table: EventTable) -> str:
+    return f" (over the first {len(some):,} events)" if len(some) < len(table) else ""
+
+
+def _blamed(query: Query, some: EventTable, count: Counting) -> str:
+    blamed = _rows_without(query, some, count)
+    found = [f"without {what} it would have {counted(rows, 'row')}" for what, rows in blamed]
+    return "; ".join(found) or _structure(query, some, count)
+
+
+# Places that no event comes to
+
+
+def _lacking(query: Query, table: EventTable) -> str | None:
+    """The first place that every trend needs and no event comes to."""
+    words = table.types.words.to_pylist() if table.types.words is not None else []
+    for place in _needed(query):
+        asked = query.places[place]
+        rows = np.flatnonzero(table.types.data == words.index(asked.type))
+        events = f"{counted(len(rows), 'event')} of type {asked.name}"
+        condition = query.local[place]
+        if condition is not None:
+            fits = _holding(condition, table, rows)
+            if not len(fits):
+                return f"none of {events} satisfies {_narrowed(condition, table, rows)}"
+            rows = fits
+        for key in query.partition:
+            valid = table.column(key).valid
+            given = rows if valid is None else rows[valid[rows]]
+            if table.column(key).kind is None or not len(given):
+                return f"none of {events} that are left has a value for {key}"
+            rows = given
+    return None
+
+
+def _type(query: Query, place: int) -> str:
+    return query.places[place].type
+
+
+def _needed(query: Query) -> list[int]:
+    """The places that every trend has an event at."""
+    return [place for branch in query.branches for place in _always(branch)]
+
+
+def _always(pattern: Pattern | Absence) -> Iterator[int]:
+    match pattern:
+        case Sequence(items=items):
+            for item in items:
+                yield from _always(item)
+        case Repeat(body=body):
+            yield from _always(body)
+        case Times(copies=copies, least=least):
+            for copy in copies[: min(least, 1)]:
+                yield from _always(copy)
+        case Absence() | Choice():
+            return
+        case _:
+            yield pattern.place
+
+
+def _holding(condition: Expression, table: EventTable, rows: Rows) -> Rows:
+    def lookup(column: Column) -> Values:
+        return table.column(column.attribute).take(rows)
+
+    return rows[holds(condition, lookup, len(rows))]
+
+
+def _narrowed(condition: Expression, table: EventTable, rows: Rows) -> str:
+    """The part of a condition that no event satisfies, or all of it."""
+    for part in conjuncts(condition):
+        if not len(_holding(part, table, rows)):
+            return show(part)
+    parts = conjuncts(condition)
+    each = ", ".join(f"{show(part)}: {len(_holding(part, table, rows)):,}" for part in parts)
+    return f"{show(condition)} ({each})"
+
+
+# Asking again
+
+
+def _rows_without(query: Query, table: EventTable, count: Counting) -> list[tuple[str, int]]:
+    """What the query would have rows without, and how many."""
+    ways = list(_relaxed(query))
+    if not ways:
+        return []
+    rows = count(plan_workload([_planned(each) for _, each in ways]), table)
+    return [(what, number) for (what, _), number in zip(ways, rows, strict=True) if number]
+
+
+def _relaxed(query: Query) -> Iterator[tuple[str, Query]]:
+    """The query without one of its parts, and what that part is called."""
+    if query.having is not None:
+        yield f"HAVING {show(query.having)}", replace(query, having=None)
+    parts = (part for each in query.local if each is not None for part in conjuncts(each))
+    for part in dict.fromkeys(parts):
+        yield show(part), replace(query, local=tuple(_left(each, part) for each in query.local))
+    for number, predicate in enumerate(query.edge_predicates):
+        adjacent = tuple(
+            (pair, tuple(each for each in some if each != number)) for pair, some in query.adjacent
+        )
+        kept = tuple((pair, some) for pair, some in adjacent if some)
+        yield show(predicate.condition), replace(query, adjacent=kept)
+    for number, pattern in enumerate(query.negations):
+        branches = tuple(_without(branch, number) for branch in query.branches)
+        yield f"NOT {show_pattern(query, pattern)}", replace(query, branches=branches)
+    if query.equivalence:
+        yield f"[{', '.join(query.equivalence)}]", replace(query, equivalence=())
+
+
+def _left(condition: Expression | None, part: Expression) -> Expression | None:
+    if condition is None:
+        return None
+    return all_of([each for each in conjuncts(condition) if each != part])
+
+
+def _without(pattern: Pattern, negation: int) -> Pattern:
+    """A pattern without one of its absences."""
+    match pattern:
+        case Sequence(items=items):
+            kept = (item for item in items if item != Absence(negation))
+            return Sequence(
+                tuple(i if isinstance(i, Absence) else _without(i, negation) for i in kept)
+            )
+        case Choice(items=items):
+            return Choice(tuple(_without(item, negation) for item in items))
+        case Repeat(body=body):
+            return Repeat(_without(body, negation))
+        case Times(copies=copies):
+            return replace(pattern, copies=tuple(_without(copy, negation) for copy in copies))
+    return pattern
+
+
+def _planned(query: Query) -> PlannedQuery:
+    positions = [positions_of(each) for each in (*query.branches, *query.negations)]
+    return PlannedQuery(query, templates_of(query, positions))
+
+
+# Order and time
+
+
+def _bare(query: Query) -> Query:
+    """The pattern alone."""
+    branches = query.branches
+    for number in range(len(query.negations)):
+        branches = tuple(_without(branch, number) for branch in branches)
+    return replace(
+        query, local=(None,) * len(query.places), adjacent=(), branches=branches, having=None
+    )
+
+
+def _structure(query: Query, table: EventTable, count: Counting) -> str:
+    """What to say where no single part stands in the way."""
+    bare = _bare(query)
+    long = Window(_LONGEST_US, _LONGEST_US)
+    span = int(table.ts.max()) - int(table.ts.min()) + 1
+    ways = [replace(query, window=long), bare, replace(bare, window=long)]
+    longer, plain, anywhere = count(plan_workload([_planned(each) for each in ways]), table)
+    within = show_duration(query.window.within_us)
+    if longer:
+        return (
+            f"windows of {within} are too short for any trend; the events span "
+            f"{show_duration(span // 10**6 * 10**6)}"
+        )
+    if plain:
+        return "each of its conditions is met by some events, all of them by none together"
+    if anywhere:
+        return f"in windows of {within} no events stand in the order that the pattern asks for"
+    if len(np.unique(table.ts)) == 1:
+        return "all events have the same time, and simultaneous events are never in one trend"
+    return "no events stand in the order that the pattern asks for, in windows of any length"

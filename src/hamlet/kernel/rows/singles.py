@@ -1,0 +1,81 @@
+"""Events of the loop that some units alone admit: what they ask of its events differs.
+
+Over own columns such an event has nothing in the columns of the others. Over snapshots its row
+would be another for each unit, so it becomes a snapshot by itself (event-level snapshot of the
+paper, section 3.3): what it is worth to each unit that admits it is worked out and noted, as
+nothing for the others, and its row is 1 for this snapshot. Later rows refer to it as to any.
+
+Cost: O(columns) for each row over own columns; O(snapshots + entries x windows) for a snapshot.
+"""
+
+from __future__ import annotations
+
+from hamlet.kernel.jit import apart
+from hamlet.kernel.rows.cells import copy_cells, fill_cells, zero_cells
+from hamlet.kernel.rows.evaluation import evaluate
+from hamlet.kernel.rows.layout import (
+    DECIDED,
+    OP_FIRST,
+    OP_IS_LOOP,
+    OP_N,
+    OPS_P,
+    S_COLUMN_ROOM,
+    S_DECIDED,
+    S_DECIDED_ROOM,
+    S_HI,
+    S_LO,
+    S_OWN_HI,
+    S_SCRATCH,
+    SKIP_FIRST,
+    SKIP_N,
+    SKIPS_P,
+    T_CREATED,
+)
+from hamlet.kernel.rows.memory import entries
+from hamlet.kernel.rows.snapshots import enter, live, take_snapshot
+
+
+@apart
+def clear_skipped(m, letter, at, at_x):
+    """Have nothing in a row of scratch at the columns that do not admit events of a letter."""
+    P, z = m.P, m.z
+    for k in entries(P, SKIPS_P, letter):
+        first, n = P[P[SKIP_FIRST] + k], P[P[SKIP_N] + k]
+        for block in range(z.blocks):
+            zero_cells(m.scratch, at + block * z.columns + first, n)
+        for block in range(z.blocks_x):
+            fill_cells(m.scratch_x, at_x + block * z.columns + first, n, float("inf"))
+
+
+@apart
+def take_single(m, b, letter, row):
+    """Have a snapshot of an event, and a row over that alone in place of the one that it has."""
+    S, z, nc = m.S, m.z, m.z.components
+    begin, end = live(m)
+    if begin == end:  # Nothing has come in, so there are no trends to end with it.
+        return
+    stride = S[S_COLUMN_ROOM] * nc
+    at, n, own = row * stride + begin * nc, (end - begin) * nc, S[S_SCRATCH] * z.whole
+    copy_cells(b.sums, 0, b.scratch, at, n)
+    zero_cells(m.scratch, own, z.whole)
+    evaluate(m, b, m.scratch, own, b.sums, 0, end - begin)
+    _note_worth(m, b, letter, own)
+    take_snapshot(m, b, 1)
+    # Rows of the same time that were found before have nothing of it.
+    for earlier in range(0, row, z.layers):
+        zero_cells(b.scratch, earlier * stride + end * nc, nc)
+    zero_cells(b.scratch, at, n + nc)
+    b.scratch[at + n] = 1
+    if S[S_DECIDED_ROOM] > 0 and S[S_DECIDED] > 0:
+        m.decided[(S[S_DECIDED] - 1) * DECIDED + T_CREATED] += 1
+
+
+@apart
+def _note_worth(m, b, letter, at):
+    """Note what an event is worth in open windows to those that admit it: numbers from at on."""
+    P, S = m.P, m.S
+    lo = max(S[S_LO], S[S_OWN_HI] + 1)
+    for op in entries(P, OPS_P, letter):
+        if P[P[OP_IS_LOOP] + op] == 1:
+            first = P[P[OP_FIRST] + op]
+            enter(m, b, m.scratch, at + first, first, P[P[OP_N] + op], lo, S[S_HI])
