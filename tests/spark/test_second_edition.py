@@ -31,9 +31,12 @@ FILES = (
     "computed_results",
     "deviation",
     "length",
+    "shifted_windows",
     "time_conditions",
     "functions",
     "like",
+    "match_next",
+    "match_contiguous",
 )
 
 

@@ -16,18 +16,20 @@ import numpy as np
 from hamlet.errors import HamletError, counted, listed
 from hamlet.events.times import SECONDS
 from hamlet.kernel.encode.evaluate import holds
+from hamlet.plan.matching import matched_templates
 from hamlet.plan.positions import TooComplex, positions_of
 from hamlet.plan.predicates import all_of, conjuncts, show, show_duration
 from hamlet.plan.query import (
     Absence,
     Choice,
+    Match,
     Repeat,
     Sequence,
     Times,
     Window,
     show_pattern,
 )
-from hamlet.plan.template import PlannedQuery, templates_of
+from hamlet.plan.template import PlannedQuery
 from hamlet.plan.workload import plan_workload
 
 if TYPE_CHECKING:
@@ -215,6 +217,8 @@ def _relaxed(query: Query) -> Iterator[tuple[str, Query]]:
     for number, pattern in enumerate(query.negations):
         branches = tuple(_without(branch, number) for branch in query.branches)
         yield f"NOT {show_pattern(query, pattern)}", replace(query, branches=branches)
+    if query.match != Match.ANY:
+        yield f"MATCH {query.match}", replace(query, match=Match.ANY)
     if query.equivalence:
         yield f"[{', '.join(query.equivalence)}]", replace(query, equivalence=())
 
@@ -244,7 +248,7 @@ def _without(pattern: Pattern, negation: int) -> Pattern:
 
 def _planned(query: Query) -> PlannedQuery:
     positions = [positions_of(each) for each in (*query.branches, *query.negations)]
-    return PlannedQuery(query, templates_of(query, positions))
+    return PlannedQuery(query, matched_templates(query, positions))
 
 
 # Order and time
@@ -267,7 +271,7 @@ def _structure(query: Query, table: EventTable, count: Counting) -> str:
     span = int(table.ts.max()) - int(table.ts.min()) + 1
     ways = [replace(query, window=long), bare, replace(bare, window=long)]
     longer, plain, anywhere = count(plan_workload([_planned(each) for each in ways]), table)
-    within = show_duration(query.window.within_us)
+    within = show_duration(query.window.lengths_us[0])
     if longer:
         return (
             f"windows of {within} are too short for any trend; the events span "

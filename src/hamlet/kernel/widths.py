@@ -18,6 +18,7 @@ import numpy as np
 
 from hamlet.kernel import jit
 from hamlet.kernel.numbers import SAFE
+from hamlet.plan.template import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,9 +111,10 @@ def expected_bits(program: Program, compiled: Compiled, batch: EventBatch, range
     code = compiled.code
     bits = np.empty((len(code.u_template), len(ranges)))
     extra = _weight_bits(compiled, batch)
-    loops = {
-        int(s) for s, t in zip(program.edge_source, program.edge_target, strict=True) if s == t
-    }
+    edges = zip(program.edge_source, program.edge_target, program.edge_condition, strict=True)
+    # Where an event moves trends it does not double them.
+    stays = [condition.step == Step.STAY for condition in program.conditions]
+    loops = {int(s) for s, t, condition in edges if s == t and stays[condition]}
     seen: dict[tuple[bytes, bytes, int], int] = {}
     for unit, (template, within) in enumerate(zip(code.u_template, code.u_within, strict=True)):
         states = np.flatnonzero(program.state_template == template)

@@ -78,6 +78,16 @@ def test_units_whose_numbers_all_fit_a_word_are_run_together(count: int):
     assert (found.words == 1).all()
 
 
+def test_numbers_of_trends_that_move_stay_short():
+    text = "RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY g WITHIN 10 min"
+
+    (skipping,) = classes_of(text, events(4000, 1))
+    (moving,) = classes_of(text.replace("GROUPBY", "MATCH NEXT GROUPBY"), events(4000, 1))
+
+    assert skipping.words.max() > 1
+    assert moving.words.max() == 1
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_digits_do_not_depend_on_expected_widths(seed: int, monkeypatch: pytest.MonkeyPatch):
     workload, rows = Workload.parse(MIXED), events(4_000, seed)

@@ -21,7 +21,7 @@ import pyarrow as pa
 from numba import njit
 
 from hamlet.kernel.encode.evaluate import evaluate, holds
-from hamlet.plan.query import Absence, Repeat, Sequence, Single
+from hamlet.plan.query import Absence, Match, Repeat, Sequence, Single
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,6 +98,8 @@ def form_of(query: Query) -> Form:
     """The steps of a query, or the reason why there is no loop for it."""
     if query.is_conjunction:
         raise NotByHand("AND joins two patterns")
+    if query.match != Match.ANY:
+        raise NotByHand("it keeps some trends only")
     form = Form()
     for item in _items(query.branches[0]):
         _add(form, query, item)

@@ -186,7 +186,7 @@ def _by_query(contest: Contest) -> dict[str, dict[str, float]]:
 
 def as_text(report: dict[str, Any]) -> str:
     """A report as a table of text."""
-    head = f"{'workload':<12}{'events':>10}{'queries':>9}{'hand loops':>12}{'together':>10}"
+    head = f"{'workload':<20}{'events':>10}{'queries':>9}{'hand loops':>12}{'together':>10}"
     head += f"{'one by one':>12}{'exact':>9}{'one by one':>12}{'hand/ours':>11}{'apart/ours':>12}"
     lines = [
         f"{report['machine']['processor']}, one core, Python {report['python']}",
@@ -202,12 +202,12 @@ def as_text(report: dict[str, Any]) -> str:
 
 def _lines(point: dict[str, Any]) -> list[str]:
     if "missing" in point:
-        return [f"{point['name']:<12}{point['missing']}"]
+        return [f"{point['name']:<20}{point['missing']}"]
     middle = {name: 1e3 * each["median"] for name, each in point["seconds"].items()}
     hand, ours, exact = middle["hand loops"], middle["together, float"], middle["together, exact"]
     apart, apart_exact = middle["one by one, float"], middle["one by one, exact"]
     line = (
-        f"{point['name']:<12}{point['events']:>10,}{point['queries']:>9}{hand:>12.1f}{ours:>10.1f}"
+        f"{point['name']:<20}{point['events']:>10,}{point['queries']:>9}{hand:>12.1f}{ours:>10.1f}"
     )
     line += (
         f"{apart:>12.1f}{exact:>9.1f}{apart_exact:>12.1f}{hand / ours:>11.2f}{apart / ours:>12.2f}"

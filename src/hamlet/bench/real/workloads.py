@@ -6,12 +6,16 @@ windows, several aggregates, and groups of low and high cardinality.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hamlet.data.real import read_real
 from hamlet.data.streams import generate_table
+from hamlet.lang import tree
+from hamlet.lang.parser import parse_tree
+from hamlet.lang.printer import print_workload
+from hamlet.plan.query import Match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +36,7 @@ class RealWorkload:
         settings: Of the generated data set.
         events: How many are generated.
         columns: Those of types, times and order, where they have other names.
+        match: Which trends all its queries keep, where that is not said by each.
     """
 
     name: str
@@ -42,13 +47,20 @@ class RealWorkload:
     settings: Mapping[str, Any] = field(default_factory=dict)
     events: int = 200_000
     columns: Mapping[str, Any] = field(default_factory=dict)
+    match: Match | None = None
 
     @property
     def text(self) -> str:
         """The queries."""
-        if self.queries.endswith(".hql"):
-            return Path(__file__).with_name(self.queries).read_text(encoding="utf-8")
-        return self.queries
+        text = self.queries
+        if text.endswith(".hql"):
+            text = Path(__file__).with_name(text).read_text(encoding="utf-8")
+        return text if self.match is None else _matching(text, self.match)
+
+    def matching(self, match: Match) -> RealWorkload:
+        """The same with queries that keep other trends."""
+        word = match.lower()
+        return replace(self, name=f"{self.name}-{word}", about=f"{self.about}, {word}", match=match)
 
     def table(self, data: str | Path | None, quick: bool) -> Any:
         """The events.
@@ -109,5 +121,13 @@ def varied(count: int) -> RealWorkload:
 
 
 def workloads() -> tuple[RealWorkload, ...]:
-    """All of them."""
-    return (*WORKLOADS, varied(50), varied(200))
+    """All of them, and those over files and streams once more with each MATCH."""
+    twins = (each.matching(match) for each in WORKLOADS for match in (Match.NEXT, Match.CONTIGUOUS))
+    return (*WORKLOADS, varied(50), varied(200), *twins)
+
+
+def _matching(text: str, match: Match) -> str:
+    """A workload whose queries all keep the trends of a MATCH."""
+    written = parse_tree(text)
+    queries = tuple(replace(each, match=tree.Match(match.value)) for each in written.queries)
+    return print_workload(replace(written, queries=queries))
