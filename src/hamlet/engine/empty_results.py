@@ -271,7 +271,7 @@ def _structure(query: Query, table: EventTable, count: Counting) -> str:
     span = int(table.ts.max()) - int(table.ts.min()) + 1
     ways = [replace(query, window=long), bare, replace(bare, window=long)]
     longer, plain, anywhere = count(plan_workload([_planned(each) for each in ways]), table)
-    within = show_duration(query.window.within_us)
+    within = show_duration(query.window.lengths_us[0])
     if longer:
         return (
             f"windows of {within} are too short for any trend; the events span "

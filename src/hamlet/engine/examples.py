@@ -181,7 +181,7 @@ def urn_of(
         query,
         pipeline.program,
         encoded,
-        row.start,
+        query.window.clock.time(row.start),
         lambda partition: names[of_partition[partition]] == row.group,
     )
     return Urn(trellis.pass_over(_choice(query, trellis, how)), events, encoded.rows)

@@ -167,3 +167,12 @@ def test_pairs_have_no_examples() -> None:
 
     with pytest.raises(PlanError, match="pairs of trends"):
         results.examples("q1")
+
+
+@pytest.mark.parametrize("shift", ["10 s OFFSET 5 s", "1 d OFFSET 1 d IN 'Asia/Tokyo'"])
+def test_an_event_at_the_beginning_of_a_shifted_window_bars_what_it_should(shift: str) -> None:
+    events = stream("6 A x=1, 7 C, 8 A x=2, 9 B x=1")
+
+    found = run("SEQ(NOT C, A, B+)", events, shift).examples("q1", n=9)
+
+    assert [[event["time"] for event in trend] for trend in found] == [[6, 9]]
