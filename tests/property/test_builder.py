@@ -108,7 +108,7 @@ def _built_call(node: tree.Call, name: str, values: list[Expression]) -> Express
         return abs(first) if name == "ABS" else round(first)
     if hasattr(first, name.lower()) and not others:
         return getattr(first, name.lower())()
-    return Expression(node)  # what is refused when it is read
+    return Expression(flat(node))  # what is refused when it is read
 
 
 def built_condition(node: tree.Expression) -> Expression:
@@ -127,11 +127,11 @@ def built_condition(node: tree.Expression) -> Expression:
         case tree.InList(operand=operand, items=items, is_negated=is_negated):
             one = built_condition(operand)
             if not all(isinstance(item, tree.Literal) for item in items):
-                return Expression(node)  # of times as they are written there is one for many
+                return Expression(flat(node))  # of times as they are written there is one for many
             return (one.is_not_in if is_negated else one.is_in)(*(item.value for item in items))
         case tree.Like(operand=operand, pattern=pattern, is_negated=is_negated):
             if not isinstance(pattern, tree.Literal) or not isinstance(pattern.value, str):
-                return Expression(node)
+                return Expression(flat(node))
             one = built_condition(operand)
             return (one.not_like if is_negated else one.like)(pattern.value)
         case tree.Call(function=function) if function.text in _AGGREGATES:
@@ -164,8 +164,10 @@ def flat(node: object) -> object:
         items = [flat(item) for item in node.items]
         joined = [i for item in items for i in (item.items if type(item) is type(node) else [item])]
         return replace(node, items=tuple(joined))
-    if isinstance(node, tree.Negative | tree.NotCondition | tree.IsNull | tree.InList):
+    if isinstance(node, tree.Negative | tree.NotCondition | tree.IsNull | tree.InList | tree.Like):
         return replace(node, operand=flat(node.operand))
+    if isinstance(node, tree.Call):
+        return replace(node, arguments=tuple(map(flat, node.arguments)))
     if isinstance(node, tree.Between):
         return replace(node, operand=flat(node.operand), low=flat(node.low), high=flat(node.high))
     if isinstance(node, tree.Arithmetic | tree.Comparison):
