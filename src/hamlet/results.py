@@ -49,7 +49,7 @@ from hamlet.kernel.finish import TEXT, SetAnswers
 from hamlet.kernel.jit import interpreted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from hamlet.engine import Options
     from hamlet.engine.examples import Examples, Row
@@ -80,7 +80,6 @@ class Results:
             columns are told by `hamlet.share.trace.trace_schema`.
         bundles: With a trace, the queries that could be one while they behave alike.
         record: How the run came about; None for results that were not made by a run.
-        notes: What may be a mistake, such as a type that no event has.
     """
 
     def __init__(
@@ -113,7 +112,8 @@ class Results:
         self.trace: Any = None
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
-        self.notes: tuple[str, ...] = ()
+        self._notes: tuple[str, ...] = ()
+        self._why_empty: Callable[[], Sequence[str]] = tuple
         self._origin: Origin | None = None
 
     @staticmethod
@@ -122,12 +122,21 @@ class Results:
         with timed(run.statistics, "results"), interpreted(run.statistics.interpreted > 0):
             results = Results(run.queries, run.answers, times=run.times, statistics=run.statistics)
             assert results.table is not None  # made here, where it is timed
-        results.notes, results.trace, results.bundles = run.notes, run.trace, run.bundles
+        results._notes, results._why_empty = run.notes, run.why_empty
+        results.trace, results.bundles = run.trace, run.bundles
         return results
 
     def keep_origin(self, plan: WorkloadPlan, events: Any, options: Options) -> None:
         """Remember what was asked of what, for examples."""
         self._origin = plan, events, options
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What may be a mistake, such as a type that no event has, and why queries have no rows.
+
+        The latter is found out when it is first asked for, which may take as long as the run.
+        """
+        return (*self._notes, *dict.fromkeys(self._why_empty()))
 
     def _different(self, column: str) -> int:
         """How many different values a column has among the rows of each table, added up."""

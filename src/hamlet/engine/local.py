@@ -29,7 +29,7 @@ from hamlet.share.bundles import bundle_reports, set_trace
 from hamlet.share.trace import burst_table, trace_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from hamlet.engine.options import Options, Progress
     from hamlet.engine.pipeline import SetPipeline
@@ -54,6 +54,7 @@ class LocalRun:
         times: What the times of events were given in.
         statistics: What was done.
         notes: What may be a mistake, such as a type that no event has.
+        why_empty: Finds out why queries have no rows, a sentence for each; takes a run or two more.
         trace: What was decided about sharing, a table, if that was asked for.
         bundles: With a trace, the queries that could be one while they behave alike.
     """
@@ -63,6 +64,7 @@ class LocalRun:
     times: Times
     statistics: RunStatistics
     notes: tuple[str, ...]
+    why_empty: Callable[[], Sequence[str]]
     trace: Any
     bundles: tuple[BundleReport, ...]
 
@@ -128,9 +130,6 @@ def _run_table(
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
     notes = [*_notes(plan, table), *odd_events(plan, table), *slow]
-    if not all(sizes):
-        tell("finding out why there are no rows", 1.0)
-        notes += why_empty(plan, table, sizes, partial(_rows_of, options=options))
     tell("putting results together", 1.0)
     return LocalRun(
         tuple(planned.query for planned in plan.queries),
@@ -138,6 +137,7 @@ def _run_table(
         times,
         statistics,
         (*dict.fromkeys(notes), *([NOTE] if statistics.interpreted else ())),
+        partial(_why_empty, plan, table, sizes, options) if not all(sizes) else tuple,
         pa.concat_tables(traces).unify_dictionaries() if options.trace else None,
         tuple(bundles),
     )
@@ -150,6 +150,14 @@ def _rows_by_query(plan: WorkloadPlan, answers: list[SetAnswers]) -> list[int]:
         for number, size in zip(each.numbers, np.diff(each.starts).tolist(), strict=True):
             sizes[number] += size
     return sizes
+
+
+def _why_empty(
+    plan: WorkloadPlan, table: EventTable, sizes: list[int], options: Options
+) -> list[str]:
+    """Why queries have no rows; asked for by who shows it, since it takes longer than many runs."""
+    with interpreted(is_interpreted() or may_interpret(plan, table, options)):
+        return why_empty(plan, table, sizes, partial(_rows_of, options=options))
 
 
 def _rows_of(plan: WorkloadPlan, table: EventTable, options: Options) -> list[int]:
