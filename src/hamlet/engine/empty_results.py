@@ -16,18 +16,20 @@ import numpy as np
 from hamlet.errors import HamletError, counted, listed
 from hamlet.events.times import SECONDS
 from hamlet.kernel.encode.evaluate import holds
+from hamlet.plan.matching import matched_templates
 from hamlet.plan.positions import TooComplex, positions_of
 from hamlet.plan.predicates import all_of, conjuncts, show, show_duration
 from hamlet.plan.query import (
     Absence,
     Choice,
+    Match,
     Repeat,
     Sequence,
     Times,
     Window,
     show_pattern,
 )
-from hamlet.plan.template import PlannedQuery, templates_of
+from hamlet.plan.template import PlannedQuery
 from hamlet.plan.workload import plan_workload
 
 if TYPE_CHECKING:
@@ -203,6 +205,8 @@ def _relaxed(query: Query) -> Iterator[tuple[str, Query]]:
     """The query without one of its parts, and what that part is called."""
     if query.having is not None:
         yield f"HAVING {show(query.having)}", replace(query, having=None)
+    if query.match != Match.ANY:
+        yield f"MATCH {query.match}", replace(query, match=Match.ANY)
     parts = (part for each in query.local if each is not None for part in conjuncts(each))
     for part in dict.fromkeys(parts):
         yield show(part), replace(query, local=tuple(_left(each, part) for each in query.local))
@@ -244,7 +248,7 @@ def _without(pattern: Pattern, negation: int) -> Pattern:
 
 def _planned(query: Query) -> PlannedQuery:
     positions = [positions_of(each) for each in (*query.branches, *query.negations)]
-    return PlannedQuery(query, templates_of(query, positions))
+    return PlannedQuery(query, matched_templates(query, positions))
 
 
 # Order and time
