@@ -9,16 +9,20 @@ number of seconds leaves as `double`, whole or not, so that two runs can be put 
 from __future__ import annotations
 
 import html
+import json
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import PlanError, UnknownName, counted, did_you_mean, listed
+from hamlet.events.times import given_times, microseconds
 from hamlet.io.long_form import (
     free_name,
     long_schema,
@@ -45,15 +49,21 @@ from hamlet.kernel.finish import TEXT, SetAnswers
 from hamlet.kernel.jit import interpreted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from hamlet.engine import Options
+    from hamlet.engine.examples import Examples, Row
     from hamlet.engine.local import LocalRun
     from hamlet.events.times import Times
     from hamlet.kernel.finish import Answer
     from hamlet.plan.query import Query
+    from hamlet.plan.workload import WorkloadPlan
     from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
     from hamlet.workload import Workload
+
+    # What was asked of what events, and how
+    Origin = tuple[WorkloadPlan, Any, Options]
 
 _ROWS_SHOWN = 10
 
@@ -104,6 +114,7 @@ class Results:
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
         self.notes: tuple[str, ...] = ()
+        self._origin: Origin | None = None
 
     @staticmethod
     def of_run(run: LocalRun) -> Results:
@@ -113,6 +124,10 @@ class Results:
             assert results.table is not None  # made here, where it is timed
         results.notes, results.trace, results.bundles = run.notes, run.trace, run.bundles
         return results
+
+    def keep_origin(self, plan: WorkloadPlan, events: Any, options: Options) -> None:
+        """Remember what was asked of what, for examples."""
+        self._origin = plan, events, options
 
     def _different(self, column: str) -> int:
         """How many different values a column has among the rows of each table, added up."""
@@ -217,6 +232,67 @@ class Results:
             known = f"Queries are {listed(self.queries)}.{did_you_mean(query, self.queries)}"
             raise UnknownName("query", query, known)
         return self.queries.index(query)
+
+    def examples(
+        self,
+        query: str,
+        *,
+        window: Any = None,
+        group: Mapping[str, Any] | str | None = None,
+        n: int = 5,
+        how: str = "random",
+        seed: int = 0,
+    ) -> Examples:
+        """Some of the trends behind a row of results, each a list of events with all columns.
+
+        The events are read once more, so what they came from must still be there. Drawn ones are
+        equally likely each, however many trends there are, and all different.
+
+        Args:
+            query: The name of the query.
+            window: When the window begins, as `window_start` has it; the first one where left out.
+            group: The values of the grouping attributes, or the JSON text of the group; the first
+                one of the window where left out.
+            n: How many.
+            how: "random", "longest", "shortest", "first" (to end), or the name of a MIN or MAX of
+                the query that they attain.
+            seed: Of what is drawn.
+
+        Raises:
+            PlanError: These results have no events, there is no such row, or no examples of it.
+        """
+        from hamlet.engine.examples import Examples, urn_of
+
+        number = self._number(query)
+        if self._origin is None:
+            remedy = "Take the results of Workload.run over events that can be read again."
+            raise PlanError("these results do not know their events", remedy)
+        row = self._row(number, window, group)
+        plan, source, options = self._origin
+        urn = urn_of(plan, number, source, options, row, how)
+        trends = [urn.shown(trend) for trend in urn.different(n, Random(seed))]
+        start, end = given_times(np.array([row.start, row.end]), self._times).to_pylist()
+        return Examples(query, (start, end), row.group, how, urn.count, trends)
+
+    def _row(self, number: int, window: Any, group: Mapping[str, Any] | str | None) -> Row:
+        """The first row of a query with a window and group."""
+        from hamlet.engine.examples import Row
+
+        query, rows = self._queries[number], self._rows(number)
+        rows = no_rows(query) if rows is None else rows
+        starts = rows["window_start"].to_pylist()
+        shown = window_columns(query, rows, self._times)[0].to_pylist()
+        ends = _microseconds(window_columns(query, rows, self._times)[1])
+        text = group if isinstance(group, str) or group is None else _group_text(group)
+        for start, given, end, name in zip(
+            starts, shown, ends, rows["group"].to_pylist(), strict=True
+        ):
+            if (window is None or _is_window(window, given)) and text in (None, name):
+                return Row(start, end, name)
+        asked = " ".join(str(each) for each in (window, text) if each is not None)
+        reason = f"{query.name} has no row {asked}" if asked else f"{query.name} has no rows"
+        windows = listed([str(each) for each in dict.fromkeys(shown)][:5])
+        raise PlanError(reason, f"Its windows begin at {windows}." if windows else "")
 
     def to_pandas(self) -> Any:
         """The long form as a pandas data frame."""
@@ -380,6 +456,24 @@ def _taken(made: list[tuple[Any, Any]], rows: tuple[int, int, int] | None) -> li
         return []
     which, low, high = rows
     return [made[which][0].slice(low, high - low)]
+
+
+def _microseconds(column: Any) -> list[int]:
+    found: list[int] = microseconds(pa.chunked_array([column]))[0].tolist()
+    return found
+
+
+def _is_window(asked: Any, given: Any) -> bool:
+    """Whether a window begins when it is asked for: by value, or as text says it."""
+    return asked == given or str(asked) in (str(given), f"{given:g}" if _is_number(given) else "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+def _group_text(group: Mapping[str, Any]) -> str:
+    return json.dumps(dict(group), ensure_ascii=False)
 
 
 def _needed(package: str) -> Any:

@@ -245,6 +245,8 @@ def queries() -> SearchStrategy[tree.QueryTree]:
         slide=st.none() | durations(),
         match=st.none() | st.sampled_from(MATCHES).map(tree.Match),
         having=st.none() | conditions(6, aggregate_calls()),
+        offset=st.none() | durations(),
+        zone=st.none() | st.text(max_size=5).filter(lambda t: "\n" not in t).map(tree.Literal),
     )
 
 

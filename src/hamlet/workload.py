@@ -204,6 +204,7 @@ class Workload(PlannedWorkload):
             run = run_workload(self.plan, events, options, progress, self._kept)
             results = Results.of_run(run)
         results.record = record
+        results.keep_origin(self.plan, events, options)
         if path is not None:
             results.write_trace(path)
         return results

@@ -345,8 +345,8 @@ def test_debug_shows_the_stack_and_changes_no_status(
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["check"], ["explain"], ["run"], ["bench", "engine"]],
-    ids=["hamlet", "check", "explain", "run", "bench engine"],
+    [[], ["check"], ["explain"], ["run"], ["examples"], ["bench", "engine"]],
+    ids=["hamlet", "check", "explain", "run", "examples", "bench engine"],
 )
 def test_help_is_complete_and_short(
     hamlet, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch, command: list[str]

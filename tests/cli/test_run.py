@@ -491,3 +491,32 @@ def test_what_goes_wrong_in_the_thread_comes_out():
 
 
 # Compilation
+
+
+# Examples
+
+
+def test_examples_of_a_row_are_printed_as_text_and_json(hamlet, tmp_path):
+    events = tmp_path / "events.csv"
+    events.write_text("type,time,g,note\nA,1,u,one\nB,2,u,two\nB,3,u,three\nA,4,v,four\n")
+    query = "q: RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY g WITHIN 10 s"
+    asked = ["examples", "-", "--events", str(events), "-n", "1", "--how", "longest"]
+
+    text = hamlet(*asked, stdin=query.encode())
+    data = json.loads(hamlet(*asked, "--format", "json", stdin=query.encode()).out)
+
+    assert text.out.splitlines()[0] == 'q [0.0, 10.0) {"g": "u"}: 1 of 1 trend, longest'
+    assert [event["note"] for event in data["trends"][0]] == ["one", "two", "three"]
+
+
+def test_examples_of_several_queries_need_a_name(hamlet, tmp_path):
+    events = tmp_path / "events.csv"
+    events.write_text("type,time\nA,1\n")
+
+    left = hamlet(
+        *("examples", "-", "--events", str(events)),
+        stdin=b"RETURN COUNT(*) PATTERN A WITHIN 1 s; RETURN COUNT(*) PATTERN B WITHIN 1 s",
+    )
+
+    assert left.status == 2
+    assert "Pass --query with one of q1, q2" in left.err

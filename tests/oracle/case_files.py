@@ -111,7 +111,7 @@ def shown(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _row(row: Mapping[str, Any]) -> str:
-    window = f"[{float(row['window_start']):g}, {float(row['window_end']):g})"
+    window = f"[{float(row['window_start']):.15g}, {float(row['window_end']):.15g})"
     group = row["group"]
     group = group if isinstance(group, str) else json.dumps(group)
     return f"{row['query']} {window} {group} {row['aggregate']} {_answer(row)}"

@@ -30,6 +30,7 @@ COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 WINDOWS = (
     "10 s", "4 s", "10 s SLIDE 5 s", "10 s SLIDE 3 s", "7 s SLIDE 2 s", "6 s SLIDE 4 s",
     "20 s SLIDE 7 s", "2500 ms SLIDE 1500 ms", "1 min", "3 s SLIDE 500 ms",
+    "10 s SLIDE 5 s OFFSET 2 s", "4 s OFFSET -1.5 s", "1 week", "1 d IN 'Atlantic/Reykjavik'",
 )  # fmt: skip
 # U and V exclude each other, W overlaps with both.
 DEFINED = "DEFINE U AS x > 0, V AS x <= 0, W AS A WHERE y < 1 OR s = 'u'"

@@ -205,6 +205,8 @@ def built(one: tree.QueryTree) -> Draft:
         draft = draft.where(built_condition(one.where))
     if one.having is not None:
         draft = draft.having(built_condition(one.having))
+    draft = draft if one.offset is None else draft.offset(print_duration(one.offset))
+    draft = draft if one.zone is None else draft.in_zone(one.zone.value)
     return draft if one.slide is None else draft.slide(print_duration(one.slide))
 
 

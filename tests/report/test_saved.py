@@ -298,3 +298,15 @@ def test_the_folder_can_be_read_without_hamlet(folder):
 
     assert statistics["events_in"] == 210
     assert parquet.read_table(folder / "trace.parquet").num_rows > 0
+
+
+def test_notes_are_kept_and_in_the_report(tmp_path):
+    asked = Workload.parse("RETURN COUNT(*) PATTERN A WHERE A.x > 5 WITHIN 1 s")
+    results = asked.run([{"type": "A", "time": 1, "x": 1}])
+
+    loaded = Run.load(results.save(tmp_path / "run"))
+
+    assert loaded.notes == ("q1 has no rows: none of 1 event of type A satisfies x > 5",)
+    assert "<li>q1 has no rows: none of 1 event of type A satisfies x &gt; 5</li>" in render_report(
+        loaded
+    )

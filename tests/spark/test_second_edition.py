@@ -29,13 +29,14 @@ FILES = (
     "defined_types",
     "having",
     "computed_results",
-    "match_next",
-    "match_contiguous",
     "deviation",
     "length",
+    "shifted_windows",
     "time_conditions",
     "functions",
     "like",
+    "match_next",
+    "match_contiguous",
 )
 
 

@@ -19,6 +19,7 @@ from hamlet.cli.bench import bench_command
 from hamlet.cli.calibrate_command import calibrate_command
 from hamlet.cli.check_command import check_command
 from hamlet.cli.ending import EndedBySignal, EndedBySignals, leave, sigterm_ends
+from hamlet.cli.examples_command import examples_command
 from hamlet.cli.explain_command import explain_command
 from hamlet.cli.generate_command import generate_command
 from hamlet.cli.report_command import report_command
@@ -44,6 +45,7 @@ for _command in (
     check_command,
     explain_command,
     run_command,
+    examples_command,
     stream_command,
     generate_command,
     report_command,

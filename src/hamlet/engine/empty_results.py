@@ -219,6 +219,8 @@ def _relaxed(query: Query) -> Iterator[tuple[str, Query]]:
     for number, pattern in enumerate(query.negations):
         branches = tuple(_without(branch, number) for branch in query.branches)
         yield f"NOT {show_pattern(query, pattern)}", replace(query, branches=branches)
+    if query.match != Match.ANY:
+        yield f"MATCH {query.match}", replace(query, match=Match.ANY)
     if query.equivalence:
         yield f"[{', '.join(query.equivalence)}]", replace(query, equivalence=())
 
@@ -271,7 +273,7 @@ def _structure(query: Query, table: EventTable, count: Counting) -> str:
     span = int(table.ts.max()) - int(table.ts.min()) + 1
     ways = [replace(query, window=long), bare, replace(bare, window=long)]
     longer, plain, anywhere = count(plan_workload([_planned(each) for each in ways]), table)
-    within = show_duration(query.window.within_us)
+    within = show_duration(query.window.lengths_us[0])
     if longer:
         return (
             f"windows of {within} are too short for any trend; the events span "

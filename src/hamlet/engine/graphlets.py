@@ -76,14 +76,15 @@ def _results(plan: WorkloadPlan, answers: list[Answer]) -> Iterator[tuple[str, s
     for answer in sorted(answers, key=lambda each: each.query):
         query = plan.queries[answer.query].query
         for row in sorted(answer.rows.to_pylist(), key=lambda row: row["window_start"]):
-            window = _span(row["window_start"], query.window.within_us)
+            window = _span(query.window, row["window_start"])
             for number, result in enumerate(query.returned):
                 value = row.get(f"exact.{number}") or row[f"value.{number}"]
                 yield query.name, window, result.name, str(value)
 
 
-def _span(start_us: int, within_us: int) -> str:
-    return f"[{start_us / 1e6:g}, {(start_us + within_us) / 1e6:g}) s"
+def _span(window: Window, start_us: int) -> str:
+    (end_us,) = window.ends(np.array([start_us], np.int64)).tolist()
+    return f"[{start_us / 1e6:g}, {end_us / 1e6:g}) s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,8 @@ class _Loop:
 
     def _busiest(self, rows: list[int]) -> tuple[int, list[int]]:
         """The first of the windows with the most events of E, and its rows."""
-        window, ts = self.queries[0].window, self.of.table.ts
+        window = self.queries[0].window
+        ts = window.clock.times(self.of.table.ts)
         best: tuple[int, list[int]] = (0, [])
         most = -1
         for i in sorted({int(ts[row]) // window.slide_us for row in rows}):
@@ -194,7 +196,8 @@ class _Loop:
             count = sum(self.of.type_of(row) == self.type for row in inside)
             if count > most:
                 most, best = count, (start, inside)
-        return best
+        start, inside = best
+        return int(window.clock.moments(np.array([start], np.int64))[0]), inside
 
     def execution(self) -> LoopExecution:
         """The loop with all its graphlets."""
@@ -209,7 +212,7 @@ class _Loop:
             self._loop_text(),
             self.names,
             self._how(),
-            _span(self.start, self.queries[0].window.within_us),
+            _span(self.queries[0].window, self.start),
             self.group,
             graphlets,
         )

@@ -18,6 +18,7 @@ from hamlet.engine.first_answer import NOTE, is_soon_interpreted, may_interpret
 from hamlet.engine.groups import groups_of
 from hamlet.engine.options import events_of
 from hamlet.engine.pipeline import Pipelines
+from hamlet.engine.slow_loops import slow_loops
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import did_you_mean, listed
 from hamlet.events.required_columns import types_by_key
@@ -105,6 +106,7 @@ def _run_table(
     answers: list[SetAnswers] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
     bundles: list[BundleReport] = []
+    slow: list[str] = []
     with timed(statistics, "plan"):
         pipelines = (Pipelines(plan) if kept is None else kept).of(options)
     count = len(pipelines)
@@ -115,6 +117,7 @@ def _run_table(
 
         ran = _run_set(pipeline, table, options, statistics, tell_set)
         answers.append(ran.answers)
+        slow += ran.notes
         if ran.compiled is not None and options.trace:
             traces += _traces_of(ran, ran.compiled, number + 1, times, options)
             shared, program = pipeline.plan, pipeline.program
@@ -124,7 +127,7 @@ def _run_table(
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
-    notes = [*_notes(plan, table), *odd_events(plan, table)]
+    notes = [*_notes(plan, table), *odd_events(plan, table), *slow]
     if not all(sizes):
         tell("finding out why there are no rows", 1.0)
         notes += why_empty(plan, table, sizes, partial(_rows_of, options=options))
@@ -179,6 +182,7 @@ class _Ran:
     encoded: EncodedSet
     compiled: Compiled | None
     counters: Counters
+    notes: list[str]
 
 
 def _run_set(
@@ -197,14 +201,16 @@ def _run_set(
     with interpreted(is_quick):
         with timed(statistics, "plan"):
             ready = pipeline.ready(encoded)
-        tell("running", 0.3)
+        slow = slow_loops(pipeline.queries, pipeline.program, encoded)
+        tell(max(slow).what if slow else "running", 0.3)
         with timed(statistics, "run"):
             emission, counters = ready.run(options.trace)
         statistics.count(counters)
         tell("finishing", 0.9)
         with timed(statistics, "finish"):
             answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
-    return _Ran(answers, pipeline, encoded, ready.compiled, counters)
+    notes = [each.note for each in slow]
+    return _Ran(answers, pipeline, encoded, ready.compiled, counters, notes)
 
 
 def _traces_of(
@@ -230,7 +236,9 @@ def _traces_of(
     )
     decided = ran.counters.bursts_decided or []
     for made, raw in zip(compiled.row_groups, decided, strict=True):
-        yield burst_table(raw, groups, pipeline.traced_loop(made), program.pane_us, **how)
+        clock = pipeline.plan.queries[program.queries[0]].query.window.clock
+        loop = pipeline.traced_loop(made)
+        yield burst_table(raw, groups, loop, program.pane_us, clock=clock, **how)
 
 
 def _say_nothing(what: str, done: float) -> None:

@@ -66,7 +66,9 @@ class Options:
         separator_of(self.separator)
 
 
-def events_of(source: Any, plan: WorkloadPlan, options: Options) -> EventTable:
+def events_of(
+    source: Any, plan: WorkloadPlan, options: Options, *, has_all: bool = False
+) -> EventTable:
     """The events of a source for a workload, with columns and separator as the options say."""
     return EventTable.of(
         source,
@@ -75,4 +77,5 @@ def events_of(source: Any, plan: WorkloadPlan, options: Options) -> EventTable:
         time=options.time,
         order=options.order,
         separator=options.separator,
+        has_all=has_all,
     )

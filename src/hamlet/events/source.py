@@ -28,6 +28,7 @@ class Wanted:
     """The columns to read: type, time, perhaps order, and the attributes that queries need.
 
     separator: What stands between columns of text; None for what the ending of a file says.
+    has_all: Whether all other columns are read as well.
     """
 
     type: str
@@ -35,6 +36,7 @@ class Wanted:
     order: str | None
     needs: Needs
     separator: str | None = None
+    has_all: bool = False
 
     @staticmethod
     def of(plan: WorkloadPlan, options: Options) -> Wanted:
@@ -55,8 +57,9 @@ class Wanted:
         return tuple(dict.fromkeys([*given, *self.needs.attributes]))
 
     def among(self, names: tuple[str, ...] | list[str]) -> list[str]:
-        """Those of them that are among some names."""
-        return [name for name in self.columns if name in names]
+        """Those of them that are among some names, and with `has_all` all others."""
+        asked = [name for name in self.columns if name in names]
+        return list(dict.fromkeys([*asked, *names])) if self.has_all else asked
 
 
 @dataclass(frozen=True, slots=True)

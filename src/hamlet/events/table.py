@@ -96,6 +96,7 @@ class EventTable:
         time: str = "time",
         order: str | None = None,
         separator: str | None = None,
+        has_all: bool = False,
     ) -> EventTable:
         """The events of any source, as a workload needs them.
 
@@ -107,12 +108,13 @@ class EventTable:
             order: The column that orders events of equal time.
             separator: What stands between the columns of text files; None for what their ending
                 says.
+            has_all: Whether all other columns are kept too.
 
         Raises:
             ReadError: A file cannot be read.
             SchemaError: A column is missing, or is not what the workload uses it for.
         """
-        wanted = Wanted(type, time, order, needs_of(plan), separator_of(separator))
+        wanted = Wanted(type, time, order, needs_of(plan), separator_of(separator), has_all)
         loaded = _found(source, wanted)
         table = _complete(loaded, wanted)
         if table.num_rows > MOST_ROWS:
@@ -157,7 +159,10 @@ class EventTable:
         """The same events, or where there are more than so many the earliest of them."""
         if len(self) <= most:
             return self
-        rows = np.sort(np.argsort(self.ts, kind="stable")[:most])
+        return self.take(np.sort(np.argsort(self.ts, kind="stable")[:most]))
+
+    def take(self, rows: NDArray[np.intp]) -> EventTable:
+        """Some of the events, by the numbers of their rows."""
         return EventTable(
             self.name,
             self.table.take(rows),

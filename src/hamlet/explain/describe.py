@@ -129,8 +129,9 @@ class _Describer:
             **({} if query.having is None else {"having": _show_formula(query, query.having)}),
             "group_by": list(query.group_by),
             "equivalence": list(query.equivalence),
-            "within": show_duration(query.window.within_us),
-            "slide": show_duration(query.window.slide_us),
+            "within": show_duration(query.window.lengths_us[0]),
+            "slide": show_duration(query.window.lengths_us[1]),
+            **({"shift": query.window.shift} if query.window.shift else {}),
             "set": self.set_name[number],
         }
 
@@ -249,6 +250,11 @@ class _Describer:
     def _names(self, queries: tuple[int, ...]) -> list[str]:
         return [self.plan.queries[number].query.name for number in queries]
 
+    def _pane_us(self, sharable: SharableSet) -> int:
+        """The pane of a set as lengths are written: calendar days are longer on their clock."""
+        window = self.plan.queries[sharable.queries[0]].query.window
+        return sharable.pane_us * window.lengths_us[0] // window.within_us
+
     def sharable_set(self, index: int, sharing: list[dict[str, Any]]) -> dict[str, Any]:
         """One set with its merged template; loops know whose work on their events is one."""
         sharable = self.plan.sets[index]
@@ -265,7 +271,7 @@ class _Describer:
             "partition": list(sharable.partition),
             "shared": {name: self._names(queries) for name, queries in sharable.shared},
             "windows": list(windows),
-            "pane": show_duration(sharable.pane_us),
+            "pane": show_duration(self._pane_us(sharable)),
             "types": list(sharable.merged.types),
             **self._merged(sharable, members, shared_by),
         }
@@ -357,7 +363,7 @@ class _Describer:
 
     def apart(self) -> dict[str, Any]:
         """Why sets are apart, in a form that is linear in their number and covers every pair."""
-        by_partition: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        by_partition: dict[tuple[str, tuple[str, ...]], list[dict[str, Any]]] = {}
         alone: list[str] = []
         for index, sharable in enumerate(self.plan.sets):
             kleene: set[str] = set()
@@ -365,12 +371,14 @@ class _Describer:
                 kleene |= self.plan.queries[number].kleene_types
             if not kleene:
                 alone += self._names(sharable.queries)
-            key = tuple(sorted(sharable.partition))
+            window = self.plan.queries[sharable.queries[0]].query.window
+            key = window.shift, tuple(sorted(sharable.partition))
             member = {"set": f"s{index + 1}", "kleene": sorted(kleene)}
             by_partition.setdefault(key, []).append(member)
         return {
             "partitions": [
-                {"attributes": list(key), "sets": members} for key, members in by_partition.items()
+                {"attributes": list(key), **({"shift": shift} if shift else {}), "sets": members}
+                for (shift, key), members in by_partition.items()
             ],
             "without_kleene": alone,
         }

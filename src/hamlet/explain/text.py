@@ -58,7 +58,7 @@ def _queries(description: Description) -> Iterator[str]:
             query["name"],
             query["set"],
             _template_reference(query["templates"]),
-            f"{query['within']} / {query['slide']}",
+            f"{query['within']} / {query['slide']}" + _shift_text(query),
             _partition_text(query),
             ", ".join(query["aggregates"]) + _having_text(query),
         ]
@@ -66,6 +66,10 @@ def _queries(description: Description) -> Iterator[str]:
     ]
     header = ["name", "set", "template", "window", "grouped by [and equal in]", "returns"]
     yield from table_lines([header, *rows])
+
+
+def _shift_text(query: Description) -> str:
+    return f" {query['shift']}" if "shift" in query else ""
 
 
 def _having_text(query: Description) -> str:
@@ -180,20 +184,24 @@ def _apart(description: Description) -> Iterator[str]:
     apart = description["apart"]
     partitions = apart["partitions"]
     if len(partitions) > 1:
-        yield "different partition attributes:"
+        is_shifted = any("shift" in each for each in partitions)
+        yield "different partition attributes" + (" or shifts of windows:" if is_shifted else ":")
         rows = [
-            [f"[{', '.join(each['attributes'])}]", listed([one["set"] for one in each["sets"]])]
-            for each in partitions
+            [_apart_text(each), listed([one["set"] for one in each["sets"]])] for each in partitions
         ]
         yield from table_lines(rows, indent="  ")
     for each in partitions:
         repeating = [one for one in each["sets"] if one["kleene"]]
         if len(repeating) > 1:
-            yield f"no Kleene type in common, under [{', '.join(each['attributes'])}]:"
+            yield f"no Kleene type in common, under {_apart_text(each)}:"
             rows = [[one["set"], ", ".join(f"{k}+" for k in one["kleene"])] for one in repeating]
             yield from table_lines(rows, indent="  ")
     if apart["without_kleene"] and len(description["sets"]) > 1:
         yield f"repeats no single type: {listed(apart['without_kleene'])}"
+
+
+def _apart_text(each: Description) -> str:
+    return f"[{', '.join(each['attributes'])}]{_shift_text(each)}"
 
 
 def _letters(description: Description) -> Iterator[str]:

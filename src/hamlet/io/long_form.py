@@ -74,6 +74,11 @@ def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
     turns = _Turns(np.repeat(np.arange(len(queries)), sizes), widths)
     within = np.array([query.window.within_us for query in queries], np.int64)
     start = answers.window_start[turns.row]
+    end = start + within[turns.query]
+    for number, query in enumerate(queries):
+        if not query.window.clock.is_plain:
+            mine = turns.query == number
+            end[mine] = query.window.ends(start[mine])
     names = [result.name for query in queries for result in query.returned]
     first_name = np.cumsum(widths) - widths
     texts, first_group = _texts_of_groups(answers)
@@ -81,7 +86,7 @@ def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
     columns = [
         pa.array([query.name for query in queries], TEXT).take(pa.array(turns.query)),
         given_times(start, times),
-        given_times(start + within[turns.query], times),
+        given_times(end, times),
         texts.take(pa.array(group[turns.row])),
         pa.array(names, TEXT).take(pa.array(first_name[turns.query] + turns.aggregate)),
         turns.numbers([cells.value for cells in answers.cells]),
@@ -162,7 +167,7 @@ def long_schema(times: Times) -> Any:
 def window_columns(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
     """Start and end of the window of each row."""
     start = rows["window_start"].to_numpy()
-    return given_times(start, times), given_times(start + query.window.within_us, times)
+    return given_times(start, times), given_times(query.window.ends(start), times)
 
 
 def rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from hamlet.plan.aggregates import DURATION, LENGTH
 from hamlet.plan.predicates import EVENT_TIME, Constant, Operation, evaluate, holds
@@ -367,8 +368,7 @@ def _partition(query: Query, events: tuple[Event, ...]) -> Partition:
 def _results(query: Query, events: list[Event], fractional: set[str]) -> Iterator[ResultRow]:
     types = {place.type for place in query.places}
     taking_part = [e for e in events if e.type in types and None not in e.values(query.partition)]
-    for start in _window_starts(query, taking_part):
-        end = start + query.window.within_us
+    for start, end in sorted({w for event in taking_part for w in _windows(query, event.ts)}):
         inside = [event for event in taking_part if start <= event.ts < end]
         for group, members in _split(inside, query.group_by).items():
             trends = _weighted_trends(query, members)
@@ -384,11 +384,22 @@ def _results(query: Query, events: list[Event], fractional: set[str]) -> Iterato
                 )
 
 
-def _window_starts(query: Query, events: list[Event]) -> list[int]:
-    """The starts of all windows [i * slide, i * slide + within) with an event in them."""
-    within, slide = query.window.within_us, query.window.slide_us
-    numbers = {i for e in events for i in range((e.ts - within) // slide + 1, e.ts // slide + 1)}
-    return [i * slide for i in sorted(numbers)]
+def _windows(query: Query, ts: int) -> Iterator[tuple[int, int]]:
+    """The starts and ends of all windows that a time is in."""
+    within, slide, offset = query.window.lengths_us
+    zone = query.window.clock.zone
+    around = range((ts - offset - within) // slide - 1, (ts - offset) // slide + 3)
+    for begin in (offset + i * slide for i in around):
+        bounds = begin, begin + within
+        start, end = bounds if zone is None else (_midnight(zone, bound) for bound in bounds)
+        if start <= ts < end:
+            yield start, end
+
+
+def _midnight(zone: str, bound: int) -> int:
+    """Midnight of a day, given as if it were in UTC, in a zone."""
+    day = (_EPOCH + timedelta(microseconds=bound)).date()
+    return _microseconds(datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone)))
 
 
 def _split(events: list[Event], attributes: tuple[str, ...]) -> dict[tuple[Any, ...], list[Event]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
@@ -20,6 +21,7 @@ from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_condition, print_duration
 from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.clocks import DAY_US
 from hamlet.plan.matching import matched_templates, with_bystanders
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
 from hamlet.plan.query import OTHER, Match, Query, Window
@@ -28,6 +30,10 @@ from hamlet.plan.template import PlannedQuery
 if TYPE_CHECKING:
     from hamlet.lang.bind_results import Called
     from hamlet.schema import Schema
+
+_WEEK_US = 7 * DAY_US
+# 1970-01-01, from which windows are counted, was a Thursday.
+_MONDAY_US = 4 * DAY_US
 
 # Windows longer than this (about 29,000 years) cannot be placed in 64-bit microseconds with room
 # to spare.
@@ -218,40 +224,72 @@ class _Binder:
             remedy = f"Add GROUPBY {name}, or aggregate it." + did_you_mean(name, grouped)
         self._refuse("not-grouped", f"{name} is not a grouping attribute", remedy, item.span)
 
-    # WITHIN and SLIDE
+    # WITHIN, SLIDE, OFFSET and IN
 
     def _window(self) -> Window | None:
         written_within, written_slide = self.written.within, self.written.slide
         within = self._duration(written_within, "WITHIN")
         slide = self._duration(written_slide, "SLIDE")
-        if written_within is None or within is None:
+        offset = self._duration(self.written.offset, "OFFSET", is_length=False)
+        if written_within is None or within is None or (written_slide and slide is None):
             return None
-        if written_slide is None:
-            return Window(within, within)
-        if slide is None:
+        if self.written.offset is not None and offset is None:
             return None
-        shown, shown_slide = print_duration(written_within), print_duration(written_slide)
+        slide = within if slide is None else slide
+        stepped = written_slide or written_within
+        shown, shown_slide = print_duration(written_within), print_duration(stepped)
         if slide > within:
             self._refuse(
                 "slide-longer",
                 f"WITHIN {shown} SLIDE {shown_slide} leaves gaps between windows",
                 f"SLIDE must be at most WITHIN: SLIDE {shown}, or WITHIN {shown_slide}.",
-                written_slide.span,
+                stepped.span,
             )
             return None
-        window = Window(within, slide)
+        if not self._is_calendar(within, slide, offset or 0):
+            return None
+        if stepped.unit.text == "week" and slide % _WEEK_US == 0:
+            offset = (offset or 0) + _MONDAY_US
+        zone = None if self.written.zone is None else str(self.written.zone.value)
+        window = Window.of(within, slide, offset or 0, zone)
         if window.overlap > _MOST_WINDOWS:
             self._refuse(
                 "too-many-windows",
                 f"WITHIN {shown} SLIDE {shown_slide} has {window.overlap:,} windows at any moment",
                 f"At most {_MOST_WINDOWS:,} may overlap: lengthen SLIDE or shorten WITHIN.",
-                written_slide.span,
+                stepped.span,
             )
             return None
         return window
 
-    def _duration(self, duration: tree.Duration | None, clause: str) -> int | None:
-        """A duration in microseconds, or None where it is none."""
+    def _is_calendar(self, within: int, slide: int, offset: int) -> bool:
+        """Whether windows can be of the zone that is written, if one is."""
+        written = self.written.zone
+        if written is None:
+            return True
+        zone = str(written.value)
+        if zone not in available_timezones():
+            self._refuse(
+                "unknown-zone",
+                f"there is no time zone {zone}",
+                "Write one such as 'Europe/Rome'." + did_you_mean(zone, available_timezones()),
+                written.span,
+            )
+            return False
+        if any(length % DAY_US for length in (within, slide, offset)):
+            self._refuse(
+                "odd-calendar",
+                "windows of a zone last from midnight to midnight, and these are not of whole days",
+                f"Write, for example: WITHIN 2 d SLIDE 1 d IN {print_condition(written)}",
+                written.span,
+            )
+            return False
+        return True
+
+    def _duration(
+        self, duration: tree.Duration | None, clause: str, is_length: bool = True
+    ) -> int | None:
+        """A duration in microseconds, or None where it is none; a length is more than 0."""
         if duration is None:
             return None
         unit = UNIT_US.get(duration.unit.text)
@@ -265,14 +303,15 @@ class _Binder:
             )
             return None
         length = Fraction(duration.amount) * unit
-        if length <= 0:
+        if is_length and length <= 0:
             what = "no length" if length == 0 else "a negative length"
             self._refuse(
                 "empty-window", f"{clause} has {what}", f"Write {clause} 10 min.", duration.span
             )
             return None
-        if length > _LONGEST_US or length != int(length):
-            fault = "too long" if length > _LONGEST_US else "not a whole number of microseconds"
+        is_long = abs(length) > _LONGEST_US
+        if is_long or length != int(length):
+            fault = "too long" if is_long else "not a whole number of microseconds"
             self._refuse(
                 "odd-duration", f"{clause} is {fault}", f"Write {clause} 10 min.", duration.span
             )

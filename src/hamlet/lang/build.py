@@ -32,10 +32,19 @@ UNITS = {
     "d": "d",
     "day": "d",
     "days": "d",
+    "week": "week",
+    "weeks": "week",
 }
 
 # How many microseconds units have.
-UNIT_US = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
+UNIT_US = {
+    "ms": 10**3,
+    "s": 10**6,
+    "min": 6 * 10**7,
+    "h": 36 * 10**8,
+    "d": 864 * 10**8,
+    "week": 6048 * 10**8,
+}
 
 _COMPARISONS = {"==": "=", "<>": "!="}
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
@@ -79,6 +88,18 @@ class Times(NamedTuple):
     least: int
     most: int | None
     span: Span
+
+
+class Lengths(NamedTuple):
+    """What stands in WITHIN or SLIDE: its length, and how windows are shifted, if that is there.
+
+    `shift` is the token with which the latter begins.
+    """
+
+    length: tree.Duration
+    offset: tree.Duration | None
+    zone: tree.Literal | None
+    shift: Token | None
 
 
 def _times(body: tree.Pattern, children: list[Any]) -> tree.Pattern:
@@ -247,8 +268,9 @@ class TreeBuilder(Transformer[Token, Any]):
     def group_clause(self, c: list[Any]) -> tuple[tree.Name, ...]:
         return tuple(_names(c))
 
-    def within_clause(self, c: list[Any]) -> tree.Duration:
-        return c[1]  # type: ignore[no-any-return]
+    def within_clause(self, c: list[Any]) -> Lengths:
+        zone = self.text(c[-1:]) if _has(c, "IN") else None
+        return Lengths(c[1], c[3] if _has(c, "OFFSET") else None, zone, c[2] if c[2:] else None)
 
     slide_clause = within_clause
 

@@ -26,6 +26,8 @@ _EXAMPLES = {
     "HAVING": "HAVING COUNT(*) > 10 AND MAX(T.speed) - MIN(T.speed) > 5",
     "WITHIN": "WITHIN 30 min SLIDE 5 min",
     "SLIDE": "WITHIN 30 min SLIDE 5 min",
+    "OFFSET": "WITHIN 2 d SLIDE 1 d OFFSET 6 h",
+    "IN": "WITHIN 2 d SLIDE 1 d IN 'Europe/Rome'",
 }
 
 # Comparisons that SQL has, and what to write here.
@@ -38,8 +40,7 @@ _FOREIGN = {
 
 # Clauses that are not there, and what to do instead.
 _NOT_THERE = {
-    "OFFSET": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; shift the times of events.",
-    "IN": "Windows begin at multiples of SLIDE from 1970-01-01 UTC; give local times as numbers.",
+    "ORDER": "Results are a table, a row for each window and group: sort that.",
 }
 
 # Words that begin a clause in other languages, and what begins it here.
@@ -170,6 +171,16 @@ def clause_out_of_order(token: Token, order: list[str]) -> Problem:
         "clause-order",
         f"{token.type} stands too late in the query",
         f"The order is {' '.join(order)}.",
+        token_span(token),
+    )
+
+
+def early_shift(token: Token) -> Problem:
+    """OFFSET or IN before SLIDE."""
+    return Problem(
+        "clause-order",
+        f"{token.type} stands after SLIDE",
+        f"Write, for example: {_EXAMPLES[token.type]}",
         token_span(token),
     )
 
@@ -327,8 +338,7 @@ def _not_there(clause: str, token: Token, before: Token) -> Problem | None:
     # Behind a pattern it has been taken for an alias.
     found = [before, token] if clause == "PATTERN" else [token]
     for each in found:
-        is_word = each.type == "NAME" or (each.type == "IN" and clause in ("WITHIN", "SLIDE"))
-        if is_word and each.upper() in _NOT_THERE:
+        if each.type == "NAME" and each.upper() in _NOT_THERE:
             word = each.upper()
             return Problem(
                 "no-such-clause", f"there is no {word}", _NOT_THERE[word], token_span(each)
@@ -353,8 +363,14 @@ def _ends_too_soon(tokens: list[Token], example: str) -> Problem:
 
 def _odd_duration(tokens: list[Token], position: int, example: str) -> Problem:
     """A duration that lacks its number or unit, or is followed by something else."""
-    clause = tokens[0].type
     span = token_span(tokens[min(position, len(tokens) - 1)])
+    begin = max((i for i in range(position) if tokens[i].type in ("OFFSET", "IN")), default=0)
+    tokens, position, clause = tokens[begin:], position - begin, tokens[begin].type
+    if begin:
+        example = _example_of(clause)
+    if clause == "IN" and position == 1:
+        message = "IN needs a time zone in single quotes"
+        return Problem("missing-zone", message, example, span)
     if any(token.type == "NUMBER" for token in tokens[:position]):
         if position >= 2 and position < len(tokens) and tokens[position - 1].type == "NAME":
             after = Span(tokens[position].start_pos or 0, tokens[-1].end_pos or 0)

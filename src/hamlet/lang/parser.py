@@ -259,20 +259,27 @@ def _read_query(parts: _Parts, problems: list[Problem]) -> tree.PartialQuery:
         elif values and _ORDER[keyword] < max(_ORDER[k] for k in values):
             own_problems.append(mistakes.clause_out_of_order(clause[0], list(CLAUSES)))
         values[keyword] = value
+    early = values.get("WITHIN")
+    if early is not None and early.shift is not None and "SLIDE" in values:
+        own_problems.append(mistakes.early_shift(early.shift))
     # A clause that cannot be read may have swallowed a GROUPBY that was misspelt.
     is_ungrouped = all(value is not None for value in values.values())
     own_problems += _missing_clauses(parts, values, own_problems)
     problems += own_problems
     tokens = [*parts.head, *(clause[end] for clause in parts.clauses for end in (0, -1))]
+    within, slide = values.get("WITHIN"), values.get("SLIDE")
+    last = slide or within
     return tree.PartialQuery(
         name=name,
         items=values.get("RETURN"),
         pattern=values.get("PATTERN"),
         where=values.get("WHERE"),
         group_by=values.get("GROUPBY", () if is_ungrouped else None),
-        within=values.get("WITHIN"),
-        slide=values.get("SLIDE"),
+        within=None if within is None else within.length,
+        slide=None if slide is None else slide.length,
         having=values.get("HAVING"),
+        offset=None if last is None else last.offset,
+        zone=None if last is None else last.zone,
         is_whole=not own_problems,
         match=values.get("MATCH"),
         span=mistakes.from_to(tokens[0], tokens[-1]),
@@ -323,6 +330,8 @@ def _read_clause(tokens: list[Token], problems: list[Problem]) -> Any:
     if tokens[0].type == "PATTERN":
         _replace_odd_counts(tokens, problems)
         _mark(tokens, "ANY")
+    if tokens[0].type in ("WITHIN", "SLIDE"):
+        _mark(tokens, "OFFSET")
     if tokens[0].type == "MATCH":
         _mark(tokens, "ANY")
         _mark(tokens, "CONTIGUOUS")

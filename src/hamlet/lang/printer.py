@@ -69,7 +69,9 @@ def print_query(query: tree.QueryTree) -> str:
     if query.having is not None:
         lines.append(f"HAVING {print_condition(query.having)}")
     slide = f" SLIDE {print_duration(query.slide)}" if query.slide else ""
-    lines.append(f"WITHIN {print_duration(query.within)}{slide}")
+    lines.append(
+        f"WITHIN {print_duration(query.within)}{slide}{print_shift(query.offset, query.zone)}"
+    )
     return "\n".join(lines)
 
 
@@ -88,8 +90,8 @@ def print_name(name: tree.Name) -> str:
 def _is_reserved(word: str) -> bool:
     # GROUP and BY are words only together, but a type GROUP with an alias BY would be such a pair.
     # ANY is a word in patterns only, BETWEEN and LIKE in conditions, DEFINE at the beginning, MATCH
-    # behind a pattern.
-    more = ("GROUP", "BY", "ANY", "BETWEEN", "LIKE", "DEFINE", "MATCH")
+    # behind a pattern, OFFSET behind windows.
+    more = ("GROUP", "BY", "ANY", "BETWEEN", "LIKE", "DEFINE", "MATCH", "OFFSET")
     return word.upper() in KEYWORDS or word.upper() in more
 
 
@@ -109,6 +111,12 @@ def print_duration(duration: tree.Duration) -> str:
     if "." in digits and "e" not in digits:
         digits = digits.rstrip("0").rstrip(".")
     return f"{digits if amount != 0 else Decimal(0)} {print_name(duration.unit)}"
+
+
+def print_shift(offset: tree.Duration | None, zone: tree.Literal | None) -> str:
+    """How windows are shifted, with a blank before it; empty where they are not."""
+    shown = f" OFFSET {print_duration(offset)}" if offset else ""
+    return shown + (f" IN {print_literal(zone.value)}" if zone else "")
 
 
 def print_pattern(pattern: tree.Pattern, place: int = 0) -> str:

@@ -365,6 +365,8 @@ class QueryTree:
     match: Match | None = None
     span: Span = _span()
     having: Expression | None = None
+    offset: Duration | None = None
+    zone: Literal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +388,8 @@ class PartialQuery:
     span: Span = _span()
     definitions: tuple[Definition, ...] = ()  # those of the workload
     having: Expression | None = None
+    offset: Duration | None = None
+    zone: Literal | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
+from hamlet.plan.clocks import CALENDAR_DAY_US, DAY_US, PLAIN, Clock
 from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from hamlet.plan.aggregates import Finisher, Function, WeightKind
     from hamlet.plan.predicates import EdgePredicate, Expression
@@ -121,10 +125,44 @@ Pattern = Single | Repeat | Times | Sequence | Choice
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Windows [i * slide, i * slide + within) for every integer i, in microseconds."""
+    """Windows [i * slide, i * slide + within) for every integer i, in microseconds of their clock.
+
+    That is the time of events, unless windows are shifted or of calendar days: see clocks.py.
+    """
 
     within_us: int
     slide_us: int
+    clock: Clock = field(default=PLAIN, metadata=LATER)
+
+    @staticmethod
+    def of(within_us: int, slide_us: int, offset_us: int = 0, zone: str | None = None) -> Window:
+        """Windows of some lengths; those of a zone are of whole days, and so is their offset."""
+        scale = 1 if zone is None else CALENDAR_DAY_US // DAY_US
+        within, slide, offset = within_us * scale, slide_us * scale, offset_us * scale
+        return Window(within, slide, Clock(offset % slide, zone))
+
+    @property
+    def lengths_us(self) -> tuple[int, int, int]:
+        """WITHIN, SLIDE and OFFSET as they are written; days of 24 hours."""
+        scale = 1 if self.clock.zone is None else CALENDAR_DAY_US // DAY_US
+        return self.within_us // scale, self.slide_us // scale, self.clock.offset_us // scale
+
+    def starts(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When windows begin, by their numbers."""
+        return self.clock.moments(numbers * self.slide_us)
+
+    def ends(self, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When windows end, by when they begin."""
+        if self.clock.is_plain:
+            return starts + self.within_us
+        return self.clock.moments(self.clock.times(starts) + self.within_us)
+
+    @property
+    def shift(self) -> str:
+        """How windows are shifted, as it is written; empty where they are not."""
+        offset = self.lengths_us[2]
+        parts = [f"OFFSET {show_duration(offset)}"] if offset else []
+        return " ".join([*parts, *([f"IN '{self.clock.zone}'"] if self.clock.zone else [])])
 
     @property
     def overlap(self) -> int:
@@ -132,7 +170,9 @@ class Window:
         return overlap(self.within_us, self.slide_us)
 
     def __str__(self) -> str:
-        return f"{show_duration(self.within_us)} / {show_duration(self.slide_us)}"
+        within, slide, _ = self.lengths_us
+        text = f"{show_duration(within)} / {show_duration(slide)}"
+        return f"{text} {self.shift}" if self.shift else text
 
 
 @dataclass(frozen=True, slots=True)

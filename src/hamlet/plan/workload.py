@@ -21,6 +21,7 @@ from hamlet.plan.template import END, START, PlannedQuery, Template
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hamlet.plan.clocks import Clock
     from hamlet.plan.query import Window
     from hamlet.plan.template import State
 
@@ -119,6 +120,8 @@ def plan_alone(plan: WorkloadPlan) -> WorkloadPlan:
 
 def why_apart(one: PlannedQuery, other: PlannedQuery) -> str | None:
     """Why two queries cannot share, or None where they can."""
+    if one.query.window.clock != other.query.window.clock:
+        return "their windows are shifted by different lengths, or of different zones"
     if _partition_key(one) != _partition_key(other):
         return (
             f"partitioned by {show_partition(one.query.partition)} "
@@ -157,7 +160,7 @@ def _plus(planned: PlannedQuery) -> str:
 
 
 def _components(queries: tuple[PlannedQuery, ...]) -> list[list[int]]:
-    """Queries connected by a common Kleene type under one partitioning, in order of appearance."""
+    """Queries connected by a common Kleene type, by partitioning and clock, in their order."""
     parent = list(range(len(queries)))
 
     def root(query: int) -> int:
@@ -166,11 +169,11 @@ def _components(queries: tuple[PlannedQuery, ...]) -> list[list[int]]:
             query = parent[query]
         return query
 
-    first_with: dict[tuple[tuple[str, ...], str], int] = {}
+    first_with: dict[tuple[Clock, tuple[str, ...], str], int] = {}
     for number, planned in enumerate(queries):
-        key = _partition_key(planned)
+        clock, key = planned.query.window.clock, _partition_key(planned)
         for name in planned.kleene_types:
-            first = first_with.setdefault((key, name), number)
+            first = first_with.setdefault((clock, key, name), number)
             low, high = sorted((root(first), root(number)))
             parent[high] = low
     members: dict[int, list[int]] = {}

@@ -144,11 +144,11 @@ function powerOfTen(exponent) {
 // The width that a letter of an axis takes at most.
 const LETTER = 7.5;
 
-// Times below a chart. A text that would run into the one before it is left out.
-function timeAxis(plot, from, to, x, foot, width, isClock) {
+// Times below a chart, whose own times begin at an origin. A text that would run into the one before it is left out.
+function timeAxis(plot, from, to, x, foot, width, isClock, origin = 0) {
   let free = 0;
-  for (const tick of timeTicks(from, to, Math.max(2, Math.floor(width / 110)), isClock)) {
-    const at = x(tick.at), anchor = at > width - 45 ? "end" : "middle";
+  for (const tick of timeTicks(from + origin, to + origin, Math.max(2, Math.floor(width / 110)), isClock)) {
+    const at = x(tick.at - origin), anchor = at > width - 45 ? "end" : "middle";
     const long = LETTER * Math.max(tick.text.length, tick.below.length);
     plot.append(svg("line", { class: "axis", x1: at, x2: at, y1: foot, y2: foot + 5 }));
     if (at - (anchor === "end" ? long : long / 2) < free) continue;
@@ -158,7 +158,7 @@ function timeAxis(plot, from, to, x, foot, width, isClock) {
   }
 }
 
-function frame(host, from, to, scale, isClock, label) {
+function frame(host, from, to, scale, isClock, label, origin = 0) {
   const width = Math.max(260, host.clientWidth), { height, left, right, top, bottom } = PLOT;
   const plot = svg("svg", {
     class: "plot", viewBox: `0 0 ${width} ${height}`, height, tabindex: 0, role: "group", "aria-label": label,
@@ -169,7 +169,7 @@ function frame(host, from, to, scale, isClock, label) {
     plot.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(tick.part), y2: y(tick.part) }));
     plot.append(svg("text", { x: left - 8, y: y(tick.part) + 4, "text-anchor": "end" }, tick.text));
   }
-  timeAxis(plot, from, to, x, height - bottom, width, isClock);
+  timeAxis(plot, from, to, x, height - bottom, width, isClock, origin);
   plot.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
   const time = (px) => from + (px - left) / (width - left - right) * (to - from);
   return { plot, x, y, width, time, from, to, room: width - left - right };
@@ -226,7 +226,7 @@ function swatch(colour, dash) {
   return made;
 }
 
-/* spec: series [{name, windows, values}], step, within, from, to, isLog, isClock, label, onRange(from, to).
+/* spec: series [{name, windows, values}], step, within, origin, from, to, isLog, isClock, label, onRange(from, to).
    Returns how many windows a point of the chart stands for. */
 function drawLines(host, spec) {
   host.replaceChildren();
@@ -239,7 +239,7 @@ function drawLines(host, spec) {
     return size;
   }
   const scale = spec.isLog ? logScale(visible) : linearScale(visible);
-  const area = frame(host, spec.from, spec.to, scale, spec.isClock, spec.label);
+  const area = frame(host, spec.from, spec.to, scale, spec.isClock, spec.label, spec.origin);
   const step = spec.step * size;
   lines.forEach((points, i) => {
     if (size > 1) area.plot.append(svg("path", { class: "band", d: bandPath(points, step, area, scale), fill: `var(--s${i})` }));
@@ -256,7 +256,7 @@ function drawLines(host, spec) {
         return [swatch(`var(--s${i})`, DASHES[i]), each.name, tellPoint(point, size)];
       });
       const end = number * step + (size - 1) * spec.step + spec.within;
-      return [showWindow(number * step, end, spec.isClock), rows];
+      return [showWindow(number * step + spec.origin, end + spec.origin, spec.isClock), rows];
     },
     onRange: spec.onRange,
   });

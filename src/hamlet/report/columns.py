@@ -118,7 +118,8 @@ def packed(part: Part, budget: int) -> dict[str, Any]:
             windows if it is too long by itself.
     """
     order, sizes, left_groups, left_rows = _kept(part, max(1, budget // max(1, part.width)))
-    window = last_window(part.start_us[order], part.query.window.slide_us)
+    of_query = part.query.window
+    window = last_window(of_query.clock.times(part.start_us[order]), of_query.slide_us)
     group = part.group[order]
     begins = np.ones(len(order), np.bool_)
     begins[1:] = (np.diff(window) != 1) | (np.diff(group) != 0)

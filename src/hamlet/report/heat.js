@@ -14,7 +14,7 @@ function greatestGroups(found, values, most) {
   return peaks.sort((a, b) => compare(b.peak, a.peak) || a.group - b.group).slice(0, most).map(({ group }) => group);
 }
 
-/* spec: rows [{name, windows, values, group}], step, within, from, to, isLog, isClock, label, onChoose(group).
+/* spec: rows [{name, windows, values, group}], step, within, origin, from, to, isLog, isClock, label, onChoose(group).
    Returns how many windows a cell stands for. */
 function drawHeat(host, spec) {
   host.replaceChildren();
@@ -54,12 +54,12 @@ function drawHeat(host, spec) {
     }
   });
   const foot = HEAT.top + rows.length * HEAT.row;
-  timeAxis(plot, spec.from, spec.to, x, foot, width, spec.isClock);
+  timeAxis(plot, spec.from, spec.to, x, foot, width, spec.isClock, spec.origin);
   function tell(row, point, from, y) {
     const begin = point.number * size * spec.step, end = begin + (size - 1) * spec.step + spec.within;
     const cells = size === 1 ? [["result", point.high]]
       : [["least", point.low], ["mean", point.mean], ["greatest", point.high], ["results", point.count]];
-    const table = make("table", {}, make("caption", {}, `${row.name} ${showWindow(begin, end, spec.isClock)}`));
+    const table = make("table", {}, make("caption", {}, `${row.name} ${showWindow(begin + spec.origin, end + spec.origin, spec.isClock)}`));
     for (const [name, value] of cells) {
       table.append(make("tr", {}, make("td", {}, name), make("td", { class: "number" }, showNumber(value))));
     }

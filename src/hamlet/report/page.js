@@ -145,11 +145,11 @@ function draw() {
     make("li", {}, swatch(`var(--s${i})`, DASHES[i]), each.name)));
   const isLog = byId("scale").value === "log";
   const size = drawLines(byId("chart"), {
-    series, step: query.slide_us, within: query.within_us, from: state.from, to: state.to, isLog, isClock,
+    series, step: query.slide_us, within: query.within_us, origin: query.origin_us, from: state.from, to: state.to, isLog, isClock,
     label: `${query.name}: ${name} over time. Arrow keys go from window to window.`,
     onRange: setRange,
   });
-  const axis = isClock ? "UTC" : "seconds";
+  const axis = query.zone || (isClock ? "UTC" : "seconds");
   const what = size === 1
     ? `Each step is a window of ${query.within}, drawn from its start until the next one starts (${axis}).`
     : `Each point is ${showNumber(size)} windows: least, mean and greatest (${axis}); look closer to see each.`;
@@ -166,7 +166,7 @@ function drawMap(isLog, name) {
   const shown = greatestGroups(found, found.values[state.aggregate], HEAT.most);
   const size = drawHeat(byId("heat"), {
     rows: shown.map((group) => ({ ...seriesOf(group), group })), step: query.slide_us, within: query.within_us,
-    from: state.from, to: state.to, isLog, isClock, label: `${query.name}: ${name} of ${plural(shown.length, "group")} over time`,
+    origin: query.origin_us, from: state.from, to: state.to, isLog, isClock, label: `${query.name}: ${name} of ${plural(shown.length, "group")} over time`,
     onChoose: (group) => { state.groups = [group]; fillGroups(); draw(); },
   });
   const which = shown.length < found.groups.length
@@ -204,7 +204,7 @@ function drawRows() {
 }
 
 function windowOf(query, window) {
-  const start = window * query.slide_us;
+  const start = window * query.slide_us + query.origin_us;
   return showWindow(start, start + query.within_us, isClock);
 }
 
@@ -223,7 +223,7 @@ function saveRows(query, found, rows, heads) {
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const lines = rows.map(([row, group]) => {
-    const start = found.windows[row] * query.slide_us;
+    const start = found.windows[row] * query.slide_us + query.origin_us;
     return [showTime(start, isClock), showTime(start + query.within_us, isClock), found.groups[group].name,
       ...found.values.map((values) => values[row])].map(cell).join(",");
   });

@@ -150,8 +150,11 @@ def _query(
         "by": described["group_by"],
         "within": described["within"],
         "slide": described["slide"],
-        "within_us": query.window.within_us,
-        "slide_us": query.window.slide_us,
+        "within_us": query.window.lengths_us[0],
+        "slide_us": query.window.lengths_us[1],
+        # Windows of a zone are told in its own time, in which they are of one length.
+        "origin_us": query.window.lengths_us[2],
+        "zone": query.window.clock.zone,
         "rows": found.rows,
         "windows": found.windows,
         "groups": found.groups,

@@ -55,6 +55,7 @@ class Run:
         command: The command as it can be typed again; empty for a run from Python.
         begun: When it began, ISO 8601.
         circumstances: Machine and versions.
+        notes: What may be a mistake, and why queries have no rows.
     """
 
     workload: PlannedWorkload
@@ -68,6 +69,7 @@ class Run:
     command: str = ""
     begun: str = ""
     circumstances: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @staticmethod
     def of(results: Results, workload: PlannedWorkload | None = None) -> Run:
@@ -101,6 +103,7 @@ class Run:
                 for one in results.bundles
             ),
             circumstances=circumstances_of(record.engine if record else "local"),
+            notes=results.notes,
         )
         if record is None:
             return run
@@ -142,6 +145,7 @@ class Run:
             "begun": self.begun,
             "bundles": list(self.bundles),
             "circumstances": self.circumstances,
+            "notes": list(self.notes),
         }
         _write_json(folder / HOW, how)
 
@@ -170,6 +174,7 @@ class Run:
                 statistics,
                 _read_table(folder / TRACE) if (folder / TRACE).exists() else None,
                 **{name: how[name] for name in _OF_HOW},
+                notes=tuple(how.get("notes", ())),  # runs of earlier versions have none
             )
         except (KeyError, TypeError) as error:
             reason = f"it is not what hamlet run --save wrote ({error})"

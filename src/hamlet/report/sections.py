@@ -31,8 +31,10 @@ _STAGES = {
 
 
 def conclusion_html(findings: Findings) -> str:
-    """What was run over what, and what each query found."""
-    return f'<p class="lead">{escape(findings.first)}</p>\n{_found_html(findings)}'
+    """What was run over what, what each query found, and what may be a mistake."""
+    notes = "".join(f"<li>{escape(note)}</li>" for note in findings.run.notes)
+    listed = f'\n<ul class="notes">{notes}</ul>' if notes else ""
+    return f'<p class="lead">{escape(findings.first)}</p>\n{_found_html(findings)}{listed}'
 
 
 def _found_html(findings: Findings) -> str:

@@ -220,6 +220,7 @@ def set_trace(
             program.pane_us,
             sharable_set=sharable_set,
             times=times,
+            clock=plan.queries[program.queries[0]].query.window.clock,
             coefficients=coefficients,
         )
         pieces.append(table)

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from hamlet.events.times import given_times, time_type
 from hamlet.kernel.rows import layout as rows
+from hamlet.plan.clocks import PLAIN
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.events.times import Times
+    from hamlet.plan.clocks import Clock
     from hamlet.share.cost import BundleSize
 
     Ints = NDArray[np.int64]
@@ -132,6 +134,7 @@ def burst_table(
     *,
     sharable_set: int = 1,
     times: Times = "timestamps",
+    clock: Clock = PLAIN,
 ) -> Any:
     """The decisions of one loop with an edge predicate, as the row kernel wrote them down.
 
@@ -142,6 +145,7 @@ def burst_table(
         pane_us: The length of a pane.
         sharable_set: The number of the set.
         times: What times are given in.
+        clock: The clock of the windows of the set, on which kernels tell the time.
     """
     n, number = len(raw), raw[:, rows.T_CLASS]
     classes = list(loop.classes)
@@ -153,8 +157,8 @@ def burst_table(
     columns = [
         pa.array(np.full(n, sharable_set, np.int32)),
         _text(groups).take(pa.array(raw[:, rows.T_PART])),
-        given_times(raw[:, rows.T_TIME] // pane_us * pane_us, times),
-        given_times(raw[:, rows.T_TIME], times),
+        given_times(clock.moments(raw[:, rows.T_TIME] // pane_us * pane_us), times),
+        given_times(clock.moments(raw[:, rows.T_TIME]), times),
         _named(nothing, ABOUT),
         _named(nothing, [loop.type]),
         _named(nothing, [loop.loop]),
@@ -181,6 +185,7 @@ def trace_table(
     *,
     sharable_set: int = 1,
     times: Times = "timestamps",
+    clock: Clock = PLAIN,
     coefficients: CoefficientTable = DEFAULTS,
 ) -> Any:
     """The touches of the bundles of a set, as a table. O(rows log rows), none of it in Python.
@@ -196,6 +201,7 @@ def trace_table(
         pane_us: The length of a pane.
         sharable_set: The number of the set.
         times: What times are given in.
+        clock: The clock of the windows of the set, on which kernels tell the time.
         coefficients: What the costs are worked out with.
     """
     raw, is_for_all, touched = _by_event(raw.reshape(-1, RAW_COLUMNS), is_for_all)
@@ -209,8 +215,8 @@ def trace_table(
     columns = [
         pa.array(np.full(len(raw), sharable_set, np.int32)),
         _text(groups).take(pa.array(raw[:, PARTITION])),
-        given_times(raw[:, TIME] // pane_us * pane_us, times),
-        given_times(raw[:, TIME], times),
+        given_times(clock.moments(raw[:, TIME] // pane_us * pane_us), times),
+        given_times(clock.moments(raw[:, TIME]), times),
         _named(np.ones(len(raw), np.int64), ABOUT),
         _named(number, [one.type for one in bundles]),
         _named(number, [one.type for one in bundles]),

@@ -179,8 +179,10 @@ def _cuts(way: _Way, hot: Hot | None, settings: Settings, kind: Numbers) -> list
 
     Sets that do not compose are left as they are, and then go through a shuffle of their own.
     """
-    slices = slices_of(hot, way.longest_us)
     queries = way.rewritten.queries
+    if not all(queries[number].query.window.clock.is_plain for number in way.numbers):
+        return [_Cut(way.sets)]  # slices begin at multiples of their length
+    slices = slices_of(hot, way.longest_us)
     some = tuple(s for s in way.sets if all(composes(queries[number]) for number in s.queries))
     if hot is None or not some or settings.parallelism < 2:
         return [_Cut(way.sets, slices)]

@@ -40,6 +40,10 @@ def reasons(query: str, events: str = EVENTS) -> list[str]:
             "SEQ(A, B) WHERE A.x > B.x WITHIN 10 s",
             "without previous.x > next.x it would have 1 row",
         ),
+        (
+            "SEQ(A, A) MATCH CONTIGUOUS WITHIN 10 s",
+            "without MATCH CONTIGUOUS it would have 1 row",
+        ),
         ("SEQ(A, NOT B, A) WITHIN 10 s", "without NOT B it would have 1 row"),
         (
             "SEQ(A, A) MATCH CONTIGUOUS WITHIN 10 s",

@@ -676,6 +676,92 @@ def test_a_mistake_in_limits_is_reported_once(where, problems):
     assert _problems("A", where) == problems
 
 
+# Results and HAVING
+
+
+def _of_query(written: str) -> list[tuple[str, str]]:
+    return _bind(f"RETURN {written} WITHIN 1 s")[1]
+
+
+@pytest.mark.parametrize(
+    ("written", "problems"),
+    [
+        ("5 AS k PATTERN A", [("no-aggregate", "5")]),
+        ("COUNT(*) * 2 PATTERN A", [("missing-name", "COUNT(*) * 2")]),
+        ("COUNT(*) - A.x AS d PATTERN A", [("not-an-aggregate", "A.x")]),
+        ("(COUNT(*) > 2) AS d PATTERN A", [("wrong-kind", "(COUNT(*) > 2)")]),
+        ("SUM(A.x + 1) PATTERN A", [("odd-argument", "A.x + 1")]),
+        ("SUM(A.x, A.y) PATTERN A", [("odd-argument", "A.x, A.y")]),
+        ("COUNT(*) + 'u' AS d PATTERN A", [("wrong-kind", "'u'")]),
+        ("COUNT(*) PATTERN A WHERE SUM(A.x) > 2", [("aggregate-in-condition", "SUM(A.x)")]),
+        ("COUNT(*) PATTERN A WHERE CEIL(A.x) > 2", [("unknown-function", "CEIL(A.x)")]),
+        ("COUNT(*) PATTERN A GROUPBY g HAVING g > 1", [("not-an-aggregate", "g")]),
+        ("COUNT(*) PATTERN A HAVING [g]", [("not-an-aggregate", "[g]")]),
+        ("COUNT(*) AS n PATTERN A HAVING n", [("not-a-condition", "n")]),
+        ("COUNT(*) PATTERN A HAVING COUNT(*)", [("not-a-condition", "COUNT(*)")]),
+        ("COUNT(*) PATTERN A HAVING 1 < 2", [("no-aggregate", "1 < 2")]),
+        ("COUNT(*) PATTERN A HAVING SUM(C.x) > 1", [("unknown-variable", "C")]),
+        ("COUNT(*) PATTERN A HAVING MEDIAN(A.x) > 1", [("unknown-aggregate", "MEDIAN")]),
+        (
+            "SUM(A.x) AS `COUNT(*)` PATTERN A HAVING COUNT(*) > 1",
+            [("duplicate-aggregate", "COUNT(*)")],
+        ),
+        ("STDDEV(A.x) PATTERN A AND B", [("not-of-pairs", "STDDEV(A.x)")]),
+        ("SUM(LENGTH) PATTERN A AND B", [("not-of-pairs", "SUM(LENGTH)")]),
+        ("STDDEV(LENGTH) PATTERN A", [("no-such-measure", "STDDEV(LENGTH)")]),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_returned_or_asked_of_aggregates_is_refused(written, problems):
+    assert _of_query(written) == problems
+
+
+def test_an_aggregate_that_is_mentioned_again_is_one():
+    query = _bind(
+        "RETURN SUM(a.x) AS s, SUM(a.x) / COUNT(*) AS m PATTERN A a "
+        "HAVING COUNT(*) > 1 AND SUM(A.x) > m WITHIN 1 s"
+    )[0][0].query
+
+    assert [each.name for each in query.aggregates] == ["s", "COUNT(*)"]
+    assert [show(each.expression) for each in query.returned] == ["s", "s / COUNT(*)"]
+    assert show(query.having) == "COUNT(*) > 1 AND s > s / COUNT(*)"
+
+
+# Windows
+
+
+@pytest.mark.parametrize(
+    ("written", "problems"),
+    [
+        ("1 d IN 'Europe/Roma'", [("unknown-zone", "'Europe/Roma'")]),
+        ("25 h IN 'Europe/Rome'", [("odd-calendar", "'Europe/Rome'")]),
+        ("1 d OFFSET 1 h IN 'Europe/Rome'", [("odd-calendar", "'Europe/Rome'")]),
+        ("1 d OFFSET 1 h SLIDE 1 d", [("clause-order", "OFFSET")]),
+        ("1 d OFFSET", [("missing-duration", "OFFSET")]),
+        ("1 d IN Rome", [("missing-zone", "Rome")]),
+        ("1 d OFFSET 3 moons", [("unknown-unit", "moons")]),
+    ],
+)
+def test_windows_that_cannot_be_are_refused(written, problems):
+    assert _bind(f"RETURN COUNT(*) PATTERN A WITHIN {written}")[1] == problems
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("1 d OFFSET 25 h", "1 d / 1 d OFFSET 1 h"),
+        ("1 d OFFSET 2 d", "1 d / 1 d"),
+        ("1 week", "7 d / 7 d OFFSET 4 d"),
+        ("7 d", "7 d / 7 d"),
+        ("2 weeks SLIDE 1 d", "14 d / 1 d"),
+        ("14 d SLIDE 1 week IN 'Asia/Tokyo'", "14 d / 7 d OFFSET 4 d IN 'Asia/Tokyo'"),
+    ],
+)
+def test_where_windows_begin(written, shown):
+    query = _bind(f"RETURN COUNT(*) PATTERN A WITHIN {written}")[0][0].query
+
+    assert str(query.window) == shown
+
+
 # Times and functions
 
 

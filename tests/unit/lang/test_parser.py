@@ -448,9 +448,8 @@ def test_a_count_is_a_whole_number(count):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("PATTERN A WITHIN 1 d OFFSET 2 h", "OFFSET"),
-        ("PATTERN A WITHIN 1 d SLIDE 1 d OFFSET 2 h", "OFFSET"),
-        ("PATTERN A WITHIN 1 d IN 'Europe/Rome'", "IN"),
+        ("PATTERN A WITHIN 1 d ORDER BY g", "ORDER"),
+        ("PATTERN A GROUPBY g ORDER BY g WITHIN 1 s", "ORDER"),
     ],
 )
 def test_a_clause_that_is_not_there_is_answered_with_what_to_do(text, word):

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hamlet import Workload
 from hamlet.kernel.machine.bundles import IS_MERGED, IS_SPLIT, STAYS_MERGED, STAYS_SPLIT, TRACED
 from hamlet.kernel.rows import layout as rows
 from hamlet.share.coefficients import Coefficients, CoefficientTable
@@ -338,3 +339,14 @@ def test_what_there_are_few_of_is_written_once(column: str):
     assert written.dictionary.to_pylist() == (
         list(DECIDED) if column == "decided" else ["Travel", "Idle"]
     )
+
+
+@pytest.mark.parametrize("shift", ["OFFSET 3 s", "OFFSET 13 s"])
+def test_a_trace_of_shifted_windows_tells_the_times_of_events(shift):
+    text = f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x < NEXT(B).x WITHIN 10 s {shift}"
+    events = [{"type": kind, "time": n, "x": n} for n, kind in enumerate("ABBAB", 4)]
+
+    trace = Workload.parse(text).run(events, trace=True).trace
+
+    assert set(trace["pane_start"].to_pylist()) == {3.0}
+    assert trace["time"].to_pylist() == [5.0, 8.0]

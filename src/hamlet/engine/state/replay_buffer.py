@@ -73,6 +73,7 @@ class StoredRows:
         self.schema = schema
         self.parts: list[RawRows] = []
         self._units = [_unit(program, queries, unit) for unit in sorted(units)]
+        self._clock = queries[0].window.clock
         asked = {program.alphabet.atoms[a].type for unit in self._units for a in unit.atoms}
         self._is_asked = np.array([name in asked for name in types], np.bool_)
 
@@ -101,10 +102,11 @@ class StoredRows:
         before = min(int(closed[part.page].min()) for part in self.parts)
         first = min(unit.oldest(before) for unit in self._units)
         end = max(unit.newest_end(until) for unit in self._units) if until < FAR else FAR + 1
-        if not any(((part.ts >= first) & (part.ts < end)).any() for part in self.parts):
+        shown = (self._clock.times(part.ts) for part in self.parts)
+        if not any(((ts >= first) & (ts < end)).any() for ts in shown):
             return None
         rows = self.all()
-        later = rows.ts >= end
+        later = self._clock.times(rows.ts) >= end
         self.parts = [rows.taken(later)] if later.any() else []
         return rows.taken(~later)
 
@@ -124,10 +126,11 @@ class StoredRows:
     def lower_deadlines(self, found: Longs, closed: Longs) -> None:
         """Lower what was found for each page to when a window with a row in it ends there."""
         for rows in self.parts:
+            ts = self._clock.times(rows.ts)
             for within, slide in {(w.within_us, w.slide_us) for w in self.units_by_window}:
                 # The first window that has the row in it and was not closed yet
-                first = first_window(np.maximum(rows.ts, closed[rows.page]), within, slide)
-                is_open = first <= last_window(rows.ts, slide)
+                first = first_window(np.maximum(ts, closed[rows.page]), within, slide)
+                is_open = first <= last_window(ts, slide)
                 end = end_of_window(first, within, slide)
                 np.minimum.at(found, rows.page[is_open], end[is_open])
 

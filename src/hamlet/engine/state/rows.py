@@ -19,6 +19,7 @@ from hamlet.events.columns import Values, fractions, numpy_of
 from hamlet.events.table import EventTable, Statistics
 from hamlet.events.times import NAIVE
 from hamlet.kernel.encode.sorting import sort_by_code
+from hamlet.plan.predicates import EVENT_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,6 +147,8 @@ class _StreamTable(EventTable):
         if bit is not None:
             integers = numpy_of(self.table.column(bit[0]))
             return Values("boolean", (integers & (1 << bit[1])) != 0)
+        if attribute == EVENT_TIME:
+            return super().column(attribute)
         kind = self.table.schema.field(attribute).type
         if types.is_decimal(kind) and kind.scale > 0 and attribute not in self._values:
             column = self.table.column(attribute)

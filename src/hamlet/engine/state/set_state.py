@@ -27,7 +27,7 @@ from hamlet.engine.state.window_replay import Layers
 from hamlet.events.required_columns import needs_of
 from hamlet.kernel.compile import EventForm
 from hamlet.kernel.emissions import joined
-from hamlet.kernel.machine import FAR
+from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.row_pieces import Shape
 from hamlet.kernel.row_store import RowStore
 from hamlet.kernel.run import partition_ranges
@@ -94,6 +94,7 @@ class SetState:
         self.program = self._pipeline.program
         members = [plan.queries[number] for number in sharable.queries]
         self.queries = [planned.query for planned in members]
+        self._clock = self.queries[0].window.clock
         needs = needs_of(WorkloadPlan(tuple(members), ()))
         order = [] if options.order is None else [options.order]
         self.attributes = tuple(dict.fromkeys([*needs.attributes, *order]))
@@ -154,6 +155,8 @@ class SetState:
         Returns:
             What the windows hold, None where no window holds anything.
         """
+        until = self._clock.time(until) if until < FAR else until
+        closed = self._shown(closed)
         again: RawRows | None = None
         if self._stored_units:
             self.stored.add(rows)
@@ -291,9 +294,22 @@ class SetState:
 
     def lower_deadlines(self, deadlines: Longs, closed: Longs) -> None:
         """Lower what was found for each page to when a window with an event in it ends there."""
+        found = np.full(len(deadlines), NEVER, np.int64)
         slots = np.flatnonzero(self.store.words > 0)
-        np.minimum.at(deadlines, self.pages_of(slots, len(deadlines)), self.store.deadline[slots])
-        self.stored.lower_deadlines(deadlines, closed)
+        np.minimum.at(found, self.pages_of(slots, len(found)), self.store.deadline[slots])
+        self.stored.lower_deadlines(found, self._shown(closed))
+        is_some = found < NEVER
+        found[is_some] = self._clock.moments(found[is_some])
+        np.minimum(deadlines, found, out=deadlines)
+
+    def _shown(self, closed: Longs) -> Longs:
+        """Times by which windows have been closed, on the clock of the windows."""
+        if self._clock.is_plain:
+            return closed
+        is_some = closed > -FAR  # before that nothing has been closed
+        shown = closed.copy()
+        shown[is_some] = self._clock.times(closed[is_some])
+        return shown
 
     def _closed(self, keyed: list[KeyedEmission]) -> ClosedSet:
         emissions, groups = groups_of(keyed, self.queries)

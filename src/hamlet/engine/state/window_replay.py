@@ -18,7 +18,6 @@ import numpy as np
 from hamlet.kernel.encode.sorting import dense_codes, sort_by_code
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.run import partition_ranges
-from hamlet.plan.query import Window
 from hamlet.plan.windows import first_window, last_ended, last_window
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import EventBatch
+    from hamlet.plan.query import Window
     from hamlet.plan.workload import WorkloadPlan
 
     Longs = NDArray[np.int64]
@@ -116,7 +116,7 @@ def with_single_windows(plan: WorkloadPlan) -> WorkloadPlan:
             planned,
             query=replace(
                 planned.query,
-                window=Window(planned.query.window.within_us, planned.query.window.within_us),
+                window=replace(planned.query.window, slide_us=planned.query.window.within_us),
             ),
         )
         for planned in plan.queries

@@ -108,7 +108,7 @@ def encode(
     edges = _edges(program, placed) if has_edges else _no_edges(program, placed)
     batch = EventBatch(
         part=placed.part,
-        ts=placed.ts,
+        ts=queries[0].window.clock.times(placed.ts),
         tied=tied_flags(placed.part, placed.ts, placed.order),
         letter=take(letter, placed.rows),
         letters=letters,

@@ -162,4 +162,8 @@ def answers_from(
     cells = cells_of(queries, starts, totals, digits, is_integer)
     slides = np.array([query.window.slide_us for query in queries], np.int64)
     window_start = totals.window * np.repeat(slides, np.diff(starts))
+    for number, query in enumerate(queries):
+        if not query.window.clock.is_plain:
+            mine = slice(int(starts[number]), int(starts[number + 1]))
+            window_start[mine] = query.window.starts(totals.window[mine])
     return SetAnswers(numbers, queries, starts, window_start, totals.group, groups, cells)

@@ -19,6 +19,7 @@ from hamlet.lang.printer import (
     print_match,
     print_name,
     print_pattern,
+    print_shift,
 )
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class Draft:
     """A query from Python; `str` is the text that says the same.
 
     Clauses come in any order. `returns`, `where`, `group_by` and `having` add to what is there;
-    `pattern`, `match`, `within`, `slide` and `named` replace it. A draft never changes, so one may
-    be the beginning of many queries.
+    `pattern`, `match`, `named` and what is said of windows replace it. A draft never changes, so
+    one may be the beginning of many queries.
 
     >>> from hamlet.build import attr, avg, count, equal, not_, plus, query, seq
     >>> towards = query().pattern(seq("Request", plus("Travel", alias="T"), not_("Pickup")))
@@ -54,6 +55,8 @@ class Draft:
     _slide: tree.Duration | None = None
     _match: tree.Match | None = None
     _having: tree.Expression | None = None
+    _offset: tree.Duration | None = None
+    _zone: tree.Literal | None = None
 
     def named(self, name: str) -> Draft:
         """The query under this name."""
@@ -107,6 +110,21 @@ class Draft:
         """How far apart windows begin; without it, where the one before ends."""
         return replace(self, _slide=duration_tree(length, "SLIDE"))
 
+    def offset(self, length: str | timedelta) -> Draft:
+        """By how much all windows are shifted."""
+        return replace(self, _offset=duration_tree(length, "OFFSET"))
+
+    def in_zone(self, zone: str) -> Draft:
+        """Windows of whole days from local midnight to local midnight: "Europe/Rome".
+
+        >>> from hamlet.build import count, query
+        >>> query().returns(count()).pattern("A").within("2 d").slide("1 d").in_zone("Asia/Tokyo")
+        RETURN COUNT(*)
+        PATTERN A
+        WITHIN 2 d SLIDE 1 d IN 'Asia/Tokyo'
+        """
+        return replace(self, _zone=tree.Literal(zone))
+
     @property
     def tree(self) -> tree.QueryTree:
         """The syntax tree, which the text gives as well.
@@ -126,6 +144,8 @@ class Draft:
             self._slide,
             match=self._match,
             having=self._having,
+            offset=self._offset,
+            zone=self._zone,
         )
 
     def __str__(self) -> str:
@@ -155,7 +175,8 @@ class Draft:
             clauses.append(f"HAVING {print_condition(self._having)}")
         lengths = {"WITHIN": self._within, "SLIDE": self._slide}
         shown = [f"{word} {print_duration(each)}" for word, each in lengths.items() if each]
-        return [*clauses, " ".join(shown)] if shown else clauses
+        window = " ".join(shown) + print_shift(self._offset, self._zone)
+        return [*clauses, window] if shown else clauses
 
 
 def query(name: str | None = None) -> Draft:

@@ -20,7 +20,7 @@ _UNITS = {
 
 
 def duration_tree(length: str | timedelta, clause: str) -> tree.Duration:
-    """The tree of a length of time, for WITHIN or for SLIDE.
+    """The tree of a length of time, for WITHIN, SLIDE or OFFSET.
 
     >>> from hamlet.lang.printer import print_duration
     >>> given = "30 minutes", "1.5h", timedelta(hours=2), timedelta(microseconds=1500)
@@ -47,11 +47,13 @@ def _of_timedelta(length: timedelta) -> tree.Duration:
 
 def _of_text(length: str, clause: str) -> tree.Duration:
     """What the text is read as in a query; places of mistakes are those in `WITHIN <length>`."""
-    head = "RETURN COUNT(*) PATTERN A WITHIN " + ("1 s SLIDE " if clause == "SLIDE" else "")
+    before = {"SLIDE": "1 s SLIDE ", "OFFSET": "1 s OFFSET "}.get(clause, "")
+    head = f"RETURN COUNT(*) PATTERN A WITHIN {before}"
     queries, problems = read(head + length)
     one = queries[0]
-    found = one.slide if clause == "SLIDE" else one.within
-    is_more = len(queries) > 1 or (clause == "WITHIN" and one.slide is not None)
+    found = {"SLIDE": one.slide, "OFFSET": one.offset}.get(clause, one.within)
+    is_more = len(queries) > 1 or (clause != "SLIDE" and one.slide is not None)
+    is_more = is_more or one.zone is not None or (clause != "OFFSET" and one.offset is not None)
     if found is not None and not problems and not is_more:
         return found
     shown = f"{clause} {length}"

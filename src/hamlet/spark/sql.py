@@ -1,0 +1,252 @@
+"""Workloads in SQL: `SELECT * FROM trends(TABLE(events), 'RETURN ... PATTERN ...')`.
+
+A table function of Spark's. Spark asks it for its columns while it analyses a statement, so these
+have types, and mistakes in a query are told there; it is told in turn which columns are needed and
+how rows may be spread: by what all queries group by, in as many buckets as make use of a cluster,
+or not at all where there is nothing of that kind. Rows come to it one by one, which
+takes longer than the Arrow batches that `workload.run(frame)` gets: that is the way for large
+tables in programs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.udtf import AnalyzeResult, PartitioningColumn, SelectedColumn
+
+from hamlet.engine import options_for, run_workload
+from hamlet.errors import HamletError, PlanError, SchemaError, UnknownName
+from hamlet.events.source import Wanted
+from hamlet.events.table import EventTable
+from hamlet.events.times import time_type, times_of
+from hamlet.explain.planned import PlannedWorkload
+from hamlet.io.long_form import free_name, long_schema
+from hamlet.results import Results
+from hamlet.spark.kinds import WHOLE, arrow_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql.udtf import AnalyzeArgument
+
+    from hamlet.plan.query import Query
+
+NAME = "trends"
+# More of them than cores, so that buckets of unequal sizes even out.
+_BUCKETS = 64
+_FORMS = ("wide", "long")
+_DIGITS = 38
+
+
+def table_function() -> Any:
+    """The function, for a session to be registered with: see `hamlet.spark.register`."""
+    return F.udtf(Trends)
+
+
+@dataclass
+class _Analyzed(AnalyzeResult):
+    """What is known of a call before it runs; it travels to the tasks.
+
+    text: The queries.
+    names: The columns that come, as they are called in the table.
+    kinds: Their types.
+    options: How to run it.
+    form: "wide" or "long".
+    """
+
+    text: str = ""
+    names: tuple[str, ...] = ()
+    kinds: tuple[T.DataType, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    form: str = "wide"
+
+
+class Trends:
+    """The table function: takes the rows of a bucket, and gives results when it has them all."""
+
+    @staticmethod
+    def analyze(table: AnalyzeArgument, text: AnalyzeArgument, **named: AnalyzeArgument) -> Any:
+        """The columns of the results, and what is needed for them."""
+        try:
+            return _analyzed(table, _text(text, "the second argument"), named)
+        except HamletError as error:
+            # Spark shows the message of whatever is raised here.
+            raise ValueError(str(error)) from None
+
+    def __init__(self, analyzed: Any) -> None:
+        """Get ready for one bucket."""
+        self._call: _Analyzed = analyzed
+        self._rows: list[Any] = []
+
+    def eval(self, row: Any, *_: Any, **__: Any) -> None:
+        """Take a row."""
+        self._rows.append(tuple(row))
+
+    def terminate(self) -> Iterator[tuple[Any, ...]]:
+        """Run the workload over the rows that have come."""
+        call = self._call
+        workload = PlannedWorkload.parse(call.text)
+        given: dict[str, Any] = dict(call.options)
+        options = options_for(workload.plan, **given)
+        results = Results.of_run(run_workload(workload.plan, self._table(), options))
+        if call.form == "long":
+            yield from _tuples(results.table)
+            return
+        yield from _tuples(_typed(results.wide(workload.queries[0].name), call.schema))
+
+    def _table(self) -> pa.Table:
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._call.names)
+        arrays = [
+            _array(values, kind) for values, kind in zip(columns, self._call.kinds, strict=True)
+        ]
+        return pa.table(dict(zip(self._call.names, arrays, strict=True)))
+
+
+# While a statement is analysed
+
+
+def _analyzed(table: AnalyzeArgument, text: str, named: dict[str, AnalyzeArgument]) -> _Analyzed:
+    if not table.isTable or not isinstance(table.dataType, T.StructType):
+        remedy = f"Write {NAME}(TABLE(events), 'RETURN ...')."
+        reason = f"the first argument of {NAME} is no table"
+        raise PlanError(reason, remedy)
+    given: dict[str, Any] = {name: _text(argument, name) for name, argument in named.items()}
+    workload = PlannedWorkload.parse(text)
+    form = given.pop("form", "wide" if len(workload.queries) == 1 else "long")
+    if form not in _FORMS:
+        raise UnknownName("form", form, "It is wide, for one query, or long.")
+    if form == "wide" and len(workload.queries) > 1:
+        remedy = "Leave the form out, or call it once for each."
+        reason = f"the wide form is of one query, and these are {len(workload.queries)}"
+        raise PlanError(reason, remedy)
+    unknown = given.keys() - {"type", "time", "order", "numbers", "sharing"}
+    if unknown:
+        remedy = "There are type, time, order, numbers, sharing and form."
+        raise UnknownName("argument", min(unknown), remedy)
+    options = options_for(workload.plan, **given)
+    fields = {field.name: field.dataType for field in table.dataType.fields}
+    wanted = Wanted.of(workload.plan, options)
+    _check(workload, fields, wanted)
+    names = wanted.columns
+    kinds = tuple(fields[name] for name in names)
+    time = arrow_type(fields[options.time])
+    if form == "wide":
+        schema = _wide_schema(workload.queries[0], fields, time, options.numbers)
+    else:
+        schema = _spark_struct(long_schema(times_of(time)))
+    keys = _common_keys(workload)
+    return _Analyzed(
+        schema=schema,
+        withSinglePartition=not keys,
+        partitionBy=[PartitioningColumn(_bucket(keys, fields))] if keys else [],
+        select=[_selected(name, kind) for name, kind in zip(names, kinds, strict=True)],
+        text=text,
+        names=names,
+        kinds=kinds,
+        options=tuple(given.items()),
+        form=form,
+    )
+
+
+def _text(argument: AnalyzeArgument, name: str) -> str:
+    if not isinstance(argument.value, str):
+        reason = f"{name} is no text that stands in the statement"
+        raise PlanError(reason, "Write it in quotes.")
+    return argument.value
+
+
+def _check(workload: PlannedWorkload, fields: dict[str, T.DataType], wanted: Wanted) -> None:
+    """Refuse what the engine refuses, by the types of columns."""
+    missing = [name for name in wanted.columns if name not in fields]
+    nothing = pa.schema([(name, arrow_type(kind)) for name, kind in fields.items()]).empty_table()
+    EventTable.of(nothing, workload.plan, type=wanted.type, time=wanted.time, order=wanted.order)
+    if missing:
+        raise SchemaError("the table", f"there is no column '{missing[0]}'")
+
+
+def _common_keys(workload: PlannedWorkload) -> list[str]:
+    """What is part of every group of every query, so that no group is cut."""
+    return sorted(set.intersection(*(set(query.group_by) for query in workload.queries)))
+
+
+def _bucket(keys: Sequence[str], fields: dict[str, T.DataType]) -> str:
+    """A number that is the same for all rows of a group; 0.0 and -0.0 are one."""
+    named = [_quoted(key) for key in keys]
+    hashed = [
+        f"{name} + 0.0D" if isinstance(fields[key], T.FloatType | T.DoubleType) else name
+        for key, name in zip(keys, named, strict=True)
+    ]
+    return f"pmod(hash({', '.join(hashed)}), {_BUCKETS})"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _selected(name: str, kind: T.DataType) -> SelectedColumn:
+    """A column as it comes: moments as microseconds, as Python would have them in a local time."""
+    if isinstance(kind, T.TimestampType):
+        return SelectedColumn(f"unix_micros({_quoted(name)})", _quoted(name))
+    return SelectedColumn(_quoted(name))
+
+
+def _wide_schema(
+    query: Query, fields: dict[str, T.DataType], time: pa.DataType, numbers: str
+) -> T.StructType:
+    """The columns of `SparkResults.wide`, of the same types."""
+    window = _spark_type(time_type(times_of(time)))
+    whole = [name for name, kind in fields.items() if _is_whole(kind)]
+    kinds: dict[str, T.DataType] = {"window_start": window, "window_end": window}
+    for attribute in query.group_by:
+        kinds[free_name(attribute, kinds)] = fields[attribute]
+    for result in query.returned:
+        is_whole = numbers == "exact" and query.has_digits(result.expression, whole)
+        kind = T.DecimalType(_DIGITS, 0) if is_whole else T.DoubleType()
+        kinds[free_name(result.name, kinds)] = kind
+    return T.StructType([T.StructField(name, kind) for name, kind in kinds.items()])
+
+
+def _is_whole(kind: T.DataType) -> bool:
+    return isinstance(kind, WHOLE) or (isinstance(kind, T.DecimalType) and kind.scale == 0)
+
+
+def _spark_type(kind: pa.DataType) -> T.DataType:
+    return from_arrow_type(kind, prefer_timestamp_ntz=True)
+
+
+def _spark_struct(schema: pa.Schema) -> T.StructType:
+    return T.StructType([T.StructField(each.name, _spark_type(each.type)) for each in schema])
+
+
+# While it runs
+
+
+def _array(values: Sequence[Any], kind: T.DataType) -> pa.Array:
+    if isinstance(kind, T.TimestampType):
+        return pa.array(values, pa.int64()).cast(arrow_type(kind))
+    return pa.array(values, arrow_type(kind))
+
+
+def _typed(table: pa.Table, schema: T.StructType) -> pa.Table:
+    """A wide table with the types that were told of before it was there."""
+    columns = []
+    for field, column in zip(schema.fields, table.columns, strict=True):
+        wanted = arrow_type(field.dataType)
+        if pa.types.is_decimal(wanted) and pa.types.is_large_string(column.type):
+            remedy = (
+                "write form => 'long', whose column exact has all digits, or numbers => 'float'"
+            )
+            reason = f"{field.name} has more than {_DIGITS} digits; {remedy}"
+            raise ValueError(reason)
+        columns.append(column if column.type == wanted else column.cast(wanted))
+    return pa.table(columns, names=schema.fieldNames())
+
+
+def _tuples(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    for batch in table.to_batches():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

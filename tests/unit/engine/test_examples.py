@@ -1,0 +1,178 @@
+"""Examples of rows of results: trends of the row, drawn uniformly, however many there are.
+
+Would catch a trend that is none, one that is drawn more often than others, a draw that depends on
+how many there are, and longest, shortest, first or attaining trends that are not.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from conformance import bound_queries
+
+from hamlet import PlanError, Workload
+from hamlet.engine.examples import Row, urn_of
+from hamlet.kernel.reference import Event, _microseconds, _partition
+from hamlet.plan.query import OTHER
+from hamlet.testing import stream
+
+EVENTS = stream(
+    "1 A x=1 g=u, 2 B x=3 g=u, 3 B x=5 g=u, 3 B x=2 g=u, 4 B x=4 g=u, 5 C g=u, 6 A x=2 g=u, "
+    "7 B x=9 g=u"
+)
+QUERIES = (
+    "SEQ(A, B+)",
+    "SEQ(A, B+) WHERE B.x < NEXT(B).x",
+    "SEQ(A, NOT C, B+)",
+    "SEQ(A a?, B b{1,2}, (B OR C)*)",
+    "(A OR B)+ WHERE [g]",
+    "SEQ(A, B+, NOT C)",
+    "ANY e{2,3}",
+    "SEQ(A, B+) MATCH NEXT",
+    "SEQ(A, B+) MATCH NEXT WHERE B.x < NEXT(B).x",
+    "SEQ(A, NOT C, (B OR A)+) MATCH NEXT",
+    "SEQ(A?, B+) MATCH CONTIGUOUS",
+    "(A OR B)+ MATCH CONTIGUOUS",
+)
+
+
+def run(pattern: str, events: list[dict[str, Any]] = EVENTS, window: str = "10 s") -> Any:
+    text = f"RETURN COUNT(*), MIN(B.x), MAX(B.x) PATTERN {pattern} WITHIN {window}"
+    text = text.replace("MIN(B.x), MAX(B.x) PATTERN ANY", "MIN(e.x), MAX(e.x) PATTERN ANY")
+    if "b{1,2}" in pattern:
+        text = text.replace(", MIN(B.x), MAX(B.x)", "")
+    return Workload.parse(text).run(events)
+
+
+def all_trends(pattern: str) -> set[tuple[tuple[Any, ...], ...]]:
+    """Every trend, written down by the reference."""
+    (query,) = bound_queries(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 10 s")
+    asked = {place.type for place in query.places}
+    types = [row["type"] if row["type"] in asked else OTHER for row in EVENTS]
+    known = tuple(
+        Event((_microseconds(row["time"]), ()), kind, row)
+        for row, kind in zip(EVENTS, types, strict=True)
+    )
+    partition = _partition(query, known)
+    found = (trend for branch in query.branches for trend in partition.trends(branch, query.match))
+    return {tuple(tuple(sorted(event.row.items())) for event in trend) for trend in found}
+
+
+def shown(trends: Any) -> list[tuple[tuple[Any, ...], ...]]:
+    return [
+        tuple(tuple(sorted((k, v) for k, v in e.items() if v is not None)) for e in trend)
+        for trend in trends
+    ]
+
+
+@pytest.mark.parametrize("pattern", QUERIES)
+def test_as_many_as_there_are_are_all_of_them(pattern: str) -> None:
+    expected = all_trends(pattern)
+
+    found = run(pattern).examples("q1", n=len(expected) + 5)
+
+    assert found.count == len(expected)
+    assert len(found) == len(expected)
+    assert set(shown(found)) == expected
+
+
+@pytest.mark.parametrize("pattern", QUERIES)
+def test_each_trend_is_drawn_as_often_as_any_other(pattern: str) -> None:
+    """Chi square of forty draws for each trend, far above what chance would give."""
+    results = run(pattern)
+    plan, source, options = results._origin
+    urn = urn_of(plan, 0, source, options, Row(0, 10_000_000, "{}"), "random")
+    count, rng = urn.count, random.Random(7)
+    seen = Counter(urn.draw(rng) for _ in range(40 * count))
+
+    chi = sum((seen[trend] - 40) ** 2 / 40 for trend in seen) + 40 * (count - len(seen))
+
+    freedom = count - 1
+    assert chi < freedom + 5 * (2 * freedom) ** 0.5 + 25
+
+
+@pytest.mark.parametrize("pattern", QUERIES)
+@pytest.mark.parametrize(("how", "pick"), [("longest", max), ("shortest", min)])
+def test_the_longest_and_the_shortest(pattern: str, how: str, pick: Any) -> None:
+    expected = all_trends(pattern)
+    length = pick(map(len, expected))
+
+    found = run(pattern).examples("q1", n=1000, how=how)
+
+    assert set(shown(found)) == {trend for trend in expected if len(trend) == length}
+
+
+@pytest.mark.parametrize("pattern", QUERIES)
+def test_the_first_to_end(pattern: str) -> None:
+    expected = all_trends(pattern)
+    first = min(dict(trend[-1])["time"] for trend in expected)
+
+    found = run(pattern).examples("q1", n=1000, how="first")
+
+    assert set(shown(found)) == {t for t in expected if dict(t[-1])["time"] == first}
+
+
+@pytest.mark.parametrize(("how", "pick"), [("MIN(B.x)", min), ("MAX(B.x)", max)])
+@pytest.mark.parametrize("pattern", [q for q in QUERIES if "b{" not in q and "ANY" not in q])
+def test_those_that_attain_an_extreme(pattern: str, how: str, pick: Any) -> None:
+    expected = all_trends(pattern)
+    values = [dict(e)["x"] for trend in expected for e in trend if dict(e)["type"] == "B"]
+    best = pick(values)
+
+    found = run(pattern).examples("q1", n=1000, how=how)
+
+    assert set(shown(found)) == {
+        trend
+        for trend in expected
+        if any(dict(e)["type"] == "B" and dict(e)["x"] == best for e in trend)
+    }
+
+
+def test_of_very_many_trends_some_are_drawn_at_once() -> None:
+    rng = random.Random(1)
+    events = [{"type": "AB"[i % 2], "time": i / 100, "x": rng.random()} for i in range(600)]
+
+    found = run("(A OR B)+", events).examples("q1", n=20, seed=3)
+
+    assert found.count == 2**600 - 1
+    lengths = [len(trend) for trend in found]
+    assert 270 < sum(lengths) / len(lengths) < 330
+    assert "of about 10^180 trends" in repr(found)
+
+
+def test_the_row_is_chosen_by_window_and_group() -> None:
+    events = stream("1 A g=u, 2 A g=v, 11 A g=v, 12 A g=v, 13 A g=u")
+    results = Workload.parse("RETURN COUNT(*) PATTERN A+ GROUPBY g WITHIN 10 s").run(events)
+
+    found = results.examples("q1", window=10, group={"g": "v"}, n=9)
+
+    assert found.window == (10.0, 20.0)
+    assert sorted([e["time"] for e in trend] for trend in found) == [[11], [11, 12], [12]]
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [({"window": 20}, "has no row 20"), ({"how": "widest"}, "there is no way to choose examples")],
+)
+def test_what_is_not_there_is_refused(how: dict[str, Any], said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        run("SEQ(A, B+)").examples("q1", **how)
+
+
+def test_pairs_have_no_examples() -> None:
+    results = Workload.parse("RETURN COUNT(*) PATTERN A AND B+ WITHIN 10 s").run(EVENTS)
+
+    with pytest.raises(PlanError, match="pairs of trends"):
+        results.examples("q1")
+
+
+@pytest.mark.parametrize("shift", ["10 s OFFSET 5 s", "1 d OFFSET 1 d IN 'Asia/Tokyo'"])
+def test_an_event_at_the_beginning_of_a_shifted_window_bars_what_it_should(shift: str) -> None:
+    events = stream("6 A x=1, 7 C, 8 A x=2, 9 B x=1")
+
+    found = run("SEQ(NOT C, A, B+)", events, shift).examples("q1", n=9)
+
+    assert [[event["time"] for event in trend] for trend in found] == [[6, 9]]
