@@ -219,8 +219,6 @@ def _relaxed(query: Query) -> Iterator[tuple[str, Query]]:
     for number, pattern in enumerate(query.negations):
         branches = tuple(_without(branch, number) for branch in query.branches)
         yield f"NOT {show_pattern(query, pattern)}", replace(query, branches=branches)
-    if query.match != Match.ANY:
-        yield f"MATCH {query.match}", replace(query, match=Match.ANY)
     if query.equivalence:
         yield f"[{', '.join(query.equivalence)}]", replace(query, equivalence=())
 

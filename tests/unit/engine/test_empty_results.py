@@ -45,10 +45,6 @@ def reasons(query: str, events: str = EVENTS) -> list[str]:
             "without MATCH CONTIGUOUS it would have 1 row",
         ),
         ("SEQ(A, NOT B, A) WITHIN 10 s", "without NOT B it would have 1 row"),
-        (
-            "SEQ(A, A) MATCH CONTIGUOUS WITHIN 10 s",
-            "without MATCH CONTIGUOUS it would have 1 row",
-        ),
         ("SEQ(A, B) WHERE [k] WITHIN 10 s", "without [k] it would have 1 row"),
         ("A HAVING COUNT(*) > 5 WITHIN 10 s", "without HAVING COUNT(*) > 5 it would have 1 row"),
         (
