@@ -69,6 +69,14 @@ def test_a_burst_of_four_carries_one_snapshot_and_doubles() -> None:
     assert results(found) == {"q1": "30", "q2": "15"}
 
 
+def test_trends_that_move_have_no_graphlets() -> None:
+    text = "q: RETURN COUNT(*) PATTERN SEQ(A, B+) MATCH NEXT WITHIN 1 min"
+    found = shown(Workload.parse(text), FIRST)
+
+    assert found.loops == []
+    assert results(found) == {"q": "8"}
+
+
 def test_the_next_burst_starts_from_all_that_came_before() -> None:
     (loop,) = shown(two(), BOTH).loops
 

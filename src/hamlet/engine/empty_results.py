@@ -205,6 +205,8 @@ def _relaxed(query: Query) -> Iterator[tuple[str, Query]]:
     """The query without one of its parts, and what that part is called."""
     if query.having is not None:
         yield f"HAVING {show(query.having)}", replace(query, having=None)
+    if query.match != Match.ANY:
+        yield f"MATCH {query.match}", replace(query, match=Match.ANY)
     parts = (part for each in query.local if each is not None for part in conjuncts(each))
     for part in dict.fromkeys(parts):
         yield show(part), replace(query, local=tuple(_left(each, part) for each in query.local))
@@ -217,8 +219,6 @@ def _relaxed(query: Query) -> Iterator[tuple[str, Query]]:
     for number, pattern in enumerate(query.negations):
         branches = tuple(_without(branch, number) for branch in query.branches)
         yield f"NOT {show_pattern(query, pattern)}", replace(query, branches=branches)
-    if query.match != Match.ANY:
-        yield f"MATCH {query.match}", replace(query, match=Match.ANY)
     if query.equivalence:
         yield f"[{', '.join(query.equivalence)}]", replace(query, equivalence=())
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hamlet.plan.positions import positions_of
-from hamlet.plan.query import Aggregate, Place, Query, Repeat, Sequence, Single, Window
+from hamlet.plan.query import Aggregate, Match, Place, Query, Repeat, Sequence, Single, Window
 from hamlet.plan.template import PlannedQuery, templates_of
 
 if TYPE_CHECKING:
@@ -33,8 +33,12 @@ def entry_of(name: str) -> str:
 
 
 def can_be_witnessed(query: Query, event_type: str) -> bool:
-    """Whether a query has E+ by itself in one sequence, or nothing else."""
-    return len(query.branches) == 1 and _cut(query, event_type) is not None
+    """Whether a query has E+ by itself in one sequence, or nothing else, and skips any events.
+
+    Where events move trends there are no graphlets: each event goes on with what is there.
+    """
+    is_plain = len(query.branches) == 1 and query.match == Match.ANY
+    return is_plain and _cut(query, event_type) is not None
 
 
 def witness(query: Query, event_type: str, window: Window) -> PlannedQuery:
