@@ -41,7 +41,7 @@ def sharing_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(POLICIES),
             default="dynamic",
             metavar="POLICY",
-            help="Share work: dynamic, always, never, static or apart.  [default: dynamic]",
+            help="dynamic, always, never, static or apart.  [default: dynamic]",
         ),
         click.option(
             "--sample", metavar="PATH", help="For static: events from before, to decide from."

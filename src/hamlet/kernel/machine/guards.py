@@ -69,7 +69,7 @@ def complete_guards(m, stored, scratch, n):
     """Apply what the n events of one step did to guards.
 
     Copies that are gone on with are put aside first, because another event of the step may change
-    them.
+    them. Guards of one event come last: what they empty stays empty, whatever else was put back.
     """
     aside, aside_x = 0, 0
     for k in range(n):
@@ -80,11 +80,20 @@ def complete_guards(m, stored, scratch, n):
         aside_x += size_x
     aside, aside_x = 0, 0
     for k in range(n):
-        if scratch.gops[5 * k + 2] != _NONE:
+        if scratch.gops[5 * k + 2] != _NONE and not _has_one_event(m.P, scratch.gops, k):
             _apply(m, stored, scratch, k, aside, aside_x)
         size, size_x = _kept_by(m.P, scratch.gops, k)
         aside += size
         aside_x += size_x
+    for k in range(n):
+        if scratch.gops[5 * k + 2] != _NONE and _has_one_event(m.P, scratch.gops, k):
+            _apply(m, stored, scratch, k, 0, 0)
+
+
+@inlined
+def _has_one_event(P, gops, k):
+    """Whether the guard of number k of a step is a single event."""
+    return P[P[at.G_N] + P[P[at.GOP_GUARD] + gops[5 * k]]] == 1
 
 
 @compiled
