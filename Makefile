@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-browser test-cluster check check-wheel format bench clean
+.PHONY: help setup demo test test-fast test-browser test-cluster test-versions check check-wheel format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,22 @@ test: check ## lint, types, doctests and tests, on all cores
 # What needs neither Spark nor processes that are killed: while working, `make test` before it is done.
 test-fast: $(READY) ## tests without Spark and without those marked slow, on all cores: about a minute
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m 'not slow' --ignore tests/spark
+
+# Other versions of Spark, each in an environment of its own. Streams need 4.1.
+SPARKS ?= 4.0.5 4.1.4 4.2.1
+test-versions: $(READY) ## a part of the tests on other versions of Spark; takes minutes for each
+	@mkdir -p build
+	grep -v -e '^pyspark==' -e '^py4j==' constraints.txt > build/constraints.txt
+	@for version in $(SPARKS); do \
+	  environment=build/spark-$$version; \
+	  echo "installing Spark $$version: a few minutes the first time"; \
+	  test -x $$environment/bin/python || $(PYTHON) -m venv $$environment; \
+	  $$environment/bin/python -m pip install --quiet --constraint build/constraints.txt --editable '.[dev]' pyspark==$$version || exit 2; \
+	  parts="tests/spark/test_session.py tests/spark/test_batch.py tests/spark/test_conformance.py tests/spark/test_sql.py"; \
+	  case $$version in 4.0.*) ;; *) parts="$$parts tests/spark/test_streaming.py" ;; esac; \
+	  echo "testing with Spark $$version"; \
+	  $$environment/bin/python -m pytest $$parts || exit 1; \
+	done
 
 # Workers of the cluster have a Python of their own, with nothing but the wheel in it.
 test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes minutes

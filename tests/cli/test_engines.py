@@ -31,7 +31,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def choose(events: str = "events.csv", **given: str | None) -> engines.ChosenEngine:
-    return choose_engine(events, **{"asked": None, "master": None, "only_local": "", **given})  # type: ignore[arg-type]
+    return choose_engine(events, **{"asked": None, "place": "", "only_local": "", **given})  # type: ignore[arg-type]
 
 
 def test_a_small_file_is_run_here_without_pyspark_and_says_so(
@@ -61,7 +61,8 @@ def test_who_asks_for_an_engine_is_told_nothing(capsys: pytest.CaptureFixture[st
     [
         ("events.csv", {}, "local"),
         ("events.csv", {"asked": "spark"}, "spark"),
-        ("events.csv", {"master": "local[2]"}, "spark"),
+        ("events.csv", {"place": "--master"}, "spark"),
+        ("events.csv", {"place": "--remote"}, "spark"),
         ("s3a://bucket/events", {}, "spark"),
         ("events.csv", {"only_local": "--trace"}, "local"),
     ],

@@ -109,14 +109,25 @@ def test_a_type_that_no_event_has_is_noted(hamlet, pattern, said):
     assert left.err.count("note ") == 1
 
 
-@pytest.mark.parametrize("events", [EVENTS, EVENTS.splitlines()[0] + "\n", ""])
-def test_nothing_is_noted_where_types_fit_or_there_are_no_events(hamlet, tmp_path, events):
-    (tmp_path / "rides.csv").write_text(events, encoding="utf-8")
+def test_nothing_is_noted_where_types_fit(hamlet, tmp_path):
+    (tmp_path / "rides.csv").write_text(EVENTS, encoding="utf-8")
 
     left = hamlet("run", "queries.hql", "--events", "rides.csv")
 
     assert left.status == 0
     assert "note" not in left.err
+
+
+@pytest.mark.parametrize("events", [EVENTS.splitlines()[0] + "\n", ""])
+def test_without_events_nothing_else_is_noted(hamlet, tmp_path, events):
+    (tmp_path / "rides.csv").write_text(events, encoding="utf-8")
+
+    left = hamlet("run", "queries.hql", "--events", "rides.csv")
+
+    assert left.status == 0
+    assert [line for line in left.err.splitlines() if "note" in line] == [
+        "note      there are no events"
+    ]
 
 
 # Names

@@ -21,6 +21,7 @@ import pytest
 from hamlet import Workload
 from hamlet.errors import PlanError
 from hamlet.spark import session as sessions
+from hamlet.spark.versions import check_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,9 +99,22 @@ def test_the_java_from_pip_runs_without_the_argument_it_cannot_take(
 
 
 def test_an_old_spark_is_refused():
-    sessions.check_version("4.3.0")
-    with pytest.raises(PlanError, match=r"Hamlet needs 4\.3 or newer"):
-        sessions.check_version("3.5.1")
+    for version in ("4.0.0", "4.3.0-SNAPSHOT", "10.1"):
+        check_version(version)
+    check_version("4.1.0", is_stream=True)
+    with pytest.raises(PlanError, match=r"Hamlet needs 4\.0 or newer"):
+        check_version("3.5.1")
+    with pytest.raises(PlanError, match=r"Streams need 4\.1 or newer"):
+        check_version("4.0.2", is_stream=True)
+
+
+def test_the_version_of_the_session_counts(spark: SparkSession, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(type(spark), "version", "3.5.4")
+    workload = Workload.parse("RETURN COUNT(*) PATTERN A+ WITHIN 1 s")
+    frame = spark.createDataFrame([("A", 1)], "type string, time long")
+
+    with pytest.raises(PlanError, match=r"Spark 3\.5\.4 is too old"):
+        workload.run(frame)
 
 
 def test_the_session_that_runs_is_taken(spark: SparkSession):

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from numba import njit
 from numba.core import config as _config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import cpu_target
 
 try:
     import fcntl
@@ -68,9 +69,12 @@ class KeptCode(FunctionCache):
         self._turn: int | None = None
 
     def signatures(self) -> list[Any]:
-        """The kinds of arguments that there is code for."""
+        """The kinds of arguments that there is code for, which this processor can run."""
         files = [self._cache_file, *filter(None, [self._read_only])]
-        return [key[0] for file in files for key in file._load_index()]
+        keys = [key for file in files for key in file._load_index()]
+        # To know the processor takes longer than to look whether there is any code.
+        here = cpu_target.target_context.codegen().magic_tuple() if keys else None
+        return [kinds for kinds, processor, _ in keys if processor == here]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for some arguments; None where it has to be compiled, by this process."""

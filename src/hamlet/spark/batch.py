@@ -27,6 +27,7 @@ from hamlet.spark.results import SparkResults
 from hamlet.spark.settings import Settings
 from hamlet.spark.shuffle_plan import prepare
 from hamlet.spark.task import TOLD, TOLD_PARTIAL, Job, without_large
+from hamlet.spark.versions import check_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,6 +67,7 @@ def answer(
         PlanError: The DataFrame is a stream, or a setting of the session is wrong.
     """
     options.check()
+    check_version(frame.sparkSession.version)
     if frame.isStreaming:
         remedy = "A batch needs all events: read them with spark.read, not spark.readStream."
         raise PlanError("a streaming DataFrame has no end", remedy)

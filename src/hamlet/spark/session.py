@@ -23,12 +23,12 @@ from pyspark.sql import SparkSession
 from hamlet.errors import PlanError
 from hamlet.spark.remote import connect
 from hamlet.spark.settings import parallelism
+from hamlet.spark.versions import check_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LEAST_JAVA = 17
-LEAST_SPARK = (4, 3)
 # Settings of a session that is ours alone; none of them changes results. Those of spark.sql are
 # left as they are where the user has set them.
 _OURS = {
@@ -152,16 +152,6 @@ def tasks_for(size: int, at_once: int) -> int:
     (4, 8, 66000)
     """
     return max(2, -(-size // (_BYTES_OF_TASK * at_once))) * at_once
-
-
-def check_version(version: str) -> None:
-    """Refuse a version of Spark that is too old."""
-    found = tuple(map(int, re.findall(r"\d+", version)[:2]))
-    if found < LEAST_SPARK:
-        least = ".".join(map(str, LEAST_SPARK))
-        remedy = f"Hamlet needs {least} or newer: run pip install --upgrade 'hamlet-trends[spark]'."
-        reason = f"Spark {version} is too old"
-        raise PlanError(reason, remedy)
 
 
 # Java

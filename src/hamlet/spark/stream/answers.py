@@ -33,6 +33,7 @@ from hamlet.spark.letter_columns import count_where, letters_of
 from hamlet.spark.stream.bucket import TOLD
 from hamlet.spark.stream.job import LANES_OF_LONG, ORDER, PACKED, job_of
 from hamlet.spark.stream.state import ANSWERED, BucketProcessor
+from hamlet.spark.versions import check_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -94,6 +95,7 @@ def answer_stream(
     """
     options.check()
     settings.check()
+    check_version(frame.sparkSession.version, is_stream=True)
     if flush and checkpoint is None:
         raise PlanError("flush needs a checkpoint", "Say where the checkpoint of the stream is.")
     _check_time(frame, options, name)
