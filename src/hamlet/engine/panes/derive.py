@@ -98,7 +98,9 @@ class Panes:
 
 
 def composes(planned: PlannedQuery) -> bool:
-    """Whether windows of a query can be put together from panes."""
+    """Whether windows of a query can be put together from panes, which begin at plain times."""
+    if not planned.query.window.clock.is_plain:
+        return False
     templates = planned.templates
     guards: set[int] = set()
     for _, template in _patterns(templates):
