@@ -14,6 +14,7 @@ import numpy as np
 from hamlet.engine.state.rows import RawRows
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.plan.program import Role
+from hamlet.plan.query import BETWEEN
 from hamlet.plan.windows import end_of_window, first_window, last_ended, last_window
 
 if TYPE_CHECKING:
@@ -34,11 +35,21 @@ _MOST_PARTS = 64
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A unit with edge predicates: its template, its windows and the atoms that it looks at."""
+    """A unit with edge predicates: its template, its windows and the atoms that it looks at.
+
+    between: The types of events that matter to it by coming between others, whatever they are.
+    """
 
     template: int
     window: Window
     atoms: NDArray[np.intp]
+    between: frozenset[str]
+
+    def asks(self, letters: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Whether it looks at events with each of some letters."""
+        if self.between:
+            return np.ones(len(letters), np.bool_)
+        return np.asarray(letters[:, self.atoms].any(axis=1))
 
     def oldest(self, ts: int) -> int:
         """When the oldest window begins that is open at a time."""
@@ -75,6 +86,7 @@ class StoredRows:
         self._units = [_unit(program, queries, unit) for unit in sorted(units)]
         self._clock = queries[0].window.clock
         asked = {program.alphabet.atoms[a].type for unit in self._units for a in unit.atoms}
+        asked.update(*(unit.between for unit in self._units))
         self._is_asked = np.array([name in asked for name in types], np.bool_)
 
     @property
@@ -117,7 +129,7 @@ class StoredRows:
         batch = encoded.batch
         oldest = np.full(len(batch.letters), NEVER, np.int64)
         for unit in self._units:
-            asks = batch.letters[:, unit.atoms].any(axis=1)
+            asks = unit.asks(batch.letters)
             oldest[asks] = np.minimum(oldest[asks], unit.oldest(until))
         kept = rows.taken(encoded.rows[batch.ts >= oldest[batch.letter]])
         if len(kept):
@@ -140,4 +152,5 @@ def _unit(program: Program, queries: Sequence[Query], unit: int) -> _Unit:
     own = (program.template_role == Role.GUARD) & (program.template_query == query)
     states = np.isin(program.state_template, [unit, *np.flatnonzero(own)])
     atoms = np.unique(program.state_atom[states]).astype(np.intp)
-    return _Unit(unit, queries[query].window, atoms)
+    between = (place.type for place in queries[query].places if place.negation == BETWEEN)
+    return _Unit(unit, queries[query].window, atoms, frozenset(between))
