@@ -109,7 +109,7 @@ def test_an_old_spark_is_refused():
 
 
 def test_the_version_of_the_session_counts(spark: SparkSession, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(type(spark), "version", "3.5.4")
+    monkeypatch.setattr(spark, "version", "3.5.4")
     workload = Workload.parse("RETURN COUNT(*) PATTERN A+ WITHIN 1 s")
     frame = spark.createDataFrame([("A", 1)], "type string, time long")
 
