@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hamlet.kernel.interpreted import _pairs
+from hamlet.kernel.interpreted import pairs_in_windows
 from hamlet.plan.predicates import show
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def slow_loops(queries: Sequence[Query], program: Program, encoded: EncodedSet) 
         slow = [each for each in query.edge_predicates if not decided[each]]
         if not slow:
             continue
-        pairs = _pairs(encoded.batch, query.window.within_us)
+        pairs = pairs_in_windows(encoded.batch, query.window.within_us)
         if pairs > _MANY_PAIRS:
             note = (
                 f"{query.name}: no order decides {show(slow[0].condition)}, so each of up to "

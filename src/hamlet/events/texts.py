@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hamlet.events import text_rules as rules
+from hamlet.plan.local_times import DAY_US
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,6 @@ _SIGN, _MARK, _ONE = _table(b"+-"), _table(b".eE"), _table(b"01")
 _ZERO = ord("0")
 # No number of 64 bits has more digits.
 _MOST_DIGITS = 20
-DAY_US = 86_400_000_000
 # So many texts are cast, and looked at, before all are.
 _TRIED, _FIRST = 30, 100
 

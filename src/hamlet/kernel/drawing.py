@@ -18,12 +18,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from hamlet.kernel.interpreted import (
-    _Events,
-    _is_open,
-    _latest,
-    _ranges,
-    _steps,
-    _templates,
+    WalkedEvents,
+    is_open,
+    latest_matches,
+    partition_ranges,
+    steps_of,
+    templates_of,
 )
 from hamlet.plan.template import START, Step
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from hamlet.kernel.encode.batch import EncodedSet
-    from hamlet.kernel.interpreted import Latest, _Rule, _State
+    from hamlet.kernel.interpreted import Latest, Rule, RuledState
     from hamlet.plan.program import Program
     from hamlet.plan.query import Query
 
@@ -136,14 +136,14 @@ class Trellis:
             start: When the window begins.
             partitions: Which partitions are of the group.
         """
-        self.events = _Events.of(program, encoded)
-        templates = _templates([query], program, encoded, self.events.shift)
+        self.events = WalkedEvents.of(program, encoded)
+        templates = templates_of([query], program, encoded, self.events.shift)
         self.guards = {n: each for n, each in templates.items() if each.is_guard}
         (self.template,) = (each for each in templates.values() if not each.is_guard)
         self.start = start
         self.ranges = [
             (low, high)
-            for low, high in _ranges(encoded.batch.part)
+            for low, high in partition_ranges(encoded.batch.part)
             if partitions(int(encoded.batch.part[low]))
         ]
 
@@ -152,7 +152,7 @@ class Trellis:
         """For each event the number of its moment."""
         return self.events.step
 
-    def state_of(self, number: int) -> _State:
+    def state_of(self, number: int) -> RuledState:
         """A state of the template."""
         return self.template.states[number]
 
@@ -221,7 +221,7 @@ class Pass:
     def _forwards(self, part: int, low: int, high: int) -> None:
         trellis = self.trellis
         latest = {
-            number: (low, _latest(guard, trellis.events, low, high))
+            number: (low, latest_matches(guard, trellis.events, low, high))
             for number, guard in trellis.guards.items()
         }
         self._latest[part] = latest
@@ -230,7 +230,7 @@ class Pass:
         }
         self.columns |= {(part, s): each for s, each in columns.items()}
         template, events = trellis.template, trellis.events
-        for tied in _steps(events, range(low, high)):
+        for tied in steps_of(events, range(low, high)):
             reached = [
                 (s, i, label, count)
                 for i in tied
@@ -286,7 +286,7 @@ class Pass:
                         self._taken.add((part, source, j))
                         yield (earlier, place, place + 1), source, label, column.counts[place]
 
-    def _waits(self, part: int, source: int, j: int, rule: _Rule, step: int) -> bool:
+    def _waits(self, part: int, source: int, j: int, rule: Rule, step: int) -> bool:
         """Whether an event can still be gone on with, where it waits for one step only."""
         kind = rule.condition.step
         if kind == Step.STAY:
@@ -295,8 +295,8 @@ class Pass:
             return False
         return self._left.get((part, source, j), step) >= step
 
-    def _is_open(self, part: int, rule: _Rule, j: int | None, i: int | None, at: int) -> bool:
-        return _is_open(rule, self.trellis.events, self._latest[part], j, i, at, self.trellis.start)
+    def _is_open(self, part: int, rule: Rule, j: int | None, i: int | None, at: int) -> bool:
+        return is_open(rule, self.trellis.events, self._latest[part], j, i, at, self.trellis.start)
 
     # Backwards
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 # The number of trends and the other components, then the extremes
 Numbers = list[Any]
-# The first event of a partition, and what `_latest` says of each from there on
+# The first event of a partition, and what `latest_matches` says of each from there on
 Latest = tuple[int, list[int]]
 # Comparisons of doubles of which neither is NaN
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -68,15 +68,15 @@ def steps_needed(queries: Sequence[Query], program: Program, batch: EventBatch) 
         within = query.window.within_us
         windows = overlap(within, query.window.slide_us)
         numbers = 2 + sum(len(a.weights) + abs(a.sign) for a in query.aggregates)
-        looked_at = numbers * len(batch) + (_pairs(batch, within) if asks else 0)
+        looked_at = numbers * len(batch) + (pairs_in_windows(batch, within) if asks else 0)
         needed += of_query * windows * looked_at
     return needed
 
 
-def _pairs(batch: EventBatch, within: int) -> int:
+def pairs_in_windows(batch: EventBatch, within: int) -> int:
     """How many pairs of events are in one partition, and less than a window apart."""
     pairs = 0
-    for low, high in _ranges(batch.part):
+    for low, high in partition_ranges(batch.part):
         ts = batch.ts[low:high]
         firsts = np.searchsorted(ts, ts - within, side="right")
         pairs += int((np.arange(high - low) - firsts).sum())
@@ -101,11 +101,11 @@ def interpret(
         mode: The kind of numbers that the emission is to have.
     """
     found = _Found(mode)
-    events = _Events.of(program, encoded)
-    templates = _templates(queries, program, encoded, events.shift)
-    for low, high in _ranges(encoded.batch.part):
+    events = WalkedEvents.of(program, encoded)
+    templates = templates_of(queries, program, encoded, events.shift)
+    for low, high in partition_ranges(encoded.batch.part):
         latest = {
-            number: (low, _latest(template, events, low, high))
+            number: (low, latest_matches(template, events, low, high))
             for number, template in templates.items()
             if template.is_guard
         }
@@ -117,7 +117,7 @@ def interpret(
     return found.emission()
 
 
-def _ranges(part: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+def partition_ranges(part: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
     """Where the events of each partition are."""
     firsts = np.flatnonzero(np.diff(part, prepend=-1)).tolist()
     yield from zip(firsts, [*firsts[1:], len(part)], strict=True) if firsts else ()
@@ -127,7 +127,7 @@ def _ranges(part: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Events:
+class WalkedEvents:
     """A batch as lists; whole numbers for weights, of which `shift` bits are after the point."""
 
     ts: list[int]
@@ -140,7 +140,8 @@ class _Events:
     predicates: list[Callable[[int, int], bool]]
 
     @classmethod
-    def of(cls, program: Program, encoded: EncodedSet) -> _Events:
+    def of(cls, program: Program, encoded: EncodedSet) -> WalkedEvents:
+        """The events of an encoded set."""
         batch = encoded.batch
         whole = [_whole_numbers(row) for row in batch.weights]
         return cls(
@@ -202,7 +203,7 @@ def _general(code: list[tuple[int, float]], columns: list[list[float]], j: int, 
 
 
 @dataclass(slots=True)
-class _Rule:
+class Rule:
     """When an edge is taken, and which atoms its second event must have or not have."""
 
     condition: Condition
@@ -216,11 +217,11 @@ class _Rule:
 
 
 @dataclass(slots=True)
-class _State:
+class RuledState:
     """A state: edges into it, that to END if there is one, and what its events add."""
 
-    into: list[tuple[int, _Rule]] = field(default_factory=list)
-    end: _Rule | None = None
+    into: list[tuple[int, Rule]] = field(default_factory=list)
+    end: Rule | None = None
     # For each component after the first the row of weights; None for nothing, -1 for ones
     adds: list[int | None] = field(default_factory=list)
     # For each extreme the row of extremes and its sign; None for nothing
@@ -238,7 +239,7 @@ class _Template:
     slide: int
     signs: list[int]
     shifts: list[int]  # bits after the point of each component
-    states: dict[int, _State] = field(default_factory=dict)
+    states: dict[int, RuledState] = field(default_factory=dict)
     enter: list[list[int]] = field(default_factory=list)
 
     def nothing(self) -> Numbers:
@@ -246,7 +247,7 @@ class _Template:
         return [0] * len(self.shifts) + [math.inf] * len(self.signs)
 
 
-def _templates(
+def templates_of(
     queries: Sequence[Query], program: Program, encoded: EncodedSet, shifts: list[int]
 ) -> dict[int, _Template]:
     """The templates of a program by number; one without states is left out.
@@ -268,7 +269,7 @@ def _templates(
                 [0, *(0 if c.weight.kind == "one" else shifts[weights[c.weight]] for c in layout)],
             )
         at = counted.get(state, set())
-        made[number].states[state] = _State(
+        made[number].states[state] = RuledState(
             adds=[
                 None
                 if each.aggregate not in at
@@ -298,7 +299,7 @@ def _add_edges(program: Program, templates: dict[int, _Template]) -> None:
     edges = (program.edge_source, program.edge_target, program.edge_condition)
     for source, target, number in zip(*(each.tolist() for each in edges), strict=True):
         condition = program.conditions[number]
-        rule = _Rule(condition, [], [])
+        rule = Rule(condition, [], [])
         if target == END:
             of_state[source].end = rule
         else:
@@ -315,7 +316,7 @@ def _add_edges(program: Program, templates: dict[int, _Template]) -> None:
 # Guards
 
 
-def _latest(template: _Template, events: _Events, low: int, high: int) -> list[int]:
+def latest_matches(template: _Template, events: WalkedEvents, low: int, high: int) -> list[int]:
     """For each event of a partition, and its end, where the latest match before it began.
 
     Of all matches of a negated pattern that are complete by then the one that began last bars most.
@@ -324,7 +325,7 @@ def _latest(template: _Template, events: _Events, low: int, high: int) -> list[i
     latest: list[int] = []
     partial: dict[int, list[tuple[int, int]]] = {s: [] for s in template.states}
     done = -1
-    for tied in _steps(events, range(low, high)):
+    for tied in steps_of(events, range(low, high)):
         latest += [done] * len(tied)
         reached = [
             (s, i, begun)
@@ -335,28 +336,28 @@ def _latest(template: _Template, events: _Events, low: int, high: int) -> list[i
         for s, i, begun in reached:
             partial[s].append((i, begun))
             end = template.states[s].end
-            if end is not None and _is_open(end, events, {}, i, None, 0, 0):
+            if end is not None and is_open(end, events, {}, i, None, 0, 0):
                 done = max(done, begun)
     return [*latest, done]
 
 
 def _begun(
-    state: _State, events: _Events, partial: dict[int, list[tuple[int, int]]], i: int
+    state: RuledState, events: WalkedEvents, partial: dict[int, list[tuple[int, int]]], i: int
 ) -> int:
     """Where the latest match began that comes to a state with an event; -1 for none."""
     begun = -1
     for source, rule in state.into:
         if source == START:
-            if _is_open(rule, events, {}, None, i, i, 0):
+            if is_open(rule, events, {}, None, i, i, 0):
                 begun = max(begun, i)
             continue
         for j, earlier in partial[source]:
-            if earlier > begun and _is_open(rule, events, {}, j, i, i, 0):
+            if earlier > begun and is_open(rule, events, {}, j, i, i, 0):
                 begun = earlier
     return begun
 
 
-def _steps(events: _Events, chosen: Sequence[int]) -> Iterator[list[int]]:
+def steps_of(events: WalkedEvents, chosen: Sequence[int]) -> Iterator[list[int]]:
     """Events in time order, simultaneous ones together."""
     tied: list[int] = []
     for i in chosen:
@@ -372,7 +373,7 @@ def _steps(events: _Events, chosen: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _windows(
-    template: _Template, events: _Events, latest: dict[int, Latest], low: int, high: int
+    template: _Template, events: WalkedEvents, latest: dict[int, Latest], low: int, high: int
 ) -> Iterator[tuple[int, Numbers]]:
     """The windows of a partition in which a template has a trend, with its numbers."""
     chosen = [i for i in range(low, high) if template.enter[events.letter[i]]]
@@ -398,7 +399,7 @@ class _Window:
     def __init__(
         self,
         template: _Template,
-        events: _Events,
+        events: WalkedEvents,
         latest: dict[int, Latest],
         start: int,
     ) -> None:
@@ -414,7 +415,7 @@ class _Window:
 
     def run(self, inside: Sequence[int], after: int) -> Numbers:
         """The numbers of the window; `after` is the place of the first event after it."""
-        for tied in _steps(self.events, inside):
+        for tied in steps_of(self.events, inside):
             carried = [
                 (s, i, numbers)
                 for i in tied
@@ -442,13 +443,13 @@ class _Window:
         for source, rule in state.into:
             if source != START:
                 self._follow(numbers, source, rule, i, i)
-            elif _is_open(rule, self.events, self.latest, None, i, i, self.start):
+            elif is_open(rule, self.events, self.latest, None, i, i, self.start):
                 numbers[0] += 1
         if numbers[0]:
             self._count(state, i, numbers)
         return numbers
 
-    def _follow(self, numbers: Numbers, source: int, rule: _Rule, i: int | None, at: int) -> None:
+    def _follow(self, numbers: Numbers, source: int, rule: Rule, i: int | None, at: int) -> None:
         """Add what the events at a state carry that event i, or END, may follow."""
         if rule.is_free:
             self._add(numbers, self.totals[source])
@@ -457,15 +458,15 @@ class _Window:
             self._take(numbers, source, rule, i)
             return
         for j, carried in self.single[source]:
-            if _is_open(rule, self.events, self.latest, j, i, at, self.start):
+            if is_open(rule, self.events, self.latest, j, i, at, self.start):
                 self._add(numbers, carried)
 
-    def _take(self, numbers: Numbers, source: int, rule: _Rule, i: int) -> None:
+    def _take(self, numbers: Numbers, source: int, rule: Rule, i: int) -> None:
         """Add what the events carry that event i goes on with, and that wait for no other then."""
         for j, carried in self.waiting[source].items():
             if rule.condition.step == Step.PASS and self.events.step[i] > self.events.step[j] + 1:
                 continue
-            if _is_open(rule, self.events, self.latest, j, i, i, self.start):
+            if is_open(rule, self.events, self.latest, j, i, i, self.start):
                 self._add(numbers, carried)
                 self.taken.add((source, j))
 
@@ -476,7 +477,7 @@ class _Window:
         for place in range(linear, len(numbers)):
             numbers[place] = min(numbers[place], more[place])
 
-    def _count(self, state: _State, i: int, numbers: Numbers) -> None:
+    def _count(self, state: RuledState, i: int, numbers: Numbers) -> None:
         """Count an event in each of the trends that end with it."""
         for place, row in enumerate(state.adds, 1):
             if row is not None:
@@ -491,9 +492,9 @@ class _Window:
 # Conditions
 
 
-def _is_open(
-    rule: _Rule,
-    events: _Events,
+def is_open(
+    rule: Rule,
+    events: WalkedEvents,
     latest: dict[int, Latest],
     j: int | None,
     i: int | None,

@@ -21,7 +21,7 @@ from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_condition, print_duration
 from hamlet.plan.aggregates import FUNCTIONS
-from hamlet.plan.clocks import DAY_US
+from hamlet.plan.local_times import DAY_US
 from hamlet.plan.matching import matched_templates, with_bystanders
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
 from hamlet.plan.query import OTHER, Match, Query, Window

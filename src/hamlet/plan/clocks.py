@@ -19,12 +19,13 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from hamlet.plan.local_times import DAY_US
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Longs = NDArray[np.int64]
 
-DAY_US = 86_400_000_000
 # How long a calendar day is on its clock: days of 23, 24 and 25 hours, and odder ones, have room
 CALENDAR_DAY_US = 2 * DAY_US
 _EPOCH = date(1970, 1, 1)

@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
-from hamlet.plan.clocks import CALENDAR_DAY_US, DAY_US, PLAIN, Clock
+from hamlet.plan.clocks import CALENDAR_DAY_US, PLAIN, Clock
+from hamlet.plan.local_times import DAY_US
 from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
 from hamlet.plan.windows import overlap
 

@@ -22,12 +22,12 @@ from hamlet.errors import SchemaError
 from hamlet.events.source import Wanted
 from hamlet.events.table import NO_TYPE, EventTable
 from hamlet.events.times import FARTHEST_US, MISSING, OUT_OF_RANGE, REASONS, times_of
+from hamlet.plan.local_times import DAY_US
 from hamlet.plan.predicates import EVENT_TIME
 from hamlet.plan.query import OTHER, asked_types
 from hamlet.spark.files.infer_types import TypeSurvey
 from hamlet.spark.files.untyped import Typed, look_at, time_column
 from hamlet.spark.kinds import (
-    DAY_US,
     FLOATING,
     TEXT,
     Term,

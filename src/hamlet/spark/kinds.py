@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hamlet.events.times import FARTHEST_US
+from hamlet.plan.local_times import DAY_US
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -26,7 +27,6 @@ WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 FLOATING = (T.FloatType, T.DoubleType)
 NUMBERS = (*WHOLE, *FLOATING, T.DecimalType)
 TEXT = (T.StringType, T.CharType, T.VarcharType)
-DAY_US = 86_400_000_000
 _BITS = {T.ByteType: 7, T.ShortType: 15, T.IntegerType: 31, T.LongType: 63}
 _ARROW = {
     T.BooleanType: pa.bool_(),

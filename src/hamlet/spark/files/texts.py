@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hamlet.events import text_rules as rules
-from hamlet.spark.kinds import DAY_US, naive_moment
+from hamlet.plan.local_times import DAY_US
+from hamlet.spark.kinds import naive_moment
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
