@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hamlet.cli.loading import load_workload
-from hamlet.cli.options import column_options, format_option
+from hamlet.cli.options import column_options, events_option, format_option
 from hamlet.cli.output import give
 from hamlet.errors import PlanError, listed
 
@@ -20,12 +20,7 @@ if TYPE_CHECKING:
     epilog="Exit status: 0 fine, 1 the workload is wrong, 2 there are none, or it was not run.",
 )
 @click.argument("workload")
-@click.option(
-    "--events",
-    metavar="PATH",
-    required=True,
-    help="CSV, TSV, JSON lines or Parquet: a file, a folder or a glob.",
-)
+@events_option
 @click.option("--query", metavar="NAME", help="Of which query.  [default: the only one]")
 @click.option("--window", metavar="START", help="When the window begins.  [default: the first]")
 @click.option("--group", metavar="JSON", help="The group as results have it.  [default: the first]")

@@ -56,6 +56,14 @@ def sharing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
+events_option = click.option(
+    "--events",
+    metavar="PATH",
+    required=True,
+    help="CSV, TSV, JSON lines or Parquet: a file, a folder or a glob.",
+)
+
+
 numbers_option = click.option(
     "--numbers",
     type=click.Choice(NUMBERS),

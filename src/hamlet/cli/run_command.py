@@ -14,6 +14,7 @@ from hamlet.cli.keeping import Kept, keeping_options
 from hamlet.cli.loading import load_workload, spark_module
 from hamlet.cli.options import (
     column_options,
+    events_option,
     format_option,
     numbers_option,
     overwrite_option,
@@ -35,12 +36,7 @@ if TYPE_CHECKING:
     epilog="Exit status: 0 fine, 1 the workload is wrong, 2 it could not be run or written.",
 )
 @click.argument("workload")
-@click.option(
-    "--events",
-    metavar="PATH",
-    required=True,
-    help="CSV, TSV, JSON lines or Parquet: a file, a folder or a glob.",
-)
+@events_option
 @click.option("--out", metavar="PATH", help="A .csv, .tsv, .jsonl or .parquet file, or a folder.")
 @column_options
 @numbers_option
