@@ -115,7 +115,7 @@ def started(tmp_path: Path) -> Iterator[list[Stream]]:
 @pytest.mark.slow
 def test_ten_kills_and_an_interrupt_change_nothing(tmp_path: Path, started: list[Stream]):
     # More files than ten starts read, also where the machine is so busy that kills come late.
-    table = write_events(tmp_path / "in", 30)
+    table = write_events(tmp_path / "in", 40)
     wanted = Workload.parse(WORKLOAD).run(table).table
     chance = random.Random(4)
     deadline = time.monotonic() + MOST_SECONDS
@@ -139,7 +139,7 @@ def test_ten_kills_and_an_interrupt_change_nothing(tmp_path: Path, started: list
     last = start()
     last.ended(deadline)
 
-    assert kills == KILLS
+    assert kills == KILLS, [each.lines[-3:] for each in started]
     assert interrupted.process.returncode == 0, interrupted.lines
     assert "stopped; the same command goes on from here\n" in interrupted.lines
     assert last.process.returncode == 0, last.lines

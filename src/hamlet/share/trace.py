@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.events.times import given_times, time_type
-from hamlet.kernel.rows import layout as rows
+from hamlet.kernel.rows import layout
 from hamlet.plan.clocks import PLAIN
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
 
@@ -46,10 +46,10 @@ RAW_COLUMNS = 8
 DECIDED = ("share", "alone", "merge", "split")
 SHARE, ALONE, MERGE, SPLIT = range(4)
 _OF_BURSTS = {
-    rows.KEEP_SHARED: SHARE,
-    rows.KEEP_OWN: ALONE,
-    rows.MERGE: MERGE,
-    rows.SPLIT: SPLIT,
+    layout.KEEP_SHARED: SHARE,
+    layout.KEEP_OWN: ALONE,
+    layout.MERGE: MERGE,
+    layout.SPLIT: SPLIT,
 }
 # What a row is about
 About = Literal["burst", "touch"]
@@ -147,7 +147,7 @@ def burst_table(
         times: What times are given in.
         clock: The clock of the windows of the set, on which kernels tell the time.
     """
-    n, number = len(raw), raw[:, rows.T_CLASS]
+    n, number = len(raw), raw[:, layout.T_CLASS]
     classes = list(loop.classes)
     # Where it is not known who left, all stand for each.
     classes += [loop.queries] * (int(number.max(initial=0)) + 1 - len(classes))
@@ -156,22 +156,22 @@ def burst_table(
     nothing = np.zeros(n, np.int64)
     columns = [
         pa.array(np.full(n, sharable_set, np.int32)),
-        _text(groups).take(pa.array(raw[:, rows.T_PART])),
-        given_times(clock.moments(raw[:, rows.T_TIME] // pane_us * pane_us), times),
-        given_times(clock.moments(raw[:, rows.T_TIME]), times),
+        _text(groups).take(pa.array(raw[:, layout.T_PART])),
+        given_times(clock.moments(raw[:, layout.T_TIME] // pane_us * pane_us), times),
+        given_times(clock.moments(raw[:, layout.T_TIME]), times),
         _named(nothing, ABOUT),
         _named(nothing, [loop.type]),
         _named(nothing, [loop.loop]),
         _named(number, [", ".join(queries) for queries in classes]),
-        pa.array(raw[:, rows.T_EVENTS]),
-        pa.array(raw[:, rows.T_LIVE]),
+        pa.array(raw[:, layout.T_EVENTS]),
+        pa.array(raw[:, layout.T_LIVE]),
         pa.array(sizes[number]),
-        pa.array(raw[:, rows.T_WINDOWS]),
-        pa.array(raw[:, rows.T_CREATED]),
-        pa.array(raw[:, rows.T_SNAPSHOTS]),
-        pa.array(raw[:, rows.T_SHARED_NS].astype(np.float64)),
-        pa.array(raw[:, rows.T_OWN_NS].astype(np.float64)),
-        _named(decided[raw[:, rows.T_DECISION]], DECIDED),
+        pa.array(raw[:, layout.T_WINDOWS]),
+        pa.array(raw[:, layout.T_CREATED]),
+        pa.array(raw[:, layout.T_SNAPSHOTS]),
+        pa.array(raw[:, layout.T_SHARED_NS].astype(np.float64)),
+        pa.array(raw[:, layout.T_OWN_NS].astype(np.float64)),
+        _named(decided[raw[:, layout.T_DECISION]], DECIDED),
     ]
     return pa.Table.from_arrays(columns, schema=trace_schema(times))
 
