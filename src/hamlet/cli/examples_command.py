@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,9 +10,6 @@ from hamlet.cli.loading import load_workload
 from hamlet.cli.options import column_options, events_option, format_option
 from hamlet.cli.output import give
 from hamlet.errors import PlanError, listed
-
-if TYPE_CHECKING:
-    from hamlet.engine.examples import Examples
 
 
 @click.command(
@@ -62,20 +59,4 @@ def examples_command(
     found = results.examples(
         query or names[0], window=window, group=group, n=count, how=how, seed=seed
     )
-    give(as_data(found), f"{found!r}\n", format_)
-
-
-def as_data(found: Examples) -> dict[str, Any]:
-    """Examples as plain data; times are ISO 8601 text."""
-    return {
-        "query": found.query,
-        "window": [_plain(each) for each in found.window],
-        "group": found.group,
-        "how": found.how,
-        "count": str(found.count),
-        "trends": [[{k: _plain(v) for k, v in each.items()} for each in trend] for trend in found],
-    }
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | bool | None) else str(value)
+    give(found.as_data(), f"{found!r}\n", format_)

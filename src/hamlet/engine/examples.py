@@ -16,6 +16,7 @@ from hamlet.engine.groups import groups_of
 from hamlet.engine.options import events_of
 from hamlet.engine.pipeline import Pipelines
 from hamlet.errors import PlanError, UnknownName, counted, listed
+from hamlet.events.table import EventTable
 from hamlet.kernel import drawing
 from hamlet.kernel.drawing import Choice, Trellis
 from hamlet.kernel.jit import interpreted
@@ -27,9 +28,13 @@ if TYPE_CHECKING:
     from random import Random
 
     from hamlet.engine.options import Options
-    from hamlet.events.table import EventTable
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
+
+    # Events, each a dict with all its columns
+    Trend = list[dict[str, Any]]
+    # A trend, or a pair of them where the pattern is AND
+    Example = Trend | tuple[Trend, Trend]
 
 # So many events are gone through; where conditions look at both of two, pairs of them.
 _MOST_EVENTS = 200_000
@@ -55,8 +60,9 @@ class Examples:
         window: From when to when, in what the times of events are.
         group: The group, as JSON text.
         how: How they were chosen.
-        count: How many trends there were to choose from.
-        trends: Each a list of events, an event a dict with all its columns.
+        count: How many trends there were to choose from; pairs of trends where the pattern is AND.
+        trends: Each a list of events, an event a dict with all its columns; where the pattern is
+            AND each a pair of such lists, one of each side.
     """
 
     query: str
@@ -64,40 +70,74 @@ class Examples:
     group: str
     how: str
     count: int
-    trends: list[list[dict[str, Any]]]
+    trends: list[Example]
 
     def __len__(self) -> int:
         return len(self.trends)
 
-    def __iter__(self) -> Iterator[list[dict[str, Any]]]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.trends)
 
-    def __getitem__(self, place: int) -> list[dict[str, Any]]:
+    def __getitem__(self, place: int) -> Any:
         return self.trends[place]
 
     @property
     def heading(self) -> str:
         """What these are, in a line."""
         window = f"[{self.window[0]}, {self.window[1]})"
-        there = _magnitude(self.count)
+        there = _magnitude(self.count, "pair" if self._are_pairs else "trend")
         return f"{self.query} {window} {self.group}: {len(self)} of {there}, {self.how}"
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data; times are ISO 8601 text, and a pair is a list of two trends."""
+        return {
+            "query": self.query,
+            "window": [_plain(each) for each in self.window],
+            "group": self.group,
+            "how": self.how,
+            "count": str(self.count),
+            "trends": [_plain_example(each) for each in self.trends],
+        }
+
+    @property
+    def _are_pairs(self) -> bool:
+        return any(isinstance(each, tuple) for each in self.trends)
 
     def __repr__(self) -> str:
         """A line for each event."""
         lines = [self.heading]
-        for number, trend in enumerate(self.trends, 1):
-            lines.append(f"{number}. {counted(len(trend), 'event')}")
-            lines += [f"   {_shown(event)}" for event in trend]
+        for number, example in enumerate(self.trends, 1):
+            sides = sides_of(example)
+            lines.append(f"{number}. " + " and ".join(counted(len(t), "event") for t in sides))
+            for place, trend in enumerate(sides):
+                lines += ["   and"] if place else []
+                lines += [f"   {_shown(event)}" for event in trend]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """A table for each trend."""
-        tables = "".join(_html_table(trend) for trend in self.trends)
+        tables = "".join(
+            "<p>and</p>".join(map(_html_table, sides_of(example))) for example in self.trends
+        )
         return f"<p>{html.escape(self.heading)}</p>{tables}"
 
 
-def _magnitude(count: int) -> str:
-    return counted(count, "trend") if count < 10**15 else f"about 10^{len(str(count)) - 1} trends"
+def sides_of(example: Example) -> tuple[Trend, ...]:
+    """The trends of an example: itself, or the two of a pair."""
+    return example if isinstance(example, tuple) else (example,)
+
+
+def _plain_example(example: Example) -> list[Any]:
+    sides = [[{k: _plain(v) for k, v in e.items()} for e in trend] for trend in sides_of(example)]
+    return sides[0] if isinstance(example, list) else sides
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str | bool | None) else str(value)
+
+
+def _magnitude(count: int, what: str) -> str:
+    return counted(count, what) if count < 10**15 else f"about 10^{len(str(count)) - 1} {what}s"
 
 
 def _shown(event: dict[str, Any]) -> str:
@@ -122,7 +162,7 @@ def _cell(value: Any) -> str:
 class Urn:
     """The trends of a row that examples are drawn from."""
 
-    passed: drawing.Pass
+    passed: drawing.Pass | drawing.Pairs
     events: EventTable
     rows: Any
 
@@ -131,21 +171,22 @@ class Urn:
         """How many there are."""
         return self.passed.count
 
-    def draw(self, random: Random) -> tuple[int, ...]:
-        """One of them, as the rows of its events; each is as likely as any other."""
-        return tuple(int(self.rows[place]) for place in self.passed.draw(random))
+    def draw(self, random: Random) -> tuple[tuple[int, ...], ...]:
+        """One of them as the rows of its events, or the two of a pair; each is equally likely."""
+        drawn = self.passed.draw(random)
+        return tuple(tuple(int(self.rows[place]) for place in trend) for trend in drawn)
 
-    def different(self, n: int, random: Random) -> list[tuple[int, ...]]:
+    def different(self, n: int, random: Random) -> list[tuple[tuple[int, ...], ...]]:
         """Some of them, none twice."""
-        found: dict[tuple[int, ...], None] = {}
+        found: dict[tuple[tuple[int, ...], ...], None] = {}
         while len(found) < min(n, self.count):
             found[self.draw(random)] = None
         return list(found)
 
-    def shown(self, trend: tuple[int, ...]) -> list[dict[str, Any]]:
-        """The events of a trend with all their columns."""
-        found: list[dict[str, Any]] = self.events.table.take(list(trend)).to_pylist()
-        return found
+    def shown(self, drawn: tuple[tuple[int, ...], ...]) -> Example:
+        """The events of a trend, or of the two of a pair, with all their columns."""
+        trends = [self.events.table.take(list(trend)).to_pylist() for trend in drawn]
+        return trends[0] if len(trends) == 1 else (trends[0], trends[1])
 
 
 def urn_of(
@@ -156,7 +197,7 @@ def urn_of(
     Args:
         plan: The workload.
         number: Of the query in it.
-        source: The events: see `EventTable.of`.
+        source: The events, with all their columns, or where they come from: see `EventTable.of`.
         options: How the workload was run.
         row: The row of results.
         how: One of `WAYS`, or the name of a MIN or MAX of the query, which they attain.
@@ -165,10 +206,8 @@ def urn_of(
         PlanError: It cannot be told for this query, or there are too many events.
     """
     query = plan.queries[number].query
-    if query.is_conjunction:
-        reason = f"{query.name} has pairs of trends, of which no examples are drawn"
-        raise PlanError(reason, "Ask for each side of AND by itself.")
-    table = events_of(source, plan, options, has_all=True)
+    is_read = isinstance(source, EventTable)
+    table = source if is_read else events_of(source, plan, options, has_all=True)
     events = table.take(np.flatnonzero((table.ts >= row.start) & (table.ts < row.end)))
     alone = plan_workload([plan.queries[number]])
     pipeline = Pipelines(alone).of(replace(options, trace=False, system="hamlet"))[0]
@@ -184,7 +223,7 @@ def urn_of(
         query.window.clock.time(row.start),
         lambda partition: names[of_partition[partition]] == row.group,
     )
-    return Urn(trellis.pass_over(_choice(query, trellis, how)), events, encoded.rows)
+    return Urn(trellis.trends(_choice(query, trellis, how)), events, encoded.rows)
 
 
 def _check_size(query: Query, events: int) -> None:
@@ -219,7 +258,5 @@ def _attaining(trellis: Trellis, place: int) -> Choice:
         value = values.get((event, state))
         return 0 if value is None else rank[value]
 
-    best = min(
-        (label for *_, label, _ in trellis.pass_over(drawing.least(rank_of)).ends), default=0
-    )
+    best = trellis.least_rank(drawing.least(rank_of))
     return drawing.having(lambda event, state: best < 0 and rank_of(event, state) == best)
