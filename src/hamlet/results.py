@@ -13,16 +13,14 @@ import json
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import PlanError, UnknownName, counted, did_you_mean, listed
-from hamlet.events.times import given_times, microseconds
+from hamlet.events.times import microseconds
 from hamlet.io.long_form import (
     free_name,
     long_schema,
@@ -51,19 +49,14 @@ from hamlet.kernel.jit import interpreted
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from hamlet.engine import Options
-    from hamlet.engine.examples import Examples, Row
+    from hamlet.engine.examples import Examples, Origin, Row
     from hamlet.engine.local import LocalRun
     from hamlet.events.times import Times
     from hamlet.kernel.finish import Answer
     from hamlet.plan.query import Query
-    from hamlet.plan.workload import WorkloadPlan
     from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
     from hamlet.workload import Workload
-
-    # What was asked of what events, and how
-    Origin = tuple[WorkloadPlan, Any, Options]
 
 _ROWS_SHOWN = 10
 
@@ -80,6 +73,7 @@ class Results:
             columns are told by `hamlet.share.trace.trace_schema`.
         bundles: With a trace, the queries that could be one while they behave alike.
         record: How the run came about; None for results that were not made by a run.
+        origin: What they came from, for examples; None where that is not known.
     """
 
     def __init__(
@@ -114,7 +108,7 @@ class Results:
         self.record: RunRecord | None = None
         self._notes: tuple[str, ...] = ()
         self._why_empty: Callable[[], Sequence[str]] = tuple
-        self._origin: Origin | None = None
+        self.origin: Origin | None = None
 
     @staticmethod
     def of_run(run: LocalRun) -> Results:
@@ -125,10 +119,6 @@ class Results:
         results._notes, results._why_empty = run.notes, run.why_empty
         results.trace, results.bundles = run.trace, run.bundles
         return results
-
-    def keep_origin(self, plan: WorkloadPlan, events: Any, options: Options) -> None:
-        """Remember what was asked of what, for examples."""
-        self._origin = plan, events, options
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -270,18 +260,15 @@ class Results:
         Raises:
             PlanError: These results have no events, there is no such row, or no examples of it.
         """
-        from hamlet.engine.examples import Examples, urn_of
+        from hamlet.engine.examples import examples_of
 
         number = self._number(query)
-        if self._origin is None:
+        if self.origin is None:
             remedy = "Take the results of Workload.run over events that can be read again."
             raise PlanError("these results do not know their events", remedy)
         row = self._row(number, window, group)
-        plan, source, options = self._origin
-        urn = urn_of(plan, number, source, options, row, how)
-        trends = [urn.shown(trend) for trend in urn.different(n, Random(seed))]
-        start, end = given_times(np.array([row.start, row.end]), self._times).to_pylist()
-        return Examples(query, (start, end), row.group, how, urn.count, trends)
+        events = self.origin.events({number: [row]})
+        return examples_of(self.origin, number, events, row, n=n, how=how, seed=seed)
 
     def _row(self, number: int, window: Any, group: Mapping[str, Any] | str | None) -> Row:
         """The first row of a query with a window and group."""
@@ -292,7 +279,7 @@ class Results:
         starts = rows["window_start"].to_pylist()
         shown = window_columns(query, rows, self._times)[0].to_pylist()
         ends = _microseconds(window_columns(query, rows, self._times)[1])
-        text = group if isinstance(group, str) or group is None else _group_text(group)
+        text = group if isinstance(group, str) or group is None else group_text(group)
         for start, given, end, name in zip(
             starts, shown, ends, rows["group"].to_pylist(), strict=True
         ):
@@ -481,7 +468,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def _group_text(group: Mapping[str, Any]) -> str:
+def group_text(group: Mapping[str, Any]) -> str:
+    """The values of grouping attributes as results have them."""
     return json.dumps(dict(group), ensure_ascii=False)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, replace
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hamlet.engine.groups import groups_of
 from hamlet.engine.options import events_of
 from hamlet.engine.pipeline import Pipelines
 from hamlet.errors import PlanError, UnknownName, counted, listed
-from hamlet.events.table import EventTable
+from hamlet.events.times import given_times
 from hamlet.kernel import drawing
 from hamlet.kernel.drawing import Choice, Trellis
 from hamlet.kernel.jit import interpreted
@@ -24,10 +25,10 @@ from hamlet.plan.query import Match
 from hamlet.plan.workload import plan_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from random import Random
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hamlet.engine.options import Options
+    from hamlet.events.table import EventTable
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
@@ -49,6 +50,26 @@ class Row:
     start: int
     end: int
     group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What results came from, for examples of them.
+
+    plan: The workload.
+    options: How it was run.
+    events: The events of some rows of queries, by the number of the query, with all their columns;
+        where it is easier, of others as well.
+    """
+
+    plan: WorkloadPlan
+    options: Options
+    events: Callable[[Mapping[int, Sequence[Row]]], EventTable]
+
+    @staticmethod
+    def of(plan: WorkloadPlan, source: Any, options: Options) -> Origin:
+        """That of results over a source that can be read again: see `EventTable.of`."""
+        return Origin(plan, options, lambda rows: events_of(source, plan, options, has_all=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,31 +210,51 @@ class Urn:
         return trends[0] if len(trends) == 1 else (trends[0], trends[1])
 
 
-def urn_of(
-    plan: WorkloadPlan, number: int, source: Any, options: Options, row: Row, how: str
-) -> Urn:
+def examples_of(
+    origin: Origin, number: int, table: EventTable, row: Row, *, n: int, how: str, seed: int
+) -> Examples:
+    """Some of the trends of a row of results.
+
+    Args:
+        origin: What the results came from.
+        number: Of the query.
+        table: The events of the row: see `Origin`.
+        row: The row of results.
+        n: How many.
+        how: One of `WAYS`, or the name of a MIN or MAX of the query, which they attain.
+        seed: Of what is drawn.
+
+    Raises:
+        PlanError: It cannot be told for this query, or there are too many events.
+    """
+    urn = urn_of(origin, number, table, row, how)
+    trends = [urn.shown(trend) for trend in urn.different(n, Random(seed))]
+    start, end = given_times(np.array([row.start, row.end]), table.times).to_pylist()
+    name = origin.plan.queries[number].query.name
+    return Examples(name, (start, end), row.group, how, urn.count, trends)
+
+
+def urn_of(origin: Origin, number: int, table: EventTable, row: Row, how: str) -> Urn:
     """The trends of a row of results.
 
     Args:
-        plan: The workload.
-        number: Of the query in it.
-        source: The events, with all their columns, or where they come from: see `EventTable.of`.
-        options: How the workload was run.
+        origin: What the results came from.
+        number: Of the query.
+        table: The events of the row: see `Origin`.
         row: The row of results.
         how: One of `WAYS`, or the name of a MIN or MAX of the query, which they attain.
 
     Raises:
         PlanError: It cannot be told for this query, or there are too many events.
     """
+    plan, options = origin.plan, origin.options
     query = plan.queries[number].query
-    is_read = isinstance(source, EventTable)
-    table = source if is_read else events_of(source, plan, options, has_all=True)
     events = table.take(np.flatnonzero((table.ts >= row.start) & (table.ts < row.end)))
     alone = plan_workload([plan.queries[number]])
     pipeline = Pipelines(alone).of(replace(options, trace=False, system="hamlet"))[0]
     with interpreted(True):
         encoded = pipeline.encode(events)
-    _check_size(query, len(encoded.batch))
+    check_size(query, len(encoded.batch))
     names = groups_of(encoded.keys, encoded.groupings[0]).texts.to_pylist()
     of_partition = encoded.groupings[0].of_partition
     trellis = Trellis(
@@ -226,9 +267,19 @@ def urn_of(
     return Urn(trellis.trends(_choice(query, trellis, how)), events, encoded.rows)
 
 
-def _check_size(query: Query, events: int) -> None:
+def most_events(query: Query) -> int:
+    """How many events of a window are gone through for examples of a query."""
     compares = query.edge_predicates or query.negations or query.match != Match.ANY
-    most = _MOST_COMPARED if compares else _MOST_EVENTS
+    return _MOST_COMPARED if compares else _MOST_EVENTS
+
+
+def check_size(query: Query, events: int) -> None:
+    """Refuse to go through too many events.
+
+    Raises:
+        PlanError: They are too many.
+    """
+    most = most_events(query)
     if events > most:
         reason = f"the window has {events:,} events for {query.name}, more than {most:,}"
         raise PlanError(reason, "Ask for a shorter window, or for more grouping attributes.")

@@ -39,10 +39,11 @@ class Wanted:
     has_all: bool = False
 
     @staticmethod
-    def of(plan: WorkloadPlan, options: Options) -> Wanted:
+    def of(plan: WorkloadPlan, options: Options, *, has_all: bool = False) -> Wanted:
         """What a workload, run in some way, wants to be read."""
         separator = separator_of(options.separator)
-        return Wanted(options.type, options.time, options.order, needs_of(plan), separator)
+        needs = needs_of(plan)
+        return Wanted(options.type, options.time, options.order, needs, separator, has_all)
 
     def use_of(self, name: str) -> Kind | None:
         """What the use of a column says that it is, "any" where it contradicts itself, or None."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,12 +13,14 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from hamlet.engine.examples import Row, examples_of
 from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.events.times import UTC, from_seconds, time_type, times_of
 from hamlet.kernel.finish import Answer
-from hamlet.results import Results
+from hamlet.results import Results, group_text
 from hamlet.spark.events import LACKING
+from hamlet.spark.examples import read_value
 from hamlet.spark.kinds import arrow_type
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Observation
 
+    from hamlet.engine.examples import Examples, Origin
     from hamlet.plan.number_mode import Numbers
     from hamlet.plan.query import Query, Result
     from hamlet.spark.shuffle_plan import Counts
@@ -44,6 +46,7 @@ class SparkResults:
         table: The long form: query, window_start, window_end, group, aggregate, value, log10,
             exact. Times are timestamps, timestamp_ntz where the input had those or dates, or
             doubles in seconds where it had numbers.
+        origin: What they came from, for examples; None where that is not known.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class SparkResults:
         *,
         numbers: Numbers = "exact",
         whole: Collection[str] = (),
+        origin: Origin | None = None,
     ) -> None:
         """Put results together.
 
@@ -67,6 +71,7 @@ class SparkResults:
             told: What tasks tell of their work.
             numbers: The kind of numbers.
             whole: Attributes whose sums are whole numbers.
+            origin: What they came from, for examples.
         """
         self.table = table
         self._queries = tuple(queries)
@@ -75,6 +80,7 @@ class SparkResults:
         self._told = tuple(told)
         self._numbers = numbers
         self._whole = frozenset(whole)
+        self.origin = origin
         self._metrics: list[dict[str, Any]] = []
 
     @property
@@ -138,10 +144,71 @@ class SparkResults:
         return self._numbers == "exact" and query.has_digits(result.expression, self._whole)
 
     def _query(self, name: str) -> Query:
+        return self._queries[self._number(name)]
+
+    def _number(self, name: str) -> int:
         if name not in self.queries:
             known = f"Queries are {listed(self.queries)}.{did_you_mean(name, self.queries)}"
             raise UnknownName("query", name, known)
-        return self._queries[self.queries.index(name)]
+        return self.queries.index(name)
+
+    # Examples
+
+    def examples(
+        self,
+        query: str,
+        *,
+        window: Any = None,
+        group: Mapping[str, Any] | str | None = None,
+        n: int = 5,
+        how: str = "random",
+        seed: int = 0,
+    ) -> Examples:
+        """Some of the trends behind a row of results: see `Results.examples`.
+
+        The events of that window and group are collected, and drawn from on this machine. Where
+        window or group are left out, or the query has HAVING, the results are computed to find the
+        row.
+
+        Raises:
+            PlanError: There is no such row, or no examples of it.
+        """
+        number = self._number(query)
+        if self.origin is None:
+            remedy = "Take the results of hamlet.spark.batch.answer."
+            raise PlanError("these results do not know their events", remedy)
+        text = group if isinstance(group, str) or group is None else group_text(group)
+        row = self._row(self._queries[number], window, text)
+        events = self.origin.events({number: [row]})
+        found = examples_of(self.origin, number, events, row, n=n, how=how, seed=seed)
+        if not found.count and how == "random":
+            raise self._no_row(query, window, text)
+        return found
+
+    def _row(self, query: Query, window: Any, group: str | None) -> Row:
+        """The first row of a query with a window and group."""
+        kind = self.table.schema["window_start"].dataType
+        begin = F.lit(window).try_cast(kind)
+        if window is not None and group is not None and query.having is None:
+            found = self.table.sparkSession.range(1).select(begin.alias("window_start"))
+        else:
+            rows = self.table.where(F.col("query") == query.name)
+            rows = rows if window is None else rows.where(F.col("window_start") == begin)
+            rows = rows if group is None else rows.where(F.col("group") == group)
+            found = rows.select("window_start", "group").orderBy("window_start", "group").limit(1)
+        first = found.toArrow()
+        if not first.num_rows or first["window_start"].null_count:
+            raise self._no_row(query.name, window, group)
+        starts = _microseconds(first["window_start"]).to_numpy()
+        if query.window.clock.time(int(starts[0])) % query.window.slide_us:
+            raise self._no_row(query.name, window, group)
+        name = group if group is not None else first["group"][0].as_py()
+        return Row(int(starts[0]), int(query.window.ends(starts)[0]), name)
+
+    @staticmethod
+    def _no_row(query: str, window: Any, group: str | None) -> PlanError:
+        asked = " ".join(str(each) for each in (window, group) if each is not None)
+        return PlanError(f"{query} has no row {asked}" if asked else f"{query} has no rows", "")
 
     # What was done
 
@@ -202,7 +269,9 @@ class SparkResults:
             rows = long.filter(pc.equal(long["query"], query.name))
             if rows.num_rows:
                 answers.append(Answer(number, self._rows(query, rows)))
-        return Results(self._queries, answers, times=times, statistics=self.statistics())
+        results = Results(self._queries, answers, times=times, statistics=self.statistics())
+        results.origin = self.origin
+        return results
 
     def _rows(self, query: Query, long: pa.Table) -> pa.Table:
         """The long form of one query as an answer has it."""
@@ -228,7 +297,7 @@ class SparkResults:
         columns = {}
         for number, attribute in enumerate(query.group_by):
             kind = arrow_type(self._kinds[attribute])
-            values = pa.array([_value(each[attribute], kind) for each in read], kind)
+            values = pa.array([read_value(each[attribute], kind) for each in read], kind)
             columns[f"key.{number}"] = values.take(known.indices)
         return columns
 
@@ -241,17 +310,6 @@ def _decimal(query: str, result: str) -> Column:
     fits = F.length(F.ltrim(digits, F.lit("-"))) <= _DIGITS
     kind = T.DecimalType(_DIGITS, 0)
     return F.when(fits, digits.cast(kind)).when(digits.isNotNull(), failed.cast(kind))
-
-
-def _value(value: Any, kind: pa.DataType) -> Any:
-    """A value that was written as JSON."""
-    if pa.types.is_decimal(kind):
-        return Decimal(value)
-    if pa.types.is_floating(kind):
-        return float(value)
-    if pa.types.is_timestamp(kind):
-        return datetime.fromisoformat(value)
-    return date.fromisoformat(value) if pa.types.is_date(kind) else value
 
 
 def _plain_zone(kind: pa.DataType) -> pa.DataType:

@@ -97,12 +97,16 @@ def test_as_many_as_there_are_are_all_of_them(pattern: str) -> None:
 def test_each_trend_is_drawn_as_often_as_any_other(pattern: str) -> None:
     """Chi square of forty draws for each trend, far above what chance would give."""
     results = run(pattern)
-    plan, source, options = results._origin
-    urn = urn_of(plan, 0, source, options, Row(0, 10_000_000, "{}"), "random")
+    urn = urn_of_all(results)
     count, rng = urn.count, random.Random(7)
     seen = Counter(urn.draw(rng) for _ in range(40 * count))
 
     assert is_uniform(seen, count)
+
+
+def urn_of_all(results: Any) -> Any:
+    row = Row(0, 10_000_000, "{}")
+    return urn_of(results.origin, 0, results.origin.events({0: [row]}), row, "random")
 
 
 def is_uniform(seen: Counter[Any], count: int) -> bool:
@@ -213,7 +217,7 @@ def test_all_pairs_are_drawn_and_equally_often(pattern: str) -> None:
     assert found.count == len(expected) == int(results.table["exact"][0].as_py())
     assert len(found) == len(expected)
     assert set(shown_pairs(found)) == expected
-    urn = urn_of(*results._origin[:1], 0, *results._origin[1:], Row(0, 10_000_000, "{}"), "random")
+    urn = urn_of_all(results)
     assert is_uniform(Counter(map(urn.draw, [random.Random(5)] * (40 * urn.count))), urn.count)
 
 
