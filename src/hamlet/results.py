@@ -15,12 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import PlanError, UnknownName, counted, did_you_mean, listed
-from hamlet.events.times import microseconds
+from hamlet.events.times import given_times
 from hamlet.io.long_form import (
     free_name,
     long_schema,
@@ -127,6 +128,13 @@ class Results:
         The latter is found out when it is first asked for, which may take as long as the run.
         """
         return (*self._notes, *dict.fromkeys(self._why_empty()))
+
+    @cached_property
+    def drawn(self) -> list[dict[str, Any]]:
+        """Examples of the rows that a report shows first, drawn when first asked for."""
+        from hamlet.report.examples import drawn_for
+
+        return drawn_for(self)
 
     def _different(self, column: str) -> int:
         """How many different values a column has among the rows of each table, added up."""
@@ -272,22 +280,23 @@ class Results:
 
     def _row(self, number: int, window: Any, group: Mapping[str, Any] | str | None) -> Row:
         """The first row of a query with a window and group."""
-        from hamlet.engine.examples import Row
+        from hamlet.engine.examples import Row, asked_start
 
         query, rows = self._queries[number], self._rows(number)
         rows = no_rows(query) if rows is None else rows
-        starts = rows["window_start"].to_pylist()
-        shown = window_columns(query, rows, self._times)[0].to_pylist()
-        ends = _microseconds(window_columns(query, rows, self._times)[1])
+        starts = rows["window_start"].to_numpy()
         text = group if isinstance(group, str) or group is None else group_text(group)
-        for start, given, end, name in zip(
-            starts, shown, ends, rows["group"].to_pylist(), strict=True
-        ):
-            if (window is None or _is_window(window, given)) and text in (None, name):
-                return Row(start, end, name)
+        zone = query.window.clock.zone
+        wanted = None if window is None else asked_start(window, self._times, zone)
+        if window is None or wanted is not None:
+            names = rows["group"].to_pylist()
+            for start, end, name in zip(starts, query.window.ends(starts), names, strict=True):
+                if wanted in (None, start) and text in (None, name):
+                    return Row(int(start), int(end), name)
         asked = " ".join(str(each) for each in (window, text) if each is not None)
         reason = f"{query.name} has no row {asked}" if asked else f"{query.name} has no rows"
-        windows = listed([str(each) for each in dict.fromkeys(shown)][:5])
+        shown = given_times(np.unique(starts)[:5], self._times).to_pylist()
+        windows = listed([str(each) for each in shown])
         raise PlanError(reason, f"Its windows begin at {windows}." if windows else "")
 
     def to_pandas(self) -> Any:
@@ -452,20 +461,6 @@ def _taken(made: list[tuple[Any, Any]], rows: tuple[int, int, int] | None) -> li
         return []
     which, low, high = rows
     return [made[which][0].slice(low, high - low)]
-
-
-def _microseconds(column: Any) -> list[int]:
-    found: list[int] = microseconds(pa.chunked_array([column]))[0].tolist()
-    return found
-
-
-def _is_window(asked: Any, given: Any) -> bool:
-    """Whether a window begins when it is asked for: by value, or as text says it."""
-    return asked == given or str(asked) in (str(given), f"{given:g}" if _is_number(given) else "")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
 
 
 def group_text(group: Mapping[str, Any]) -> str:

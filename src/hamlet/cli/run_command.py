@@ -97,7 +97,7 @@ def run_command(
     elif out is not None and not wide and is_folder(Path(out)) and not kept:
         results, statistics = None, run.on_spark(place, parts=Path(out))
     else:
-        results = run.on_spark(place)
+        results = run.on_spark(place, draws=bool(kept))
     if results is not None:
         statistics = results.statistics
         form = True if wide else False if long else None
@@ -138,8 +138,8 @@ class _Run:
                 )
             )
 
-    def on_spark(self, place: Place, parts: Path | None = None) -> Any:
-        """Results, or where parts are written the statistics.
+    def on_spark(self, place: Place, parts: Path | None = None, *, draws: bool = False) -> Any:
+        """Results, with examples for a report if wished, or where parts are written the statistics.
 
         In this thread, where Ctrl-C ends what Spark does.
         """
@@ -151,7 +151,7 @@ class _Run:
             run = command.Run(
                 self.workload.plan, self.events, options, place.master, progress, place.remote
             )
-            return run.collect() if parts is None else run.write_parts(parts)
+            return run.collect(draws=draws) if parts is None else run.write_parts(parts)
 
 
 def _only_local(system: str, trace: str | None) -> str:

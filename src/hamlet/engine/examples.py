@@ -7,11 +7,18 @@ from those of the group: see `kernel/drawing.py`.
 from __future__ import annotations
 
 import html
+import json
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
 
 from hamlet.engine.groups import groups_of
 from hamlet.engine.options import events_of
@@ -21,7 +28,7 @@ from hamlet.events.times import given_times
 from hamlet.kernel import drawing
 from hamlet.kernel.drawing import Choice, Trellis
 from hamlet.kernel.jit import interpreted
-from hamlet.plan.query import Match
+from hamlet.plan.query import OTHER, Match, asked_types
 from hamlet.plan.workload import plan_workload
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine.options import Options
     from hamlet.events.table import EventTable
+    from hamlet.events.times import Times
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
@@ -40,6 +48,7 @@ if TYPE_CHECKING:
 # So many events are gone through; where conditions look at both of two, pairs of them.
 _MOST_EVENTS = 200_000
 _MOST_COMPARED = 5_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 WAYS = ("random", "longest", "shortest", "first")
 
 
@@ -249,7 +258,7 @@ def urn_of(origin: Origin, number: int, table: EventTable, row: Row, how: str) -
     """
     plan, options = origin.plan, origin.options
     query = plan.queries[number].query
-    events = table.take(np.flatnonzero((table.ts >= row.start) & (table.ts < row.end)))
+    events = events_of_row(table, query, row)
     alone = plan_workload([plan.queries[number]])
     pipeline = Pipelines(alone).of(replace(options, trace=False, system="hamlet"))[0]
     with interpreted(True):
@@ -267,10 +276,65 @@ def urn_of(origin: Origin, number: int, table: EventTable, row: Row, how: str) -
     return Urn(trellis.trends(_choice(query, trellis, how)), events, encoded.rows)
 
 
+def events_of_row(table: EventTable, query: Query, row: Row) -> EventTable:
+    """The events that may be in a trend of a row; those of other groups are left out in part."""
+    is_in = (table.ts >= row.start) & (table.ts < row.end)
+    asked = asked_types([query])
+    if OTHER not in asked and table.types.words is not None:
+        is_asked = np.array([word in asked for word in table.types.words.to_pylist()], np.bool_)
+        is_in &= is_asked[table.types.data]
+    values = json.loads(row.group, parse_float=Decimal)
+    rows = np.flatnonzero(is_in)
+    for attribute in query.group_by:
+        column = table.table[attribute].take(rows)
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if not any(is_kind(kind) for is_kind in _COMPARED):
+            continue
+        same = pc.equal(column.cast(kind), pa.scalar(values[attribute], kind))
+        rows = rows[same.fill_null(False).to_numpy()]
+    return table.take(rows)
+
+
+# Kinds of keys whose text in a group is their value; others are told apart by their text.
+_COMPARED = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_integer,
+    pa.types.is_boolean,
+)
+
+
+def asked_start(window: Any, times: Times, zone: str | None) -> int | None:
+    """When a window begins that is asked for, in microseconds; None where that is no time.
+
+    >>> asked_start("2026-03-01", "naive", None) == asked_start(1772323200, "seconds", None)
+    True
+
+    Args:
+        window: Seconds, a time, or the text of either. A time without a zone is one of the zone of
+            the windows, in UTC where they have none.
+        times: What times of events are given in.
+        zone: The zone of the windows.
+    """
+    try:
+        if times == "seconds":
+            return round(Fraction(str(window)) * 10**6)
+        moment = window if isinstance(window, datetime) else datetime.fromisoformat(str(window))
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC if zone is None else ZoneInfo(zone))
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def compares(query: Query) -> bool:
+    """Whether pairs of events are looked at for examples of a query, and not only each of them."""
+    return bool(query.edge_predicates or query.negations) or query.match != Match.ANY
+
+
 def most_events(query: Query) -> int:
     """How many events of a window are gone through for examples of a query."""
-    compares = query.edge_predicates or query.negations or query.match != Match.ANY
-    return _MOST_COMPARED if compares else _MOST_EVENTS
+    return _MOST_COMPARED if compares(query) else _MOST_EVENTS
 
 
 def check_size(query: Query, events: int) -> None:

@@ -59,11 +59,17 @@ class Run:
     seconds: dict[str, float] = field(default_factory=dict)
     begun: float = field(default_factory=clock.perf_counter)
 
-    def collect(self) -> Results:
-        """All results, on this machine."""
+    def collect(self, *, draws: bool = False) -> Results:
+        """All results, on this machine.
+
+        Args:
+            draws: Whether examples for a report are drawn, while Spark can be asked for events.
+        """
         with self._results() as answers:
             results = answers.collected()
             self._timed("run")
+            if draws and results.drawn:
+                self._timed("examples")
         results.statistics.seconds = self.seconds
         return results
 

@@ -91,8 +91,8 @@ def _is_of(events: EventFrame, query: Query, row: Row) -> Column:
     kind = events.frame.select(events.time).schema.fields[0].dataType
     asked = sorted(asked_types([query]))
     needed = [
-        events.time >= _moment(row.start - _SPARE_US, kind),
-        events.time <= _moment(row.end + _SPARE_US, kind),
+        events.time >= moment_column(row.start - _SPARE_US, kind),
+        events.time <= moment_column(row.end + _SPARE_US, kind),
     ]
     if OTHER not in asked:
         needed.append(events.types.isin(*asked))
@@ -104,7 +104,7 @@ def _is_of(events: EventFrame, query: Query, row: Row) -> Column:
     return reduce(and_, needed)
 
 
-def _moment(us: int, kind: T.DataType) -> Column:
+def moment_column(us: int, kind: T.DataType) -> Column:
     """A time as a column of some type can be compared with; whole days and seconds around it."""
     if isinstance(kind, T.TimestampType):
         return F.timestamp_micros(F.lit(us))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,14 +14,14 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.engine.examples import Row, examples_of
+from hamlet.engine.examples import Row, asked_start, examples_of
 from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.events.times import UTC, from_seconds, time_type, times_of
 from hamlet.kernel.finish import Answer
 from hamlet.results import Results, group_text
 from hamlet.spark.events import LACKING
-from hamlet.spark.examples import read_value
+from hamlet.spark.examples import moment_column, read_value
 from hamlet.spark.kinds import arrow_type
 
 if TYPE_CHECKING:
@@ -187,23 +188,32 @@ class SparkResults:
 
     def _row(self, query: Query, window: Any, group: str | None) -> Row:
         """The first row of a query with a window and group."""
-        kind = self.table.schema["window_start"].dataType
-        begin = F.lit(window).try_cast(kind)
-        if window is not None and group is not None and query.having is None:
-            found = self.table.sparkSession.range(1).select(begin.alias("window_start"))
-        else:
+        start = None if window is None else self._start(query, window)
+        if window is not None and start is None:
+            raise self._no_row(query.name, window, group)
+        if start is None or group is None or query.having is not None:
             rows = self.table.where(F.col("query") == query.name)
-            rows = rows if window is None else rows.where(F.col("window_start") == begin)
+            if start is not None:
+                kind = self.table.schema["window_start"].dataType
+                rows = rows.where(F.col("window_start") == moment_column(start, kind))
             rows = rows if group is None else rows.where(F.col("group") == group)
-            found = rows.select("window_start", "group").orderBy("window_start", "group").limit(1)
-        first = found.toArrow()
-        if not first.num_rows or first["window_start"].null_count:
-            raise self._no_row(query.name, window, group)
-        starts = _microseconds(first["window_start"]).to_numpy()
-        if query.window.clock.time(int(starts[0])) % query.window.slide_us:
-            raise self._no_row(query.name, window, group)
-        name = group if group is not None else first["group"][0].as_py()
-        return Row(int(starts[0]), int(query.window.ends(starts)[0]), name)
+            first = rows.select("window_start", "group").orderBy("window_start", "group").limit(1)
+            found = first.toArrow()
+            if not found.num_rows:
+                raise self._no_row(query.name, window, group)
+            start = int(_microseconds(found["window_start"])[0].as_py())
+            group = str(found["group"][0])
+        return Row(start, int(query.window.ends(np.array([start]))[0]), group)
+
+    def _start(self, query: Query, window: Any) -> int | None:
+        """When a window begins that is asked for, in microseconds; None where none does."""
+        kind = self.table.schema["window_start"].dataType
+        if isinstance(window, datetime) and window.tzinfo is None and not _is_naive(kind):
+            window = window.astimezone()  # so Spark gives times to Python
+        start = asked_start(window, times_of(arrow_type(kind)), query.window.clock.zone)
+        if start is None or query.window.clock.time(start) % query.window.slide_us:
+            return None
+        return start
 
     @staticmethod
     def _no_row(query: str, window: Any, group: str | None) -> PlanError:
@@ -310,6 +320,10 @@ def _decimal(query: str, result: str) -> Column:
     fits = F.length(F.ltrim(digits, F.lit("-"))) <= _DIGITS
     kind = T.DecimalType(_DIGITS, 0)
     return F.when(fits, digits.cast(kind)).when(digits.isNotNull(), failed.cast(kind))
+
+
+def _is_naive(kind: T.DataType) -> bool:
+    return isinstance(kind, T.TimestampNTZType)
 
 
 def _plain_zone(kind: pa.DataType) -> pa.DataType:
