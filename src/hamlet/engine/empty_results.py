@@ -134,7 +134,7 @@ def _lacking(query: Query, table: EventTable) -> str | None:
         events = f"{counted(len(rows), 'event')} of type {asked.name}"
         condition = query.local[place]
         if condition is not None:
-            fits = _holding(condition, table, rows)
+            fits = holding(condition, table, rows)
             if not len(fits):
                 return f"none of {events} satisfies {_narrowed(condition, table, rows)}"
             rows = fits
@@ -172,7 +172,9 @@ def _always(pattern: Pattern | Absence) -> Iterator[int]:
             yield pattern.place
 
 
-def _holding(condition: Expression, table: EventTable, rows: Rows) -> Rows:
+def holding(condition: Expression, table: EventTable, rows: Rows) -> Rows:
+    """Those of some rows whose events satisfy a condition."""
+
     def lookup(column: Column) -> Values:
         return table.column(column.attribute).take(rows)
 
@@ -182,10 +184,10 @@ def _holding(condition: Expression, table: EventTable, rows: Rows) -> Rows:
 def _narrowed(condition: Expression, table: EventTable, rows: Rows) -> str:
     """The part of a condition that no event satisfies, or all of it."""
     for part in conjuncts(condition):
-        if not len(_holding(part, table, rows)):
+        if not len(holding(part, table, rows)):
             return show(part)
     parts = conjuncts(condition)
-    each = ", ".join(f"{show(part)}: {len(_holding(part, table, rows)):,}" for part in parts)
+    each = ", ".join(f"{show(part)}: {len(holding(part, table, rows)):,}" for part in parts)
     return f"{show(condition)} ({each})"
 
 

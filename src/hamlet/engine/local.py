@@ -18,7 +18,7 @@ from hamlet.engine.first_answer import NOTE, is_soon_interpreted, may_interpret
 from hamlet.engine.groups import groups_of
 from hamlet.engine.options import events_of
 from hamlet.engine.pipeline import Pipelines
-from hamlet.engine.slow_loops import slow_loops
+from hamlet.engine.slow_loops import RUN_BEGINS, followed, slow_loops
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import did_you_mean, listed
 from hamlet.events.required_columns import types_by_key
@@ -129,7 +129,7 @@ def _run_table(
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
-    notes = [*_notes(plan, table), *odd_events(plan, table), *slow]
+    notes = [*absent_types(plan, table), *odd_events(plan, table), *slow]
     tell("putting results together", 1.0)
     return LocalRun(
         tuple(planned.query for planned in plan.queries),
@@ -170,8 +170,8 @@ def _rows_of(plan: WorkloadPlan, table: EventTable, options: Options) -> list[in
     return _rows_by_query(plan, answers)
 
 
-def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
-    """What is odd about the events: types that queries ask for and no event has may be misspelt."""
+def absent_types(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
+    """A sentence on types that queries ask for and no event has: they may be misspelt."""
     known = set(table.types.words.to_pylist() if table.types.words is not None else ())
     asked = (place.type for planned in plan.queries for place in planned.query.places)
     absent = [each for each in dict.fromkeys(asked) if each not in known and each != OTHER]
@@ -210,14 +210,14 @@ def _run_set(
         with timed(statistics, "plan"):
             ready = pipeline.ready(encoded)
         slow = slow_loops(pipeline.queries, pipeline.program, encoded)
-        tell(max(slow).what if slow else "running", 0.3)
-        with timed(statistics, "run"):
-            emission, counters = ready.run(options.trace)
+        tell("running", RUN_BEGINS)
+        with timed(statistics, "run"), followed(slow, encoded.batch, tell) as standing:
+            emission, counters = ready.run(options.trace, standing)
         statistics.count(counters)
         tell("finishing", 0.9)
         with timed(statistics, "finish"):
             answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
-    notes = [each.note for each in slow]
+    notes = [each.note for each in slow if each.is_many]
     return _Ran(answers, pipeline, encoded, ready.compiled, counters, notes)
 
 

@@ -75,12 +75,19 @@ def steps_needed(queries: Sequence[Query], program: Program, batch: EventBatch) 
 
 def pairs_in_windows(batch: EventBatch, within: int) -> int:
     """How many pairs of events are in one partition, and less than a window apart."""
-    pairs = 0
-    for low, high in partition_ranges(batch.part):
-        ts = batch.ts[low:high]
-        firsts = np.searchsorted(ts, ts - within, side="right")
-        pairs += int((np.arange(high - low) - firsts).sum())
-    return pairs
+    return int(earlier_in_windows(batch.part, batch.ts, within).sum())
+
+
+def earlier_in_windows(
+    part: NDArray[np.int32], ts: NDArray[np.int64], within: int
+) -> NDArray[np.int64]:
+    """For each event how many come before it in its partition, less than a window apart."""
+    found = np.zeros(len(part), np.int64)
+    for low, high in partition_ranges(part):
+        times = ts[low:high]
+        earliest = np.searchsorted(times, times - within, side="right")
+        found[low:high] = np.arange(high - low) - earliest
+    return found
 
 
 def _templates_of_edges(program: Program) -> NDArray[np.int32]:
