@@ -121,6 +121,10 @@ class Results:
         results.trace, results.bundles = run.trace, run.bundles
         return results
 
+    def explain_by(self, why: Callable[[], Sequence[str]]) -> None:
+        """Say how it is found out why queries have no rows, when that is asked for."""
+        self._why_empty = why
+
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What may be a mistake, such as a type that no event has, and why queries have no rows.

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.engine.empty_results import holding, odd_events
-from hamlet.engine.local import absent_types
+from hamlet.engine.empty_results import Seen, holding, odd_events
 from hamlet.engine.options import events_of
 from hamlet.engine.pipeline import Pipelines
 from hamlet.engine.slow_loops import SlowLoop, earlier_of_query, undecided_predicates
@@ -181,7 +180,7 @@ def outlook(plan: WorkloadPlan, source: Any, options: Options) -> Outlook:
         types=types,
         asked=asked,
         queries=tuple(queries[number] for number in sorted(queries)),
-        notes=tuple(dict.fromkeys([*absent_types(plan, table), *odd_events(plan, table)])),
+        notes=tuple(dict.fromkeys(odd_events(plan, Seen.of(table)))),
     )
 
 

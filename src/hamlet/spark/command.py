@@ -19,6 +19,7 @@ from hamlet.errors import HamletError, RunError
 from hamlet.io.whole import put_whole
 from hamlet.spark import session
 from hamlet.spark.batch import answer
+from hamlet.spark.collecting import Collecting
 from hamlet.spark.events import events_of
 from hamlet.spark.examples import origin_of
 from hamlet.spark.files.reading import read_files
@@ -68,6 +69,9 @@ class Run:
         with self._results() as answers:
             results = answers.collected()
             self._timed("run")
+            # As long as Spark can be asked
+            if results.notes:
+                self._timed("notes")
             if draws and results.drawn:
                 self._timed("examples")
         results.statistics.seconds = self.seconds
@@ -122,9 +126,8 @@ class Run:
             events = events_of(
                 source.frame, self.plan, self.options, name=source.name, reasons=source.reasons
             )
-            has_faults = bool(source.reasons)
-            found = origin_of(source.frame, events, self.plan, self.options, has_faults=has_faults)
-            return found.events(rows)
+            every = Collecting(source.frame, events, self.plan, self.options, bool(source.reasons))
+            return origin_of(every).events(rows)
 
         return Origin(self.plan, self.options, collected)
 

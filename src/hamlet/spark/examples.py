@@ -8,7 +8,7 @@ are drawn on this machine, as those of a local run are.
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
@@ -18,7 +18,6 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hamlet.engine import options as engine_options
 from hamlet.engine.examples import Origin, check_size, most_events
 from hamlet.plan.query import OTHER, asked_types
 from hamlet.spark.kinds import FLOATING, arrow_type, naive_moment
@@ -26,37 +25,21 @@ from hamlet.spark.kinds import FLOATING, arrow_type, naive_moment
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
-    from hamlet.engine import Options
     from hamlet.engine.examples import Row
     from hamlet.events.table import EventTable
     from hamlet.plan.query import Query
-    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.spark.collecting import Collecting
     from hamlet.spark.events import EventFrame
 
 # Times of events are compared with a second to spare: who draws compares them exactly.
 _SPARE_US = 1_000_000
 
 
-def origin_of(
-    frame: DataFrame, events: EventFrame, plan: WorkloadPlan, options: Options, *, has_faults: bool
-) -> Origin:
-    """What results over a DataFrame came from.
-
-    Args:
-        frame: The DataFrame.
-        events: Its events.
-        plan: The workload.
-        options: How it was run.
-        has_faults: Whether the last column of the frame says what is wrong with a row.
-    """
-    names = frame.columns[:-1] if has_faults else frame.columns
-    places = {name: place for place, name in reversed(list(enumerate(names)))}
-    columns = [
-        (events.time if name == options.time else _readable(frame, place)).alias(name)
-        for name, place in sorted(places.items(), key=lambda pair: pair[1])
-    ]
+def origin_of(collecting: Collecting) -> Origin:
+    """What results over a DataFrame came from."""
+    plan, events = collecting.plan, collecting.events
 
     def collected(rows: Mapping[int, Sequence[Row]]) -> EventTable:
         queries = {number: plan.queries[number].query for number in rows}
@@ -64,26 +47,13 @@ def origin_of(
             _is_of(events, queries[number], row) for number, some in rows.items() for row in some
         ]
         most = max(most_events(query) for query in queries.values())
-        good = events.frame.where(_is_good(events)).where(reduce(or_, is_asked, F.lit(False)))
-        found = good.select(*columns).limit(most + 1).toArrow()
-        if found.num_rows > most:
-            check_size(queries[next(iter(queries))], found.num_rows)
-        return engine_options.events_of(_in_utc(found), plan, options, has_all=True)
+        chosen = collecting.good.where(reduce(or_, is_asked, F.lit(False)))
+        found = collecting.table(chosen.limit(most + 1))
+        if len(found) > most:
+            check_size(queries[next(iter(queries))], len(found))
+        return found
 
-    return Origin(plan, options, collected)
-
-
-def _readable(frame: DataFrame, place: int) -> Column:
-    """A column as it can be collected: what Arrow does not have is text."""
-    column, kind = F.col(f"c{place}"), frame.schema.fields[place].dataType
-    is_odd = isinstance(kind, T.VariantType | T.CalendarIntervalType)
-    return column.cast("string") if is_odd else column
-
-
-def _is_good(events: EventFrame) -> Column:
-    """Whether nothing is wrong with a row."""
-    faults = [F.when(is_faulty, F.lit(1)) for is_faulty, _ in events.faults]
-    return F.coalesce(*faults, F.lit(None)).isNull()
+    return Origin(plan, collecting.options, collected)
 
 
 def _is_of(events: EventFrame, query: Query, row: Row) -> Column:
@@ -124,14 +94,3 @@ def read_value(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_timestamp(kind):
         return datetime.fromisoformat(value)
     return date.fromisoformat(value) if pa.types.is_date(kind) else value
-
-
-def _in_utc(table: pa.Table) -> pa.Table:
-    """A table whose instants are in UTC, whatever the zone of the session."""
-    kinds = [
-        pa.field(each.name, pa.timestamp("us", str(UTC)))
-        if pa.types.is_timestamp(each.type) and each.type.tz is not None
-        else each
-        for each in table.schema
-    ]
-    return table.cast(pa.schema(kinds))

@@ -6,6 +6,7 @@ import json
 import threading
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,8 +21,9 @@ from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.events.times import UTC, from_seconds, time_type, times_of
 from hamlet.kernel.finish import Answer
 from hamlet.results import Results, group_text
+from hamlet.spark.empty_results import explained
 from hamlet.spark.events import LACKING
-from hamlet.spark.examples import moment_column, read_value
+from hamlet.spark.examples import moment_column, origin_of, read_value
 from hamlet.spark.kinds import arrow_type
 
 if TYPE_CHECKING:
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Observation
 
-    from hamlet.engine.examples import Examples, Origin
+    from hamlet.engine.examples import Examples
     from hamlet.plan.number_mode import Numbers
     from hamlet.plan.query import Query, Result
+    from hamlet.spark.collecting import Collecting
     from hamlet.spark.shuffle_plan import Counts
 
 _WAIT_S = 20.0
@@ -60,7 +63,7 @@ class SparkResults:
         *,
         numbers: Numbers = "exact",
         whole: Collection[str] = (),
-        origin: Origin | None = None,
+        collecting: Collecting | None = None,
     ) -> None:
         """Put results together.
 
@@ -72,7 +75,7 @@ class SparkResults:
             told: What tasks tell of their work.
             numbers: The kind of numbers.
             whole: Attributes whose sums are whole numbers.
-            origin: What they came from, for examples.
+            collecting: The events they came from, for examples, and for what may be wrong.
         """
         self.table = table
         self._queries = tuple(queries)
@@ -81,7 +84,8 @@ class SparkResults:
         self._told = tuple(told)
         self._numbers = numbers
         self._whole = frozenset(whole)
-        self.origin = origin
+        self._collecting = collecting
+        self.origin = None if collecting is None else origin_of(collecting)
         self._metrics: list[dict[str, Any]] = []
 
     @property
@@ -268,6 +272,17 @@ class SparkResults:
             raise PlanError("results that have not been computed have no statistics", remedy)
         return found
 
+    def notes(self) -> list[str]:
+        """What may be a mistake, and why queries have no rows: see `Results.notes`.
+
+        Results are computed to know which queries have rows. Where some have none, a job counts
+        events by type, and another collects the earliest.
+        """
+        if self._collecting is None:
+            return []
+        known = {row[0] for row in self.table.select("query").distinct().collect()}
+        return explained(self._collecting, [int(name in known) for name in self.queries])
+
     # On one machine
 
     def collected(self) -> Results:
@@ -281,6 +296,10 @@ class SparkResults:
                 answers.append(Answer(number, self._rows(query, rows)))
         results = Results(self._queries, answers, times=times, statistics=self.statistics())
         results.origin = self.origin
+        if self._collecting is not None:
+            known = set(pc.unique(long["query"]).to_pylist())
+            sizes = [int(name in known) for name in self.queries]
+            results.explain_by(partial(explained, self._collecting, sizes))
         return results
 
     def _rows(self, query: Query, long: pa.Table) -> pa.Table:
