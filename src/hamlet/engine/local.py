@@ -127,7 +127,7 @@ def _run_table(
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
-    notes = [*odd_events(plan, Seen.of(table)), *slow]
+    notes = [*table.statistics.notes, *odd_events(plan, Seen.of(table)), *slow]
     tell("putting results together", 1.0)
     return LocalRun(
         tuple(planned.query for planned in plan.queries),

@@ -180,7 +180,7 @@ def outlook(plan: WorkloadPlan, source: Any, options: Options) -> Outlook:
         types=types,
         asked=asked,
         queries=tuple(queries[number] for number in sorted(queries)),
-        notes=tuple(dict.fromkeys(odd_events(plan, Seen.of(table)))),
+        notes=tuple(dict.fromkeys([*table.statistics.notes, *odd_events(plan, Seen.of(table))])),
     )
 
 

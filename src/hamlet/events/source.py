@@ -70,6 +70,7 @@ class SourceTable:
     name: What to call the source in a message.
     columns: The names of all its columns, wanted or not.
     may_lack: Whether a column that is not there stands for nulls, as in rows of Python values.
+    notes: What may be a mistake.
     """
 
     name: str
@@ -77,6 +78,7 @@ class SourceTable:
     columns: tuple[str, ...]
     malformed: Counter[str] = field(default_factory=Counter)
     may_lack: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -115,6 +115,7 @@ class Run:
                     reasons=source.reasons,
                 )
                 answers.origin = self._origin(spark)
+                answers.notes_of_files = source.notes
                 self._timed("read")
                 yield answers
 

@@ -6,7 +6,6 @@ import json
 import threading
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -51,6 +50,7 @@ class SparkResults:
             exact. Times are timestamps, timestamp_ntz where the input had those or dates, or
             doubles in seconds where it had numbers.
         origin: What they came from, for examples; None where that is not known.
+        notes_of_files: What may be a mistake in files that were read.
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class SparkResults:
         self._whole = frozenset(whole)
         self._collecting = collecting
         self.origin = None if collecting is None else origin_of(collecting)
+        self.notes_of_files: tuple[str, ...] = ()
         self._metrics: list[dict[str, Any]] = []
 
     @property
@@ -296,10 +297,11 @@ class SparkResults:
                 answers.append(Answer(number, self._rows(query, rows)))
         results = Results(self._queries, answers, times=times, statistics=self.statistics())
         results.origin = self.origin
-        if self._collecting is not None:
+        events = self._collecting
+        if events is not None:
             known = set(pc.unique(long["query"]).to_pylist())
             sizes = [int(name in known) for name in self.queries]
-            results.explain_by(partial(explained, self._collecting, sizes))
+            results.explain_by(lambda: (*self.notes_of_files, *explained(events, sizes)))
         return results
 
     def _rows(self, query: Query, long: pa.Table) -> pa.Table:

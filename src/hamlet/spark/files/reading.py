@@ -36,7 +36,13 @@ from hamlet.events.formats import GZIP, check_separated, format_named, format_of
 from hamlet.events.json_file import NOT_AN_OBJECT, NOT_JSON
 from hamlet.events.source import Wanted
 from hamlet.spark.files.infer_types import ROWS, TypeSurvey
-from hamlet.spark.files.untyped import json_column, json_type, look_at, text_column
+from hamlet.spark.files.untyped import (
+    json_column,
+    json_note,
+    json_type,
+    look_at,
+    text_column,
+)
 from hamlet.spark.kinds import arrow_type, microseconds, naive_moment
 
 if TYPE_CHECKING:
@@ -74,12 +80,14 @@ class Source:
     frame: Their columns, and last the number of what is wrong with a row, if anything is.
     reasons: What can be wrong.
     size: How many bytes the files have; 0 where nobody knows.
+    notes: What may be a mistake.
     """
 
     name: str
     frame: DataFrame
     reasons: tuple[str, ...]
     size: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +97,14 @@ class _Part:
     columns: Those that are wanted, over the frame.
     names: Of all columns.
     faults: What can be wrong with a row; the first that is counts.
+    notes: What may be a mistake.
     """
 
     frame: DataFrame
     columns: Mapping[str, Column]
     names: tuple[str, ...]
     faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_files(
@@ -129,7 +139,8 @@ def read_files(
             p for reader, some in by_reader.items() for p in function(reader)(spark, some, wanted)
         ]
     reasons = tuple(dict.fromkeys(reason for part in parts for _, reason in part.faults))
-    return Source(name, _joined(parts, wanted, reasons, name), reasons, size)
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    return Source(name, _joined(parts, wanted, reasons, name), reasons, size, notes)
 
 
 def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: str) -> DataFrame:
@@ -315,7 +326,9 @@ def _json_part(
     ]
     faults += [column.fault for column in typed.values() if column.fault is not None]
     known = tuple(dict.fromkeys([*names, *typed]))
-    return _Part(frame, {n: each.column for n, each in typed.items()}, known, tuple(faults))
+    notes = [note for name in there if (note := json_note(name, there[name], wanted))]
+    columns = {n: each.column for n, each in typed.items()}
+    return _Part(frame, columns, known, tuple(faults), tuple(notes))
 
 
 def _quoted(name: str) -> str:
