@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from hamlet.kernel.base import ExtremeRow
 from hamlet.kernel.interpreted import (
     WalkedEvents,
     is_open,
@@ -71,6 +72,29 @@ def shortest() -> Choice:
         lambda label, event, state: label + 1,
         lambda labels: [min(labels)],
         lambda label, event: label,
+    )
+
+
+def slowest(times: Sequence[float]) -> Choice:
+    """Only the trends that take the most time, given the time of each event.
+
+    A label is the time of the first event, counted so that none is 0.
+    """
+    before = min(times, default=0) - 1
+    return Choice(
+        lambda label, event, state: label or int(times[event] - before),
+        lambda labels: [min(labels)],
+        lambda label, event: label - int(times[event] - before),
+    )
+
+
+def quickest(times: Sequence[float]) -> Choice:
+    """Only the trends that take the least time: see `slowest`."""
+    before = min(times, default=0) - 1
+    return Choice(
+        lambda label, event, state: label or int(times[event] - before),
+        lambda labels: [max(labels)],
+        lambda label, event: int(times[event] - before) - label,
     )
 
 
@@ -141,6 +165,7 @@ class Trellis:
         self.guards = {n: each for n, each in templates.items() if each.is_guard}
         (self.template,) = (each for each in templates.values() if not each.is_guard)
         self.start = start
+        self._rows = encoded.batch.extreme_attributes
         self.ranges = [
             (low, high)
             for low, high in partition_ranges(encoded.batch.part)
@@ -151,6 +176,11 @@ class Trellis:
     def steps(self) -> list[int]:
         """For each event the number of its moment."""
         return self.events.step
+
+    @property
+    def times(self) -> list[float]:
+        """For each event its time, where durations are asked for."""
+        return self.events.extremes[self._rows.index(ExtremeRow.TIME)]
 
     def state_of(self, number: int) -> RuledState:
         """A state of the template."""

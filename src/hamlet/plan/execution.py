@@ -205,8 +205,11 @@ class Execution:
     def rows(self, template: int) -> RowShape | None:
         """What the loops of a template have in common that has rows in a table; None where not.
 
-        All of its edges but these loops are running totals, and all guards are single events.
+        All of its edges but these loops are running totals, and all guards are single events; and
+        nothing is asked for that grows along trends but sums.
         """
+        if template in self.program.lengthwise | self.program.timewise:
+            return None
         loops: dict[int, tuple[int, int, tuple[int, ...]]] = {}
         for source, target, number in self.edges_of.get(template, ()):
             condition = self.program.conditions[number]
@@ -286,7 +289,12 @@ class Execution:
         )
 
     def _can_have_bursts(self, unit: int, state: int) -> bool:
-        """Whether a run at a state is one map: all it reads are totals, all that read it too."""
+        """Whether a run at a state is one map: all it reads are totals, all that read it too.
+
+        For the least and greatest length it matters how often the run is gone through.
+        """
+        if unit in self.program.lengthwise:
+            return False
         conditions, edges = self.program.conditions, self.edges_of.get(unit, ())
         into = [(source, c) for source, target, c in edges if target == state]
         out = [c for source, _, c in edges if source == state]

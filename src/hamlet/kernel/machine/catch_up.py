@@ -185,7 +185,7 @@ def _grow_rows(m, u, lazy, first, windows, n, am, ae):
                     v, base + slot + c, v, t + slot, n, am, ae, total, m.err
                 )
     for e in range(nx):
-        extend_extremes(m, u, op, e, _least_of_run(m, lazy, op, e), first, windows)
+        extend_extremes(m, u, op, e, _least_of_run(m, lazy, op, e), 0.0, first, windows)
 
 
 @inlined
@@ -257,8 +257,10 @@ def gather(m, u, op, first, windows):
 
 
 @compiled
-def extend_extremes(m, u, op, e, least, first, windows):
+def extend_extremes(m, u, op, e, least, added, first, windows):
     """Extreme e of an op's rows in some windows, for events whose own least value is given.
+
+    What they add to the extremes of trends that they go on with is given, too.
 
     Only in the windows where `gather` has found a trend to go on with.
     """
@@ -267,10 +269,11 @@ def extend_extremes(m, u, op, e, least, first, windows):
     for window in range(windows):
         if numbers.is_zero(m.v, t + window * nc):
             continue
-        value = least
+        value = np.inf
         base = P[P[at.U_XBASE] + u] + (first + window) * nx + e
         for k in entries(P, at.O_SRC_P, op):
             value = min(value, x[base + P[P[at.O_SRC_ROW] + k] * w * nx])
+        value = min(value + added, least)
         for k in entries(P, at.O_DST_P, op):
             fed = base + P[P[at.O_DST_ROW] + k] * w * nx
             x[fed] = min(x[fed], value)
