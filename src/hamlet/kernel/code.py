@@ -14,7 +14,8 @@ log          events at a state kept one by one, for edges whose condition is loo
 lazy op      an op on a state with a free loop whose type does nothing else to the unit: a run of
              such events is one and the same linear map for all queries and windows, so it is kept
              as a few numbers for each partition and applied to a unit only when something else
-             touches it. A unit may have several, none of which reads what another adds to.
+             touches it. A unit may have several, none of which reads what another adds to. Where
+             trends move, a run brings all that wait for it to its state.
              This is the shared graphlet of the paper: the run's numbers are the coefficients, the
              rows it is applied to are the snapshot, one value for each query and window.
 """

@@ -56,7 +56,7 @@ def quick_units(code: Code) -> Ints:
     quick[has_rows, at.Q_KIND] = at.HAS_ROWS
     counts = has_rows & (starts >= 0) & (ends != starts)
     counts &= (code.u_nc == 1) & (code.u_nx == 0) & (code.u_always == 0)
-    counts &= np.diff(code.u_lazy_p) > 0
+    counts &= (np.diff(code.u_lazy_p) > 0) & (code.u_steps == 0)
     counts &= ~_any(code.u_lazy_p, code.lazies.reshape(-1, at.LAZY)[:, at.LZ_OWN] < 0)
     quick[counts, at.Q_KIND] = at.COUNTS_ONLY
     return quick.reshape(-1)
