@@ -140,9 +140,9 @@ def _occurring(
 ) -> Bits:
     """The combinations of atoms that rows of a type satisfy."""
     asked = [atom.condition is not None for atom in atoms]
-    occurs = np.zeros(1 << sum(asked), np.uint8)
+    occurs = np.zeros((1 << sum(asked)) + 1, np.uint8)  # the last is for rows of other types
     _note(read_only(codes), code, packed, occurs)
-    found = np.flatnonzero(occurs)
+    found = np.flatnonzero(occurs[:-1])
     bits = np.ones((len(found), len(atoms)), np.uint8)
     bits[:, asked] = (found[:, None] >> np.arange(sum(asked))) & 1
     return bits
@@ -158,18 +158,21 @@ def _by_packed(
     return table
 
 
+# No branch depends on the type of a row: types come in no order that could be guessed.
+
+
 @interpretable
 def _note(codes, code, packed, occurs):  # type: ignore[no-untyped-def]
+    other = len(occurs) - 1
     for row in range(len(codes)):
-        if codes[row] == code:
-            occurs[packed[row]] = 1
+        occurs[packed[row] if codes[row] == code else other] = 1
 
 
 @interpretable
 def _number(codes, code, packed, numbers, letter):  # type: ignore[no-untyped-def]
     for row in range(len(codes)):
-        if codes[row] == code:
-            letter[row] = numbers[packed[row]]
+        number = numbers[packed[row]]
+        letter[row] = number if codes[row] == code else letter[row]
 
 
 def _combinations(
