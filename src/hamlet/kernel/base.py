@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hamlet.plan.remembered import remembered
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -159,7 +161,15 @@ def components_of(
         digits: For each attribute, or its squares (`Aggregate.sum_of`), the exponents of its
             digits; one exponent, 0, in float mode and for integers.
     """
+    return _components_of(tuple(aggregates), tuple(digits.items()))
+
+
+@remembered
+def _components_of(
+    aggregates: tuple[Aggregate, ...], digits_of: tuple[tuple[str, tuple[int, ...]], ...]
+) -> tuple[Component, ...]:
     components: list[Component] = []
+    digits = dict(digits_of)
     for number, aggregate in enumerate(aggregates):
         attribute = aggregate.attribute
         for kind in aggregate.weights:

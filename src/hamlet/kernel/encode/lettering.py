@@ -25,6 +25,7 @@ from hamlet.kernel.encode.sorting import (
 )
 from hamlet.kernel.jit import interpretable
 from hamlet.plan.predicates import columns_of
+from hamlet.plan.remembered import remembered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -225,9 +226,15 @@ def _stretch(table: EventTable, conditions: list[Expression]) -> int:
 
     Each stretch compares all words of a text once, so it should not have fewer rows than words.
     """
-    names = {column.attribute for condition in conditions for column in columns_of(condition)}
+    names = {name for condition in conditions for name in _names_in(condition)}
     words = [table.column(name).words for name in names]
     return max(_STRETCH, *(len(column) for column in words if column is not None), 0)
+
+
+@remembered
+def _names_in(condition: Expression) -> tuple[str, ...]:
+    """The attributes that a condition looks at."""
+    return tuple(column.attribute for column in columns_of(condition))
 
 
 def _spread(bits: Bits, columns: list[int], width: int) -> Bits:
