@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hamlet.plan.aggregates import DURATION, LENGTH
+from hamlet.plan.remembered import remembered
 from hamlet.plan.template import Part
 
 if TYPE_CHECKING:
@@ -239,7 +240,15 @@ def components_of(
         digits: For each attribute, or its squares (`Aggregate.sum_of`), the exponents of its
             digits; one exponent, 0, in float mode and for integers.
     """
+    return _components_of(tuple(aggregates), tuple(digits.items()))
+
+
+@remembered
+def _components_of(
+    aggregates: tuple[Aggregate, ...], digits_of: tuple[tuple[str, tuple[int, ...]], ...]
+) -> tuple[Component, ...]:
     components: list[Component] = []
+    digits = dict(digits_of)
     for number, aggregate in enumerate(aggregates):
         attribute = aggregate.attribute
         for kind in aggregate.weights:

@@ -24,6 +24,7 @@ from hamlet.kernel.finish.wides import Wides
 from hamlet.plan import predicates
 from hamlet.plan.aggregates import DURATION
 from hamlet.plan.predicates import columns_of
+from hamlet.plan.remembered import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,16 @@ def recipes_of(
     query: Query, digits: Mapping[str, tuple[int, ...]], is_integer: Mapping[str, bool]
 ) -> list[Recipe]:
     """How each result of a query is made; the arguments are those of `recipes_of_aggregates`."""
+    return _recipes_of(query, tuple(digits.items()), tuple(is_integer.items()))
+
+
+@remembered
+def _recipes_of(
+    query: Query,
+    digits_of: tuple[tuple[str, tuple[int, ...]], ...],
+    integers: tuple[tuple[str, bool], ...],
+) -> list[Recipe]:
+    digits, is_integer = dict(digits_of), dict(integers)
     known = recipes_of_aggregates(query, digits, is_integer)
     if not query.results:
         return known
