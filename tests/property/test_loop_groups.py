@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from conformance import differences, engine_rows, scaled_reference_rows
-from loop_groups import LoopSample, long_stream, sample, sample_of_conditions
+from loop_groups import (
+    LoopSample,
+    long_stream,
+    sample,
+    sample_of_conditions,
+    sample_of_predicates,
+)
 
 from hamlet import Workload
 from hamlet.engine import Options
@@ -96,6 +102,22 @@ def test_queries_that_ask_different_things_of_the_loop_equal_the_reference(
             check(drawn, ("dynamic",))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in range(1, 5))])
+def test_queries_that_compare_neighbours_differently_equal_the_reference(
+    seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    random = Random(seed)
+    for number in range(12):
+        drawn = sample_of_predicates(random)
+        with monkeypatch.context() as patch:
+            check(drawn, ("always", "never"))
+            patch.setitem(batch.SHARING, "dynamic", BY_COIN)
+            patch.setattr(batch, "SEED", number)
+            check(drawn, ("dynamic",))
+
+
 def groups_of(workload: str, events: Any, order: str | None = None) -> list[RowGroup]:
     """The groups that a workload is run in."""
     plan = Workload.parse(workload).plan
@@ -120,7 +142,7 @@ def test_what_is_drawn_has_groups_of_all_sorts() -> None:
     assert sum(len(group.units) > 2 for group in found) > 20
     assert sum(group.is_backward for group in found) > 4
     assert sum(bool(group.guards) for group in found) > 5
-    assert {group.operator for group in found} == set(range(6))
+    assert {p.operator for group in found for p in group.predicates} == set(range(6))
     assert sum(group.extremes > 0 for group in found) > 20
     assert sum(sum(s.is_loop for s in u.states) > 1 for g in found for u in g.units) > 5
 

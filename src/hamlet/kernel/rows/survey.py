@@ -27,6 +27,7 @@ from hamlet.kernel.rows.layout import (
     CHOSEN,
     COLUMNS,
     COMPONENTS,
+    DISPUTED,
     EXTREMES,
     IS_FEED,
     IS_LOOP,
@@ -35,6 +36,7 @@ from hamlet.kernel.rows.layout import (
     NO_BLOCK,
     OVERLAP,
     PARTS,
+    PREDICATES,
     READS_LOOP,
     SCANNED,
     SEED,
@@ -58,7 +60,8 @@ class Survey(NamedTuple):
         births: How often one finds that something has come in: bursts, and snapshots.
         of_three: The most snapshots in any three blocks.
         entries: Events that come in.
-        parts: Events of the loop that some E+ alone admit: snapshots too.
+        parts: Events of the loop that are snapshots by themselves: that some E+ alone admit, and
+            those on which edge predicates are expected to disagree.
         settles: How often something reads what E+ has given since the last time.
     """
 
@@ -125,6 +128,9 @@ def survey(P, ts, tied, letter, first, end):
         is_dirty = is_dirty or fed > 0
         entries += fed
         i = j
+    if P[PREDICATES] > 1:
+        parts = min(loops, parts + loops * P[DISPUTED] // 1000)
+        of_three += min(loops, 3 * most_of_block)
     return Survey(loops, most, most_of_block, births, of_three, entries, parts, settles)
 
 
@@ -214,7 +220,7 @@ def survey_costs(P, s):
     loops = float(max(s.loops, 1))
     wide = shared_columns(P, s) / P[COMPONENTS]
     bursts, closes = s.births / loops, P[OVERLAP] / max(s.live, 1.0)
-    reads = (s.settles + s.parts) / loops
+    reads = (s.settles + s.parts * P[PREDICATES]) / loops
     entries = (s.entries + s.parts * P[COLUMNS]) * s.live / loops
     own = min(own_event_ns(P, False, s.live), own_event_ns(P, True, s.live))
     return own, min(
