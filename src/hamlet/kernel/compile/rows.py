@@ -39,7 +39,7 @@ _WORTH_TURNING = 2
 
 def take_out_rows(maker: Maker) -> None:
     """Take out the units that the row kernel runs: see kernel/rows."""
-    groups: dict[tuple[str, _Key], dict[Hashable, list[RowUnit]]] = {}
+    groups: dict[tuple[str, str, _Key], dict[Hashable, list[RowUnit]]] = {}
     left: list[Unit] = []
     for unit in maker.units:
         found = _row_unit(maker, unit)
@@ -47,11 +47,13 @@ def take_out_rows(maker: Maker) -> None:
             left.append(unit)
         else:
             shape, key, made = found
-            alike = groups.setdefault((maker.execution.type_of(min(shape.loops)), key), {})
+            direction = maker.program.predicates[shape.predicate].direction
+            of_loop = (maker.execution.type_of(min(shape.loops)), direction, key)
+            alike = groups.setdefault(of_loop, {})
             asks = (made.predicate, shape.atom, made.within_us, made.slide_us)
             alike.setdefault(asks, []).append(made)
     maker.row_groups = tuple(
-        made for (_, key), alike in groups.items() for made in _groups(key, list(alike.values()))
+        made for (_, _, key), alike in groups.items() for made in _groups(key, list(alike.values()))
     )
     # The others are numbered anew.
     kept = {unit.number: number for number, unit in enumerate(left)}

@@ -14,6 +14,7 @@ from hamlet.kernel.rows.classes import (
     classes_of,
     disputed_in,
 )
+from hamlet.kernel.rows.disputes import by_keys
 from hamlet.kernel.rows.kernel import run
 from hamlet.kernel.rows.layout import (
     ALWAYS,
@@ -44,6 +45,8 @@ _MOST_WORDS = 2
 KIND = CHOSEN
 # Of the coin that decides where no policy does
 SEED = 0
+# Policies that expect something of a partition before it is run
+_EXPECTING = (BY_BENEFIT, BY_SURVEY)
 # Policies by name
 SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_SURVEY}
 
@@ -96,7 +99,7 @@ def run_rows(
             events,
             _turned_for(made.group, class_group(made, units).group, turned),
             (zero, policy, is_traced),
-            disputed_in(made, units, events.letters, sampled),
+            disputed_in(made, units, events.letters, sampled) if policy in _EXPECTING else 0.0,
         )
         for units in classes
     ]
@@ -185,7 +188,7 @@ def _run_class(
     group = made.group
     zero, policy, is_traced = how
     same = np.array_equal(turned.f, turned.g, equal_nan=True)
-    some = round(1000 * disputed)
+    some = (round(1000 * disputed), max(by_keys(group.predicates, turned.f), default=0) == 0)
     code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, some)
     turned = turned._replace(f=turned.f.reshape(-1), g=turned.g.reshape(-1))
     scale = _scale(zero, events, group)

@@ -15,14 +15,21 @@ each.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.rows.cost import ClassSeen, class_ns, leavers
-from hamlet.kernel.rows.disputes import Loops, disputed_part, has_small_windows, let_precede
+from hamlet.kernel.rows.cost import LOOKS, ClassSeen, class_ns, leavers
+from hamlet.kernel.rows.disputes import (
+    Loops,
+    by_keys,
+    disputed_part,
+    has_small_windows,
+    let_precede,
+)
 from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, OWN
 from hamlet.kernel.rows.letters import SEVERAL, PlacedGroup, laid_for
 from hamlet.plan.windows import overlap
@@ -195,6 +202,7 @@ class _Costs(NamedTuple):
     bursts: int
     bases: tuple[bool, bool]
     let: NDArray[np.uint64]  # by edge predicate and event what may precede it: see disputes.py
+    keys: list[int]  # by edge predicate: those that differ in bounds only have the same number
 
     def of(self, one: _Class) -> _Class:
         """A class with its cost."""
@@ -204,7 +212,9 @@ class _Costs(NamedTuple):
         within, slide = max(w for w, _ in one.windows), gcd(*(s for _, s in one.windows))
         live = self.live[within] * loops / max(int(self.counts.sum()), 1)
         bursts, predicates = min(self.bursts, one.entries), len(one.predicates)
-        seen = ClassSeen(self.events, loops, live, bursts, parts, predicates)
+        differ = len({self.keys[p] for p in one.predicates}) > 1
+        looks = LOOKS * (predicates - 1) if differ else min(predicates - 1, 1)
+        seen = ClassSeen(self.events, loops, live, bursts, parts, predicates, looks)
         numbers = self.group.components + self.group.extremes
         open_windows = overlap(within, slide)
         one.cost = class_ns(seen, len(one.columns), open_windows, numbers, self.bases)
@@ -229,7 +239,8 @@ def _by_conditions(
     alone, several, bursts = _entering(loops, laid.fed[few.letter], made.columns)
     bases = (policy != ALWAYS or not made.is_sharable, policy != OWN and made.is_sharable)
     live = {within: _live(within, loops, few) for within, _ in made.group.windows}
-    costs = _Costs(made.group, len(loops), counts, live, bursts, bases, _let(made, letters, few))
+    let, keys = _let(made, letters, few), by_keys(made.group.predicates, few.f)
+    costs = _Costs(made.group, len(loops), counts, live, bursts, bases, let, keys)
     found: list[_Class] = []
     for one in _alike(made, laid.admits, counts, alone, several):
         costs.of(one)
@@ -240,6 +251,10 @@ def _by_conditions(
         else:
             found.append(one)
     found = _joined(found, costs)
+    if len(made.group.predicates) > 1:
+        # What two cost more by than apart, many may save.
+        together = costs.of(reduce(_Class.with_other, found))
+        found = [together] if together.cost < sum(one.cost for one in found) else found
     class_of = {column: number for number, one in enumerate(found) for column in one.columns}
     numbers = [class_of[column] for column in made.column_of_unit]
     return [tuple(u for u in everyone if numbers[u] == n) for n in sorted(set(numbers))]

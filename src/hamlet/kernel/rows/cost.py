@@ -35,12 +35,15 @@ SCAN_COLUMN, SCAN_EVENT = 4.0, 0.15
 RANK, ROW, ROW_COLUMN = 60.0, 4.0, 0.15
 # Of a snapshot; to settle: for each snapshot, for each entry and window, for each own column
 SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
-# Of seeing whether predicates disagree: for each stored event and predicate
-DISPUTE = 0.5
+# Of seeing whether predicates disagree: of a look at a stored event, and how many there are where
+# more than bounds differ, for each predicate
+LOOK, LOOKS = 0.2, 10
 # Of a split: for each stored event and snapshot, or entry and window
 SPLIT_CELL = 0.7
 # Of an event, whatever its row is like: classes go through the events one after the other
 EVENT = 100.0
+# And what more where it may be a snapshot by itself, as predicates differ
+MIXED = 120.0
 # Of any event, to see that a class has nothing to do with it
 PASS = 5.0
 # A tree has so many nodes for each event of a window, and what of it is beyond these cells, two
@@ -60,6 +63,7 @@ class ClassSeen(NamedTuple):
         bursts: That begin with what comes into any of them.
         parts: Of the loop that are not the same to all of the units: they are snapshots each.
         predicates: Different edge predicates: a snapshot is worked out with each.
+        looks: At a stored event, to see whether these disagree: one, where only bounds differ.
     """
 
     events: int
@@ -68,6 +72,7 @@ class ClassSeen(NamedTuple):
     bursts: int
     parts: int
     predicates: int = 1
+    looks: int = 0
 
 
 def scan_ns(columns: float, live: float) -> float:
@@ -125,8 +130,9 @@ def class_ns(
     wide = numbers * max(snapshots, 1.0)
     noted = seen.parts * of_window * columns * windows * numbers
     single = SETTLE_COLUMN * wide + SETTLE_ENTRY * noted
-    shared = of_row(wide, seen.live) + some * seen.predicates * single
-    shared += DISPUTE * (seen.predicates - 1) * seen.live
+    once, again = of_row(wide, seen.live), some * (seen.predicates - 1)
+    shared = once * (1.0 + again) + some * seen.predicates * single
+    shared += LOOK * seen.looks * seen.live + (MIXED if seen.predicates > 1 else 0.0)
     row = min(ns for ns, can_be in zip((own, shared), bases, strict=True) if can_be)
     return PASS * seen.events + seen.loops * (EVENT + row)
 

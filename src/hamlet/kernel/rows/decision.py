@@ -31,7 +31,6 @@ from hamlet.kernel.rows.layout import (
     KEEP_OWN,
     KEEP_SHARED,
     MERGE,
-    PREDICATES,
     S_AMOUNTS,
     S_BIRTHS,
     S_COIN,
@@ -213,11 +212,9 @@ def costs(m, b, ts):
     wide = (S[S_BIRTHS] - S[S_OLDEST]) * remain + born + 0.5 * some * left
     entries = _entered(m, b) * remain + born * _of_burst(m, A_ENTRIES)
     entries += 0.5 * some * left * m.z.columns
-    # To take a snapshot of a single event is to work out what it is worth, as a read does.
     reads, closes = rate * _of_burst(m, A_READS), 1.0 / max(D[A_EVENTS], 1.0)
-    reads += some * m.P[PREDICATES]
     is_tree = S[S_IS_TREE] == 1
-    shared = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
+    shared = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes, some)
     return left * shared, left * own_event_ns(m.P, is_tree, n)
 
 
@@ -276,10 +273,9 @@ def _regret(m):
     rate, wide = births / max(n, 1.0), (births + some * n) * (1.0 - 0.5 / w)
     own = own_event_ns(m.P, is_tree, n)
     reads, entries = rate * _of_burst(m, A_READS), births * _of_burst(m, A_ENTRIES)
-    reads += some * m.P[PREDICATES]
     entries += some * n * m.z.columns
     closes = 1.0 / max(D[A_EVENTS], 1.0)
-    late = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
+    late = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes, some)
     D[D_REGRET] = max(0.0, D[D_REGRET] + D[D_EVENTS] * (own - late))
     # What both ways need alike is no reason to stay.
     alike = RANK if is_tree else 0.0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Events of the loop in a window, where different predicates may have one table
 MOST_LIVE = 64
 # Events of the loop that are looked at
-_SEEN = 1024
+_SEEN = 256
 
 
 class Loops(NamedTuple):
@@ -65,21 +65,22 @@ def let_precede(
     """By predicate and event of the loop, of the first of them, what may precede it as bits."""
     few = Loops(*(each[:_SEEN] for each in loops))
     found = np.zeros((len(predicates), len(few.at)), np.uint64)
+    keys, bounds = f[:, few.at], g[:, few.at]
+    operators = np.array([COMPARED[predicate.operator][0] for predicate in predicates])
+    alike = [(np.flatnonzero(operators == each), int(each)) for each in np.unique(operators)]
     for apart in range(1, min(MOST_LIVE + 1, len(few.at))):
         # Events of one time do not precede each other.
         is_pair = few.pairs(apart, within_us) & (few.ts[:-apart] < few.ts[apart:])
         if not is_pair.any():
             continue
-        before, after = few.at[:-apart], few.at[apart:]
-        for p, predicate in enumerate(predicates):
-            is_let = is_pair & _compared(predicate, f[p, before], g[p, after])
-            found[p, apart:] |= is_let.astype(np.uint64) << np.uint64(apart - 1)
+        for some, operator in alike:
+            is_let = is_pair & _compared(operator, keys[some, :-apart], bounds[some, apart:])
+            found[some, apart:] |= is_let.astype(np.uint64) << np.uint64(apart - 1)
     return found
 
 
-def _compared(predicate: RowPredicate, keys: Doubles, bounds: Doubles) -> Mask:
+def _compared(operator: int, keys: Doubles, bounds: Doubles) -> Mask:
     """As cells.is_open does; null stands in no order to anything."""
-    operator = COMPARED[predicate.operator][0]
     if operator == BELOW:
         return np.asarray(keys < bounds)
     if operator == UP_TO:
@@ -87,6 +88,13 @@ def _compared(predicate: RowPredicate, keys: Doubles, bounds: Doubles) -> Mask:
     if operator == EQUAL:
         return np.asarray(keys == bounds)
     return np.asarray((keys < bounds) | (keys > bounds))
+
+
+def by_keys(predicates: Sequence[RowPredicate], f: Doubles) -> list[int]:
+    """A number for each predicate: those that differ in bounds only have the same one."""
+    found: dict[tuple[int, bytes], int] = {}
+    alike = ((COMPARED[p.operator][0], f[n].tobytes()) for n, p in enumerate(predicates))
+    return [found.setdefault(each, len(found)) for each in alike]
 
 
 def disputed_part(let: NDArray[np.uint64], predicates: Iterable[int]) -> float:

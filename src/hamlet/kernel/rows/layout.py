@@ -35,6 +35,7 @@ SCALARS = (
     "SEED",  # of the coin
     "PREDICATES",  # different edge predicates of units: see predicates.py
     "DISPUTED",  # of a thousand events of the loop those on which they are expected to disagree
+    "SAME_KEYS",  # whether they compare the same f of every event in the same way
 )
 ARRAYS = (
     "START_AT",  # ranges that a new window has one empty trend in, and how often they do
@@ -102,6 +103,7 @@ HEADER = len(SCALARS) + len(ARRAYS)
     SEED,
     PREDICATES,
     DISPUTED,
+    SAME_KEYS,
     START_AT,
     START_TIMES,
     START_STEP,

@@ -29,6 +29,7 @@ from hamlet.kernel.rows.layout import (
     OWN,
     PARTS,
     READS,
+    SAME_KEYS,
     SAME_SIDES,
     SCALARS,
     SEED,
@@ -284,7 +285,7 @@ def lay_out(
     kind: int,
     sharing: int,
     seed: int = 0,
-    disputed: int = 0,
+    disputed: tuple[int, bool] = (0, False),
 ) -> Ints:
     """The code of a group for the letters of a batch.
 
@@ -296,12 +297,13 @@ def lay_out(
         kind: Of the table.
         sharing: The policy, see layout.py.
         seed: Of the coin, where that decides.
-        disputed: Of a thousand events of the loop those on which edge predicates will disagree.
+        disputed: Of a thousand events of the loop those on which edge predicates will disagree, and
+            whether all of these compare the same f of every event in the same way.
     """
     code = laid_for(made, letters).code.copy()
     code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
     code[SHARING], code[SEED] = sharing if made.is_sharable else OWN, seed
-    code[DISPUTED] = disputed
+    code[DISPUTED], code[SAME_KEYS] = disputed
     return code
 
 
@@ -447,6 +449,7 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "SEED": 0,
         "PREDICATES": len(group.predicates),
         "DISPUTED": 0,
+        "SAME_KEYS": 0,
     }
     chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]

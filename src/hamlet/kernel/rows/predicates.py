@@ -7,15 +7,17 @@ same stored events precede it; where they do not it is *disputed*, and becomes a
 that have it (singles.py).
 
 Cost: O(columns x events) over own columns; over snapshots O(predicates x events) to see whether an
-event is disputed, and a row for each predicate where it is.
+event is disputed, O(predicates + events) where only bounds differ, and a row for each predicate
+where it is.
 """
 
 from __future__ import annotations
 
-from hamlet.kernel.jit import apart
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.basis import column_place
 from hamlet.kernel.rows.cells import PAD, is_open, sum_open, zero_cells
 from hamlet.kernel.rows.layout import (
+    BELOW,
     COMPARES,
     PREDICATE_OF,
     PREDICATES,
@@ -24,6 +26,8 @@ from hamlet.kernel.rows.layout import (
     S_PLACE,
     S_ROOM,
     S_STORED,
+    SAME_KEYS,
+    UP_TO,
 )
 from hamlet.kernel.rows.snapshots import live
 
@@ -33,12 +37,35 @@ def is_disputed(m, events, table, e):
     """Whether predicates disagree about which stored events may precede an event."""
     P, S, keys = m.P, m.S, table.keys
     first, bound = m.begins[S[S_PLACE]], events.g[e]
+    if P[SAME_KEYS] == 1 and (m.z.operator == BELOW or m.z.operator == UP_TO):
+        least, most, nulls = bound, bound, 0
+        for p in range(P[PREDICATES]):
+            other = events.g[p * m.z.n_events + e]
+            nulls += other != other
+            least, most = min(least, other), max(most, other)
+        if nulls == P[PREDICATES]:
+            return False
+        if nulls == 0:
+            return _has_between(keys, first, S[S_STORED], least, most, m.z.operator)
     for p in range(1, P[PREDICATES]):
         other, before, op = events.g[p * m.z.n_events + e], p * S[S_ROOM], P[P[COMPARES] + p]
         for s in range(first, S[S_STORED]):
             if is_open(keys[s], bound, m.z.operator) != is_open(keys[before + s], other, op):
                 return True
     return False
+
+
+@inlined
+def _has_between(keys, first, end, least, most, op):
+    """Whether a stored event may precede one with the greater of two bounds alone."""
+    found = 0
+    if op == BELOW:
+        for s in range(first, end):
+            found += 1 if (keys[s] >= least) & (keys[s] < most) else 0
+    else:
+        for s in range(first, end):
+            found += 1 if (keys[s] > least) & (keys[s] <= most) else 0
+    return found > 0
 
 
 @apart

@@ -205,13 +205,18 @@ def own_event_ns(P, is_tree, live):
 
 
 @apart
-def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes):
-    """Of an event of the loop, over so many snapshots; with so many of these for each event."""
+def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, singles):
+    """Of an event of the loop, over so many snapshots; with so many of these for each event.
+
+    A snapshot of a single event is a read and a row for each edge predicate.
+    """
     columns = wide * P[COMPONENTS]
     cells = entries * P[OVERLAP] * P[COMPONENTS]
     settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
     row = _row_ns(is_tree, columns, live if is_tree else 0.5 * live)
-    return row + SNAPSHOT * bursts + settle * (reads + closes)
+    again = row * singles * (P[PREDICATES] - 1)
+    settles = reads + closes + singles * P[PREDICATES]
+    return row + again + SNAPSHOT * bursts + settle * settles
 
 
 @apart
@@ -220,12 +225,12 @@ def survey_costs(P, s):
     loops = float(max(s.loops, 1))
     wide = shared_columns(P, s) / P[COMPONENTS]
     bursts, closes = s.births / loops, P[OVERLAP] / max(s.live, 1.0)
-    reads = (s.settles + s.parts * P[PREDICATES]) / loops
+    reads, singles = s.settles / loops, s.parts / loops
     entries = (s.entries + s.parts * P[COLUMNS]) * s.live / loops
     own = min(own_event_ns(P, False, s.live), own_event_ns(P, True, s.live))
     return own, min(
-        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes),
-        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes),
+        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes, singles),
+        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes, singles),
     )
 
 
