@@ -18,7 +18,8 @@ from pyarrow import parquet
 from stream_host import ChangingHost, batches
 
 from hamlet import Workload
-from hamlet.errors import PlanError, ReadError, RunError
+from hamlet.errors import PlanError, QueryError, ReadError, RunError, UnknownName
+from hamlet.spark import StreamingWorkload
 from hamlet.spark.stream.generations import (
     MOST_GENERATIONS,
     Generation,
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 SECOND = 10**6
 # Groups whole and in parts, edge predicates, negation, AND, shifted windows, days of a calendar.
@@ -305,3 +307,53 @@ def test_a_stream_that_runs_or_has_ended_is_not_changed(spark: SparkSession, tmp
     run(spark, tmp_path, ["by_k"], flush=True)
     with pytest.raises(ReadError, match="another workload, and ended by flush; choose an empty"):
         other.run(stream, lateness="2 s", checkpoint=checkpoint)
+
+
+def test_queries_are_added_removed_and_replaced_while_a_stream_runs(
+    spark: SparkSession, tmp_path: Path
+):
+    table = events(240, 6)
+    write(tmp_path / "in", table, 0, 60)
+    schema = spark.read.parquet(str(tmp_path / "in")).schema
+    stream = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
+    checkpoint = str(tmp_path / "checkpoint")
+
+    def begin(results: DataFrame) -> StreamingQuery:
+        writer = results.writeStream.option("checkpointLocation", checkpoint).format("parquet")
+        return writer.option("path", str(tmp_path / "out")).start()
+
+    first = Workload.parse(written(["by_k", "none"]))
+    live = StreamingWorkload(first, stream, begin, checkpoint=checkpoint, lateness="1 s")
+    live.start().processAllAvailable()
+    with pytest.raises(PlanError, match="the stream is running"):
+        live.start()
+    live.add(written(["edge", "alone"]))
+    write(tmp_path / "in", table, 60, 130)
+    live.query.processAllAvailable()
+    with pytest.raises(UnknownName, match="there is no query 'some'"):
+        live.remove("some")
+    live.remove("none", "edge")
+    shorter = written(["by_k"]).replace("20 s", "10 s")
+    write(tmp_path / "in", table, 130, 180)
+    live.query.processAllAvailable()
+    live.replace(shorter)
+    with pytest.raises(QueryError):
+        live.add("x: RETURN COUNT(*)")
+    write(tmp_path / "in", table, 180, 240)
+    live.query.processAllAvailable()
+    live.stop()
+    assert [query.name for query in live.workload.queries] == ["by_k", "alone"]
+    with pytest.raises(PlanError, match="a stream has at least one query"):
+        live.remove("by_k", "alone")
+
+    last = live.workload.run(stream, checkpoint=checkpoint, lateness="1 s", flush=True)
+    query = begin(last)
+    query.processAllAvailable()
+    query.stop()
+    names = [["by_k", "none"], ["by_k", "none", "edge", "alone"], ["by_k", "alone"], ["alone"]]
+    changes = changes_of(tmp_path)
+    wanted = lawful(table, names, changes)
+    every = Workload.parse(shorter).run(table).table.to_pylist()
+    wanted += [row for row in every if row["window_start"] >= changes[-1]]
+    found = parquet.read_table(tmp_path / "out").to_pylist()
+    assert comparable(found) == comparable(wanted)

@@ -26,6 +26,7 @@ from hamlet.io.targets import check_reachable
 from hamlet.spark import session
 from hamlet.spark.command import explained
 from hamlet.spark.stream.answers import EVENTS, ROWS, USED, WITHOUT, WORK, answer_stream
+from hamlet.spark.stream.boundary import wait_for_boundary
 from hamlet.spark.stream.bucket import LATE, WINDOWS
 from hamlet.spark.stream.checkpoint import Checkpoint
 from hamlet.spark.stream.form import Form, Topic, form_of
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 CONSOLE = "console"
 CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 _LOOK_EVERY_S = 0.2
-# A batch may take so long to come to its end before it is stopped.
-_BOUNDARY_S = 10.0
 _SETTINGS = {
     # What is written with each batch is what has changed.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -194,7 +193,7 @@ class StreamRun:
                 seen = self._tell_progress(query, seen)
                 changed = self._changed()
             if changed is not None:
-                _wait_for_boundary(query, is_over)
+                wait_for_boundary(query, is_over)
         finally:
             query.stop()
         self._tell_progress(query, seen)
@@ -392,15 +391,6 @@ class WatchedFile:
             return None
         self._text = text
         return PlannedWorkload.parse(text, name=self.path.name)
-
-
-def _wait_for_boundary(query: StreamingQuery, is_over: threading.Event) -> None:
-    """Wait until no batch is under way, but not for ever: one that is stopped is done again."""
-    for _ in range(round(_BOUNDARY_S / _LOOK_EVERY_S)):
-        if not query.isActive or not query.status["isTriggerActive"]:
-            return
-        if is_over.wait(_LOOK_EVERY_S / 4):
-            return
 
 
 def _absolute(place: str) -> str:

@@ -262,7 +262,7 @@ def successors(before: Mapping[int, Meaning], after: Sequence[Meaning]) -> dict[
 def _longest_us(query: Query) -> int:
     """At most as long are the windows of a query; no shift of a clock is longer than a day."""
     within = query.window.lengths_us[0]
-    return within if query.window.clock.is_plain else within + 2 * DAY_US
+    return within if query.window.clock.zone is None else within + 2 * DAY_US
 
 
 def next_number(history: Sequence[Generation]) -> int:
