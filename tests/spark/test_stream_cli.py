@@ -11,6 +11,7 @@ import os
 import random
 import re
 import signal
+import sys
 import threading
 import time
 from datetime import datetime
@@ -223,9 +224,10 @@ def test_changes_of_the_file_are_taken_over_while_the_stream_runs(
 
     beside = threading.Thread(target=change_and_stop)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hamlet.cli.stream_command.tell", told.append)
+        # The module, of which the package has the command under the same name.
+        patch.setattr(sys.modules["hamlet.cli.stream_command"], "tell", told.append)
         beside.start()
-        assert run(arguments) == 0
+        assert run([*arguments, "--watch"]) == 0
         beside.join()
 
     (change,) = (line for line in told if line.startswith("workload"))
@@ -239,11 +241,14 @@ def test_changes_of_the_file_are_taken_over_while_the_stream_runs(
     found = parquet.read_table(folder / "out").to_pylist()
     moment = datetime(2026, 11, 15, 10, 1, 14, 1000)
     wanted = []
-    for text, begins, ends in [(WORKLOAD.split(";")[0], None, None), (added, moment, None)]:
-        everything = Workload.parse(text).run(folder / "in").table.to_pylist()
-        wanted += [row for row in everything if begins is None or row["window_start"] >= begins]
-    two = Workload.parse(WORKLOAD.split(";")[1]).run(folder / "in").table.to_pylist()
-    wanted += [row for row in two if row["window_end"] <= moment]
+    for text, begins, ends in [
+        (WORKLOAD.split(";")[0], datetime.min, datetime.max),
+        (WORKLOAD.split(";")[1], datetime.min, moment),
+        (added, moment, datetime.max),
+    ]:
+        for row in Workload.parse(text).run(folder / "in").table.to_pylist():
+            if row["window_start"] >= begins and row["window_end"] <= ends:
+                wanted.append(row)
     assert sorted(str({**row, "log10": 0}) for row in found) == sorted(
         str({**row, "log10": 0}) for row in wanted
     )
