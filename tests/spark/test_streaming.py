@@ -505,8 +505,9 @@ def test_another_start_than_the_first_is_refused(spark: SparkSession, tmp_path: 
     ]:
         with pytest.raises(ReadError, match=what):
             workload.run(stream, **options)
-    with pytest.raises(ReadError, match="begun with another workload"):
-        Workload.parse(BY_K.replace("10", "20")).run(stream, **again)
+    # Another workload is a change, but not where nobody knows how it is written.
+    with pytest.raises(ReadError, match="another workload, and it is not known how that was"):
+        Workload(Workload.parse(BY_K.replace("10", "20")).plan).run(stream, **again)
     other = stream.withColumn("x", F.col("x").cast("double"))
     with pytest.raises(ReadError, match="begun with column x bigint, not double"):
         workload.run(other, **again)
