@@ -22,6 +22,7 @@ from hamlet.engine.pipeline import shared_plan
 from hamlet.errors import PlanError
 from hamlet.io.long_form import long_table
 from hamlet.kernel.finish.partial import partial_schema
+from hamlet.spark.collecting import Collecting
 from hamlet.spark.events import events_of
 from hamlet.spark.results import SparkResults
 from hamlet.spark.settings import Settings
@@ -99,6 +100,7 @@ def answer(
         told=[observation for _, some in pieces for observation in some],
         numbers=options.numbers,
         whole=[attribute for attribute in events.schema if events.term(attribute).is_integer],
+        collecting=Collecting(frame, events, plan, options, bool(reasons)),
     )
 
 
