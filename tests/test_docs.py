@@ -304,6 +304,14 @@ def test_every_module_of_the_pipeline_is_in_the_architecture():
             assert f"`{package}/{module.name}`" in text
 
 
+def test_every_path_in_the_architecture_is_there():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_/]+(?:\.(?:py|lark)|/))`", text)
+
+    assert len(named) > 100
+    assert [path for path in named if not (SOURCES / path).exists()] == []
+
+
 def test_every_page_is_in_the_index_and_the_index_in_the_readme():
     index = ROOT / "docs" / "index.md"
     links = re.findall(r"\]\(([^)#\s]+)\)", index.read_text(encoding="utf-8"))
