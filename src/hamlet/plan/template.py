@@ -157,24 +157,6 @@ class Template:
     is_determinised: bool = False
 
     @property
-    def start_types(self) -> frozenset[str]:
-        """The types of events that begin a match."""
-        return frozenset(self.states[e.target].type for e in self.edges if e.source == START)
-
-    @property
-    def end_types(self) -> frozenset[str]:
-        """The types of events that end a match."""
-        return frozenset(self.states[e.source].type for e in self.edges if e.target == END)
-
-    def predecessor_types(self, event_type: str) -> frozenset[str]:
-        """The types of events that may come right before one of a type."""
-        return frozenset(
-            self.states[edge.source].type
-            for edge in self.edges
-            if edge.source >= 0 and edge.target >= 0 and self.states[edge.target].type == event_type
-        )
-
-    @property
     def kleene_types(self) -> frozenset[str]:
         """The types E with a loop on one state: where the pattern has E+, in whatever form."""
         return frozenset(

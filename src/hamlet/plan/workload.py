@@ -100,10 +100,6 @@ class WorkloadPlan:
     queries: tuple[PlannedQuery, ...]
     sets: tuple[SharableSet, ...]
 
-    def set_of(self, query: int) -> int:
-        """The number of the set a query is in."""
-        return next(i for i, one in enumerate(self.sets) if query in one.queries)
-
 
 def plan_workload(queries: Iterable[PlannedQuery]) -> WorkloadPlan:
     """Analyse a workload."""
@@ -116,23 +112,6 @@ def plan_alone(plan: WorkloadPlan) -> WorkloadPlan:
     """The same queries with nothing shared: each in a set of its own."""
     alone = (_sharable_set(plan.queries, [number]) for number in range(len(plan.queries)))
     return WorkloadPlan(plan.queries, tuple(alone))
-
-
-def why_apart(one: PlannedQuery, other: PlannedQuery) -> str | None:
-    """Why two queries cannot share, or None where they can."""
-    if one.query.window.clock != other.query.window.clock:
-        return "their windows are shifted by different lengths, or of different zones"
-    if _partition_key(one) != _partition_key(other):
-        return (
-            f"partitioned by {show_partition(one.query.partition)} "
-            f"against {show_partition(other.query.partition)}"
-        )
-    for planned in (one, other):
-        if not planned.kleene_types:
-            return f"{planned.query.name} repeats no single type"
-    if not one.kleene_types & other.kleene_types:
-        return f"no Kleene type in common: {_plus(one)} against {_plus(other)}"
-    return None
 
 
 def show_partition(attributes: tuple[str, ...]) -> str:
@@ -150,13 +129,9 @@ def pane_us(windows: Iterable[Window]) -> int:
     return gcd(*(length for window in windows for length in (window.within_us, window.slide_us)))
 
 
-def _partition_key(planned: PlannedQuery) -> tuple[str, ...]:
+def partition_key(planned: PlannedQuery) -> tuple[str, ...]:
     """The partition attributes without their order, which does not matter to a partition."""
     return tuple(sorted(planned.query.partition))
-
-
-def _plus(planned: PlannedQuery) -> str:
-    return ", ".join(f"{name}+" for name in sorted(planned.kleene_types))
 
 
 def _components(queries: tuple[PlannedQuery, ...]) -> list[list[int]]:
@@ -171,7 +146,7 @@ def _components(queries: tuple[PlannedQuery, ...]) -> list[list[int]]:
 
     first_with: dict[tuple[Clock, tuple[str, ...], str], int] = {}
     for number, planned in enumerate(queries):
-        clock, key = planned.query.window.clock, _partition_key(planned)
+        clock, key = planned.query.window.clock, partition_key(planned)
         for name in planned.kleene_types:
             first = first_with.setdefault((clock, key, name), number)
             low, high = sorted((root(first), root(number)))

@@ -13,6 +13,7 @@ import pytest
 
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
+from hamlet.paper.definitions import end_types, predecessor_types, start_types
 
 if TYPE_CHECKING:
     from hamlet.plan.template import Template
@@ -28,7 +29,7 @@ def _template(pattern: str) -> Template:
 
 def _predecessors(template: Template) -> dict[str, set[str]]:
     types = {state.type for state in template.states}
-    return {name: set(template.predecessor_types(name)) for name in types}
+    return {name: set(predecessor_types(template, name)) for name in types}
 
 
 @pytest.mark.parametrize("first", ["A", "C"])
@@ -37,8 +38,8 @@ def test_sequence_with_kleene_has_the_predecessor_types_of_the_example(first):
     template = _template(f"SEQ({first}, B+)")
 
     assert _predecessors(template) == {first: set(), "B": {first, "B"}}
-    assert template.start_types == {first}
-    assert template.end_types == {"B"}
+    assert start_types(template) == {first}
+    assert end_types(template) == {"B"}
     assert template.kleene_types == {"B"}
 
 
@@ -48,8 +49,8 @@ def test_nested_kleene_adds_the_edge_from_the_end_to_the_start(first):
     template = _template(f"(SEQ({first}, B+))+")
 
     assert _predecessors(template) == {first: {"B"}, "B": {first, "B"}}
-    assert template.start_types == {first}
-    assert template.end_types == {"B"}
+    assert start_types(template) == {first}
+    assert end_types(template) == {"B"}
     assert template.kleene_types == {"B"}
 
 
