@@ -21,9 +21,10 @@ from hamlet.kernel.machine.checkpoint import Checkpoint, save, size_of_checkpoin
 from hamlet.kernel.machine.memory import FAR, EventArrays, Memory, Records, Scratch, Sides, Stored
 from hamlet.kernel.machine.partitions import AT_EVENT, AT_REDONE, end_partition, run_partitions
 from hamlet.kernel.numbers import pointer, raw_pointer
+from hamlet.plan import windows
 
 # Modules outside this folder whose functions or constants are compiled in
-_USED = ("code.py", "layout.py", "stack_code.py", "stack_machine.py", "trees.py")
+_USED = ("code.py", "layout.py", "stack_code.py", "stack_machine.py", "trees.py", "windowing.py")
 
 
 @compiled
@@ -250,4 +251,4 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     return written, progress_array[AT_REDONE], after, trace[: TRACED * S[at.C_TRACE]]
 
 
-run = kept_on_disk(_run, digest(*_USED, *Path(__file__).parent.glob("*.py")))
+run = kept_on_disk(_run, digest(*_USED, windows.__file__, *Path(__file__).parent.glob("*.py")))

@@ -23,6 +23,7 @@ from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
 from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees
 from hamlet.kernel.machine.values import log_entry, logged
+from hamlet.kernel.windowing import first_window, last_window
 
 
 @compiled
@@ -42,8 +43,8 @@ def _windows_at(P, S, u, ts):
         other = S[P[at.S_ACTIVE] + S[at.C_ACTIVE] - 1]
         if P[P[at.U_WITHIN] + other] == within and P[P[at.U_SLIDE] + other] == slide:
             return S[P[at.S_LO] + other], S[P[at.S_HI] + other], S[P[at.S_SLOT] + other]
-    lo = (ts - within) // slide + 1
-    return lo, ts // slide, lo % w
+    lo = first_window(ts, within, slide)
+    return lo, last_window(ts, slide), lo % w
 
 
 @compiled
@@ -153,7 +154,7 @@ def _windows_by(P, S, u, ts):
         lo += lo * slide + within <= ts
         hi += (hi + 1) * slide <= ts
     else:
-        lo, hi = (ts - within) // slide + 1, ts // slide
+        lo, hi = first_window(ts, within, slide), last_window(ts, slide)
     return lo, hi
 
 
