@@ -7,6 +7,7 @@ of one file in one process.
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -61,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     is_fast = config.getoption("markexpr") == "not slow"
     settings.load_profile("fast" if is_fast else "hamlet")
     os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA)
+    gc.disable()  # until all is collected: see below
     # Else each process would compile the same.
     if not hasattr(config, "workerinput") and getattr(config.option, "numprocesses", None):
         command = [sys.executable, "-m", "hamlet", "warm", "--numbers"]
@@ -84,6 +86,20 @@ def _keep_java_classes() -> None:
     JAVA_CLASSES.parent.mkdir(exist_ok=True)
     command = [sys.executable, str(SPARK / "java_classes.py"), str(JAVA_CLASSES)]
     subprocess.run(command, capture_output=True, check=False)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what tests make, and not again and again among all that is imported.
+
+    That would be a quarter of what tests do.
+    """
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let Python clear up as it does: modules in C tell of what is left."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

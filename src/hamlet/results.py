@@ -189,7 +189,7 @@ class Results:
 
     def grouping(self, query: str) -> tuple[str, ...]:
         """The attributes that a query groups by."""
-        return self._queries[self._number(query)].group_by
+        return self._queries[number_of(query, self.queries)].group_by
 
     @property
     def has_same_columns(self) -> bool:
@@ -215,7 +215,7 @@ class Results:
             query: The name of the query.
             also: Which further columns each aggregate gets.
         """
-        number = self._number(query)
+        number = number_of(query, self.queries)
         asked, rows = self._queries[number], self._rows(number)
         columns: dict[str, Any] = {}
 
@@ -237,12 +237,6 @@ class Results:
                 if kind in also:
                     add(f"{result.name}__{kind}", rows[f"{kind}.{i}"])
         return pa.table(columns)
-
-    def _number(self, query: str) -> int:
-        if query not in self.queries:
-            known = f"Queries are {listed(self.queries)}.{did_you_mean(query, self.queries)}"
-            raise UnknownName("query", query, known)
-        return self.queries.index(query)
 
     def examples(
         self,
@@ -274,7 +268,7 @@ class Results:
         """
         from hamlet.engine.examples import examples_of
 
-        number = self._number(query)
+        number = number_of(query, self.queries)
         if self.origin is None:
             remedy = "Take the results of Workload.run over events that can be read again."
             raise PlanError("these results do not know their events", remedy)
@@ -465,6 +459,18 @@ def _taken(made: list[tuple[Any, Any]], rows: tuple[int, int, int] | None) -> li
         return []
     which, low, high = rows
     return [made[which][0].slice(low, high - low)]
+
+
+def number_of(query: str, queries: Sequence[str]) -> int:
+    """Which of some queries one is, by its name.
+
+    Raises:
+        UnknownName: There is none of this name.
+    """
+    if query not in queries:
+        known = f"Queries are {listed(queries)}.{did_you_mean(query, queries)}"
+        raise UnknownName("query", query, known)
+    return queries.index(query)
 
 
 def group_text(group: Mapping[str, Any]) -> str:

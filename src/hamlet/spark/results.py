@@ -16,10 +16,10 @@ from pyspark.sql import types as T
 
 from hamlet.engine.examples import Row, asked_start, examples_of
 from hamlet.engine.statistics import RunStatistics
-from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
+from hamlet.errors import PlanError, UnknownName, listed
 from hamlet.events.times import UTC, from_seconds, time_type, times_of
 from hamlet.kernel.finish import Answer
-from hamlet.results import Results, group_text
+from hamlet.results import Results, group_text, number_of
 from hamlet.spark.empty_results import explained
 from hamlet.spark.events import LACKING
 from hamlet.spark.examples import moment_column, origin_of, read_value
@@ -150,13 +150,7 @@ class SparkResults:
         return self._numbers == "exact" and query.has_digits(result.expression, self._whole)
 
     def _query(self, name: str) -> Query:
-        return self._queries[self._number(name)]
-
-    def _number(self, name: str) -> int:
-        if name not in self.queries:
-            known = f"Queries are {listed(self.queries)}.{did_you_mean(name, self.queries)}"
-            raise UnknownName("query", name, known)
-        return self.queries.index(name)
+        return self._queries[number_of(name, self.queries)]
 
     # Examples
 
@@ -179,7 +173,7 @@ class SparkResults:
         Raises:
             PlanError: There is no such row, or no examples of it.
         """
-        number = self._number(query)
+        number = number_of(query, self.queries)
         if self.origin is None:
             remedy = "Take the results of hamlet.spark.batch.answer."
             raise PlanError("these results do not know their events", remedy)
