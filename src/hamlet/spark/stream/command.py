@@ -29,6 +29,7 @@ from hamlet.spark.stream.answers import EVENTS, ROWS, USED, WITHOUT, WORK, answe
 from hamlet.spark.stream.boundary import wait_for_boundary
 from hamlet.spark.stream.bucket import LATE, WINDOWS
 from hamlet.spark.stream.checkpoint import Checkpoint
+from hamlet.spark.stream.course import plans_of
 from hamlet.spark.stream.form import Form, Topic, form_of
 from hamlet.spark.stream.generations import differences, shown_moment
 from hamlet.spark.stream.reading import read_stream
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from hamlet.engine import Options
+    from hamlet.plan.workload import WorkloadPlan
     from hamlet.spark.stream.generations import Generation
 
 CONSOLE = "console"
@@ -166,11 +168,10 @@ class StreamRun:
     ) -> StreamRun | None:
         """Run a stream until it ends, or its workload changes: then give what is to go on."""
         history = checkpoint.generations()
-        form = self._form(history)
+        read = plans_of(checkpoint, self.workload.plan)
+        form = self._form(history, read)
         limits = {} if Topic.of(self.source) else {"maxFilesPerTrigger": str(self.files)}
-        source = read_stream(
-            spark, _absolute(self.source), form, self.workload.plan, self.options, limits
-        )
+        source = read_stream(spark, _absolute(self.source), form, read, self.options, limits)
         results = answer_stream(
             self.workload.plan,
             source.frame,
@@ -201,16 +202,16 @@ class StreamRun:
             raise failure
         return None if is_over.is_set() else changed
 
-    def _form(self, history: Sequence[Generation]) -> Form:
+    def _form(self, history: Sequence[Generation], plan: WorkloadPlan) -> Form:
         """What the rows of the source are: as it was, and what a changed workload needs besides."""
         known = history[-1].source if history else None
         before = None if known is None else Form(**known)
-        wanted = Wanted.of(self.workload.plan, self.options)
+        wanted = Wanted.of(plan, self.options)
         if before is not None and all(
             before.columns[n] for n in wanted.among(list(before.columns))
         ):
             return before
-        found = form_of(self.source, self.schema, self.workload.plan, self.options)
+        found = form_of(self.source, self.schema, plan, self.options)
         if before is None:
             return found
         columns = {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.engine.session import workload_digest
 from hamlet.errors import ReadError
+from hamlet.plan.workload import plan_workload
 from hamlet.spark.stream.generations import (
     EVER_US,
     EVERYTHING,
@@ -148,3 +149,17 @@ def _changed(
         buckets=settings.buckets or last.buckets,
         since_us=max(since, last.change_us),
     )
+
+
+def plans_of(checkpoint: Checkpoint, plan: WorkloadPlan) -> WorkloadPlan:
+    """The queries of a workload, and those of earlier ones that still have windows to answer.
+
+    What they read of events is to be read as long as that.
+    """
+    history = checkpoint.generations()
+    if not history or not history[-1].text:
+        return plan
+    closed_ms, _ = checkpoint.watermarks()
+    closed_us = None if closed_ms is None else closed_ms * 1000
+    live = live_ones(history, history[-1].plan(), closed_us)
+    return plan_workload([*(query for each in live for query in each.plan.queries), *plan.queries])
