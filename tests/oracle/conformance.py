@@ -23,7 +23,7 @@ from hamlet import Workload
 from hamlet.kernel.reference import ResultRow, run_reference
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
-from hamlet.plan.predicates import Operation, columns_of
+from hamlet.plan.predicates import Constant, Operation, columns_of
 from hamlet.share.policy import POLICIES
 
 if TYPE_CHECKING:
@@ -170,6 +170,9 @@ def _of_sizes(query: Query) -> Query:
 
 
 def _without_differences(expression: Expression) -> Expression:
+    match expression:
+        case Constant(value=int() | float() as value) if value < 0:
+            return replace(expression, value=-value)
     if not isinstance(expression, Operation):
         return expression
     operands = tuple(map(_without_differences, expression.operands))

@@ -149,6 +149,8 @@ def _edge(query: Query, place: int) -> EdgePredicate | None:
 def _add_aggregate(form: Form, aggregate: Aggregate) -> None:
     if aggregate.counts_trends:
         return
+    if aggregate.measure is not None:
+        raise NotByHand(f"it asks for {aggregate.function}({aggregate.measure})")
     steps = frozenset(i for i, step in enumerate(form.steps) if step.place in aggregate.places)
     if aggregate.sign:
         _once(form.extremes, Extreme(aggregate.sign, str(aggregate.attribute), steps))
