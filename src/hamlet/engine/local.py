@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from hamlet.engine.closed import answers_of_sets
 from hamlet.engine.empty_results import Seen, odd_events, why_empty
 from hamlet.engine.first_answer import NOTE, is_soon_interpreted, may_interpret
 from hamlet.engine.groups import groups_of
@@ -29,6 +30,7 @@ from hamlet.share.trace import burst_table, trace_schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from hamlet.engine.closed import ClosedSet
     from hamlet.engine.options import Options, Progress
     from hamlet.engine.pipeline import SetPipeline
     from hamlet.events.table import EventTable
@@ -103,7 +105,7 @@ def _run_table(
 ) -> LocalRun:
     """The same for events that have been read."""
     times = table.times
-    answers: list[SetAnswers] = []
+    closed: list[ClosedSet] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
     bundles: list[BundleReport] = []
     slow: list[str] = []
@@ -116,12 +118,14 @@ def _run_table(
             tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
 
         ran = _run_set(pipeline, table, options, statistics, tell_set)
-        answers.append(ran.answers)
+        closed.append(ran.closed)
         slow += ran.notes
         if ran.compiled is not None and options.trace:
             traces += _traces_of(ran, ran.compiled, number + 1, times, options)
             shared, program = pipeline.plan, pipeline.program
             bundles += bundle_reports(ran.compiled, shared, program, options.mode, number + 1)
+    with timed(statistics, "finish"), interpreted(statistics.interpreted > 0):
+        answers = answers_of_sets(plan, closed)
     sizes = _rows_by_query(plan, answers)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
@@ -173,18 +177,18 @@ def why_no_rows(
 def _rows_of(plan: WorkloadPlan, table: EventTable, options: Options) -> list[int]:
     """How many rows the queries of another workload have over the same events."""
     how = replace(options, trace=False, system="hamlet")
-    answers = [
-        _run_set(pipeline, table, how, RunStatistics(), _say_nothing).answers
+    closed = [
+        _run_set(pipeline, table, how, RunStatistics(), _say_nothing).closed
         for pipeline in Pipelines(plan).of(how)
     ]
-    return _rows_by_query(plan, answers)
+    return _rows_by_query(plan, answers_of_sets(plan, closed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
     """What a sharable set gave, and what is needed to read its trace."""
 
-    answers: SetAnswers
+    closed: ClosedSet
     pipeline: SetPipeline
     encoded: EncodedSet
     compiled: Compiled | None
@@ -215,9 +219,9 @@ def _run_set(
         statistics.count(counters)
         tell("finishing", 0.9)
         with timed(statistics, "finish"):
-            answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
+            closed = pipeline.closed(encoded, emission)
     notes = [each.note for each in slow if each.is_many]
-    return _Ran(answers, pipeline, encoded, ready.compiled, counters, notes)
+    return _Ran(closed, pipeline, encoded, ready.compiled, counters, notes)
 
 
 def _traces_of(

@@ -140,7 +140,9 @@ class Run:
 def _session(master: str | None, remote: str | None) -> Iterator[tuple[SparkSession, bool]]:
     """A session, and whether it is ours; then it is stopped in the end."""
     is_ours = session.running() is None
-    spark = session.start(master, remote=remote, quiet=True)
+    # A server has workers of its own.
+    settings = session.QUICK_WORKERS if remote is None else {}
+    spark = session.start(master, remote=remote, settings=settings, quiet=True)
     with _plain_interrupts(), _quiet_bridge():
         try:
             with _cancelled_by_interrupts(spark):

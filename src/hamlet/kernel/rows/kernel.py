@@ -24,12 +24,11 @@ from hamlet.kernel.rows.survey import (
     begins_shared,
     column_room,
     first_window,
+    is_tree_chosen,
     own_columns,
-    scan_cost,
     shared_columns,
     survey,
     survey_own,
-    tree_cost,
 )
 from hamlet.kernel.rows.tree import sides_of
 from hamlet.kernel.rows.walk import ROOM_DECIDED, ROOM_LOG, ROOM_OUT, ROOM_SCRATCH, walk
@@ -176,9 +175,10 @@ def _run(
         live, of_block = found.live, found.of_block
         shared = can_share and begins_shared(P, early, part)
         width = shared_columns(P, found) if shared else own_columns(P)
-        is_tree = tree_cost(width, live) < scan_cost(width, live)
+        is_tree = is_tree_chosen(width, found)
         if P[at.KIND] != at.CHOSEN:
             is_tree = P[at.KIND] == at.TREE
+        is_tree = is_tree and P[at.PREDICATES] == 1
         # Where all of a partition fits there is no need to ever make room.
         room = min(end - i, 2 * live) + 1 + PAD
         cells = room
@@ -191,8 +191,8 @@ def _run(
                 doubles = np.empty(8 * ranked)
                 ints = np.empty(12 * ranked, np.int64)
                 ranks = _addresses_of_ranks(doubles, ints, ranked)
-        elif room > keys.shape[0]:
-            keys = np.empty(2 * room)
+        elif P[at.PREDICATES] * room > keys.shape[0]:
+            keys = np.empty(2 * P[at.PREDICATES] * room)
         wide = 1
         if can_share:
             wide = column_room(P, found, cells)
@@ -218,7 +218,7 @@ def _run(
         begins[P[at.OVERLAP] :] = at.NO_BLOCK + 1
         _begin_basis(S, int(shared), wide, part + P[at.SEED])
         if not is_tree:
-            end_keys(S, keys)
+            end_keys(S, keys, P[at.PREDICATES])
         begun = S[at.S_OUT]
         err[0] = 0
         if err[STOPPED] != 0:

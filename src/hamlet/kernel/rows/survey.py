@@ -16,6 +16,7 @@ from hamlet.kernel.rows.cost import (
     SETTLE_ENTRY,
     SETTLE_OWN,
     SNAPSHOT,
+    TREE,
     scan_ns,
     tree_ns,
 )
@@ -27,6 +28,7 @@ from hamlet.kernel.rows.layout import (
     CHOSEN,
     COLUMNS,
     COMPONENTS,
+    DISPUTED,
     EXTREMES,
     IS_FEED,
     IS_LOOP,
@@ -35,6 +37,7 @@ from hamlet.kernel.rows.layout import (
     NO_BLOCK,
     OVERLAP,
     PARTS,
+    PREDICATES,
     READS_LOOP,
     SCANNED,
     SEED,
@@ -58,8 +61,10 @@ class Survey(NamedTuple):
         births: How often one finds that something has come in: bursts, and snapshots.
         of_three: The most snapshots in any three blocks.
         entries: Events that come in.
-        parts: Events of the loop that some E+ alone admit: snapshots too.
+        parts: Events of the loop that are snapshots by themselves: that some E+ alone admit, and
+            those on which edge predicates are expected to disagree.
         settles: How often something reads what E+ has given since the last time.
+        usual: How many events of the loop one of them finds in a window's length, on average.
     """
 
     loops: Any
@@ -70,6 +75,7 @@ class Survey(NamedTuple):
     entries: Any
     parts: Any
     settles: Any
+    usual: Any
 
 
 @apart
@@ -79,7 +85,7 @@ def survey(P, ts, tied, letter, first, end):
     loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
     births, births_one, births_two, births_three, of_three = 0, 0, 0, 0, 0
     entries, parts, settles = 0, 0, 0
-    oldest, block_end, opens = first, NO_BLOCK, NO_BLOCK
+    oldest, block_end, opens, found_live = first, NO_BLOCK, NO_BLOCK, 0.0
     is_dirty, is_unsettled = False, False
     i = first
     while i < end:
@@ -120,12 +126,17 @@ def survey(P, ts, tied, letter, first, end):
             while ts[oldest] <= ts[i] - within:
                 live -= P[P[IS_LOOP] + letter[oldest]]
                 oldest += 1
+            found_live += found * live
             most, most_of_block = max(most, live), max(most_of_block, of_block)
             of_three = max(of_three, births_one + births_two + births_three)
         is_dirty = is_dirty or fed > 0
         entries += fed
         i = j
-    return Survey(loops, most, most_of_block, births, of_three, entries, parts, settles)
+    usual = found_live / max(loops, 1)
+    if P[PREDICATES] > 1:
+        parts = min(loops, parts + loops * P[DISPUTED] // 1000)
+        of_three += min(loops, 3 * most_of_block)
+    return Survey(loops, most, most_of_block, births, of_three, entries, parts, settles, usual)
 
 
 @apart
@@ -136,9 +147,9 @@ def survey_own(P, ts, letter, first, end):
     """
     n = end - first
     if P[KIND] == SCANNED or (P[KIND] == CHOSEN and not is_tree_cheaper(P, n)):
-        return Survey(n, n, n, 0, 0, 0, 0, 0)
+        return Survey(n, n, n, 0, 0, 0, 0, 0, float(n))
     within = P[WITHIN]
-    loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
+    loops, most, most_of_block, live, of_block, found_live = 0, 0, 0, 0, 0, 0.0
     oldest, block_end = first, NO_BLOCK
     for i in range(first, end):
         if P[P[IS_LOOP] + letter[i]] == 0:
@@ -151,8 +162,9 @@ def survey_own(P, ts, letter, first, end):
         while ts[oldest] <= ts[i] - within:
             live -= P[P[IS_LOOP] + letter[oldest]]
             oldest += 1
+        found_live += live
         most, most_of_block = max(most, live), max(most_of_block, of_block)
-    return Survey(loops, most, most_of_block, 0, 0, 0, 0, 0)
+    return Survey(loops, most, most_of_block, 0, 0, 0, 0, 0, found_live / max(loops, 1))
 
 
 @apart
@@ -176,7 +188,14 @@ def _row_ns(is_tree, columns, live):
 @inlined
 def is_tree_cheaper(P, live):
     """Whether rows over own columns are cheaper in a tree, with so many events in a window."""
-    return tree_cost(own_columns(P), float(live)) < scan_cost(own_columns(P), float(live))
+    columns = own_columns(P)
+    return TREE + tree_cost(columns, float(live)) < scan_cost(columns, float(live))
+
+
+@apart
+def is_tree_chosen(columns, s):
+    """Whether a partition has its rows in a tree: a burst of events is no reason to have one."""
+    return TREE + tree_cost(columns, float(s.live)) < scan_cost(columns, float(s.usual))
 
 
 @apart
@@ -199,13 +218,18 @@ def own_event_ns(P, is_tree, live):
 
 
 @apart
-def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes):
-    """Of an event of the loop, over so many snapshots; with so many of these for each event."""
+def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, singles):
+    """Of an event of the loop, over so many snapshots; with so many of these for each event.
+
+    A snapshot of a single event is a read and a row for each edge predicate.
+    """
     columns = wide * P[COMPONENTS]
     cells = entries * P[OVERLAP] * P[COMPONENTS]
     settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
     row = _row_ns(is_tree, columns, live if is_tree else 0.5 * live)
-    return row + SNAPSHOT * bursts + settle * (reads + closes)
+    again = row * singles * (P[PREDICATES] - 1)
+    settles = reads + closes + singles * P[PREDICATES]
+    return row + again + SNAPSHOT * bursts + settle * settles
 
 
 @apart
@@ -214,12 +238,12 @@ def survey_costs(P, s):
     loops = float(max(s.loops, 1))
     wide = shared_columns(P, s) / P[COMPONENTS]
     bursts, closes = s.births / loops, P[OVERLAP] / max(s.live, 1.0)
-    reads = (s.settles + s.parts) / loops
+    reads, singles = s.settles / loops, s.parts / loops
     entries = (s.entries + s.parts * P[COLUMNS]) * s.live / loops
     own = min(own_event_ns(P, False, s.live), own_event_ns(P, True, s.live))
     return own, min(
-        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes),
-        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes),
+        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes, singles),
+        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes, singles),
     )
 
 
