@@ -160,8 +160,17 @@ def long_schema(times: Times) -> Any:
 
 def window_columns(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
     """Start and end of the window of each row."""
-    start, end = (rows[name].to_numpy() for name in ("window_start", "window_end"))
+    known = _with_ends(query, rows)
+    start, end = (known[name].to_numpy() for name in ("window_start", "window_end"))
     return given_times(start, times), given_times(end, times)
+
+
+def _with_ends(query: Query, rows: Any) -> Any:
+    """Rows with the ends of their windows, which may have been left out."""
+    if "window_end" in rows.column_names:
+        return rows
+    ends = query.window.ends(rows["window_start"].to_numpy())
+    return rows.append_column("window_end", pa.array(ends))
 
 
 def rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:
@@ -177,9 +186,7 @@ def _sorted(query: Query, tables: list[Any]) -> Any:
         return None
     # A column that is all null in one piece has no type there.
     rows = pa.concat_tables(tables, promote_options="permissive")
-    if "window_end" not in rows.column_names:
-        ends = query.window.ends(rows["window_start"].to_numpy())
-        rows = rows.append_column("window_end", pa.array(ends))
+    rows = _with_ends(query, rows)
     keys = [f"key.{i}" for i in range(len(query.group_by))]
     by = [(name, "ascending") for name in ("window_start", "window_end", *keys, "group")]
     return rows.sort_by(by).combine_chunks()
