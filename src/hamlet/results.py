@@ -282,13 +282,13 @@ class Results:
 
         query, rows = self._queries[number], self._rows(number)
         rows = no_rows(query) if rows is None else rows
-        starts = rows["window_start"].to_numpy()
+        starts, ends = (rows[name].to_numpy() for name in ("window_start", "window_end"))
         text = group if isinstance(group, str) or group is None else group_text(group)
         zone = query.window.clock.zone
         wanted = None if window is None else asked_start(window, self._times, zone)
         if window is None or wanted is not None:
             names = rows["group"].to_pylist()
-            for start, end, name in zip(starts, query.window.ends(starts), names, strict=True):
+            for start, end, name in zip(starts, ends, names, strict=True):
                 if wanted in (None, start) and text in (None, name):
                     return Row(int(start), int(end), name)
         asked = " ".join(str(each) for each in (window, text) if each is not None)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from sampling import random_sample
 from streaming import Stream, by_a_host, in_pieces
 
+from hamlet import Workload
 from hamlet.plan.clocks import Clock
 
 ZONES = (
@@ -29,6 +30,7 @@ ZONES = (
     "Asia/Tokyo",
     "Asia/Kathmandu",
     "Africa/Cairo",
+    "Pacific/Apia",
 )
 # Days around changes of clocks in these zones, and an ordinary one
 DAYS = [
@@ -39,6 +41,7 @@ DAYS = [
     datetime(2018, 2, 18, tzinfo=UTC),
     datetime(2010, 11, 7, tzinfo=UTC),
     datetime(1969, 12, 31, tzinfo=UTC),
+    datetime(2011, 12, 30, tzinfo=UTC),  # which Samoa left out
 ]
 LENGTHS = (
     "1 d", "2 d", "2 d SLIDE 1 d", "3 d SLIDE 2 d OFFSET 1 d", "1 week", "2 weeks SLIDE 1 week",
@@ -106,3 +109,24 @@ def test_a_clock_keeps_the_order_of_moments_and_comes_back_to_them(zone, times, 
 
     assert (np.diff(shown) > 0).all()
     assert clock.moments(shown).tolist() == ts.tolist()
+
+
+def test_a_day_that_a_calendar_lacks_is_over_when_it_begins():
+    """Samoa went from 2011-12-29 to 2011-12-31; the windows begin on the 30th, 31st and 1st."""
+    event = {"type": "A", "time": int(datetime(2011, 12, 31, 12, tzinfo=UTC).timestamp())}
+    text = "RETURN COUNT(*) PATTERN A WITHIN 3 d SLIDE 1 d IN 'Pacific/Apia'"
+
+    results = Workload.parse(text).run([event])
+
+    spans = zip(
+        *(results.wide("q1")[f"window_{end}"].to_pylist() for end in ("start", "end")), strict=True
+    )
+    days = [tuple(datetime.fromtimestamp(time, UTC) for time in span) for span in spans]
+    assert days == [
+        (datetime(2011, 12, 30, 10, tzinfo=UTC), datetime(2012, 1, 1, 10, tzinfo=UTC)),
+        (datetime(2011, 12, 30, 10, tzinfo=UTC), datetime(2012, 1, 2, 10, tzinfo=UTC)),
+        (datetime(2011, 12, 31, 10, tzinfo=UTC), datetime(2012, 1, 3, 10, tzinfo=UTC)),
+    ]
+    assert results.table.select(["window_start", "window_end"]) == results.wide("q1").select(
+        ["window_start", "window_end"]
+    )

@@ -53,6 +53,7 @@ def made(cells: list[tuple[Any, ...]], starts: list[int] | None = None) -> Run:
     rows = pa.table(
         {
             "window_start": pa.array([5_000_000 * (s // 5) for s in starts], pa.int64()),
+            "window_end": pa.array([5_000_000 * (s // 5 + 2) for s in starts], pa.int64()),
             "group": pa.array(["{}"] * len(cells), pa.large_string()),
             "value.0": pa.array(value, pa.float64()),
             "log10.0": pa.array(log10, pa.float64()),

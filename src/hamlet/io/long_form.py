@@ -72,13 +72,7 @@ def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
     queries, sizes = answers.queries, np.diff(answers.starts)
     widths = np.array([len(query.returned) for query in queries], np.int64)
     turns = _Turns(np.repeat(np.arange(len(queries)), sizes), widths)
-    within = np.array([query.window.within_us for query in queries], np.int64)
-    start = answers.window_start[turns.row]
-    end = start + within[turns.query]
-    for number, query in enumerate(queries):
-        if not query.window.clock.is_plain:
-            mine = turns.query == number
-            end[mine] = query.window.ends(start[mine])
+    start, end = answers.window_start[turns.row], answers.window_end[turns.row]
     names = [result.name for query in queries for result in query.returned]
     first_name = np.cumsum(widths) - widths
     texts, first_group = _texts_of_groups(answers)
@@ -166,8 +160,17 @@ def long_schema(times: Times) -> Any:
 
 def window_columns(query: Query, rows: Any, times: Times) -> tuple[Any, Any]:
     """Start and end of the window of each row."""
-    start = rows["window_start"].to_numpy()
-    return given_times(start, times), given_times(query.window.ends(start), times)
+    known = _with_ends(query, rows)
+    start, end = (known[name].to_numpy() for name in ("window_start", "window_end"))
+    return given_times(start, times), given_times(end, times)
+
+
+def _with_ends(query: Query, rows: Any) -> Any:
+    """Rows with the ends of their windows, which may have been left out."""
+    if "window_end" in rows.column_names:
+        return rows
+    ends = query.window.ends(rows["window_start"].to_numpy())
+    return rows.append_column("window_end", pa.array(ends))
 
 
 def rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:
@@ -183,14 +186,15 @@ def _sorted(query: Query, tables: list[Any]) -> Any:
         return None
     # A column that is all null in one piece has no type there.
     rows = pa.concat_tables(tables, promote_options="permissive")
+    rows = _with_ends(query, rows)
     keys = [f"key.{i}" for i in range(len(query.group_by))]
-    by = [(name, "ascending") for name in ("window_start", *keys, "group")]
+    by = [(name, "ascending") for name in ("window_start", "window_end", *keys, "group")]
     return rows.sort_by(by).combine_chunks()
 
 
 def no_rows(query: Query) -> Any:
     """The table of an answer without rows; the types of grouping attributes are not known."""
-    fields = [("window_start", pa.int64()), ("group", TEXT)]
+    fields = [("window_start", pa.int64()), ("window_end", pa.int64()), ("group", TEXT)]
     fields += [(f"key.{i}", pa.null()) for i in range(len(query.group_by))]
     for i in range(len(query.returned)):
         fields += [

@@ -196,12 +196,12 @@ class SparkResults:
                 kind = self.table.schema["window_start"].dataType
                 rows = rows.where(F.col("window_start") == moment_column(start, kind))
             rows = rows if group is None else rows.where(F.col("group") == group)
-            first = rows.select("window_start", "group").orderBy("window_start", "group").limit(1)
-            found = first.toArrow()
+            by = ("window_start", "window_end", "group")
+            found = rows.select(*by).orderBy(*by).limit(1).toArrow()
             if not found.num_rows:
                 raise self._no_row(query.name, window, group)
-            start = int(_microseconds(found["window_start"])[0].as_py())
-            group = str(found["group"][0])
+            start, end = (int(_microseconds(found[name])[0].as_py()) for name in by[:2])
+            return Row(start, end, str(found["group"][0]))
         return Row(start, int(query.window.ends(np.array([start]))[0]), group)
 
     def _start(self, query: Query, window: Any) -> int | None:
@@ -300,12 +300,13 @@ class SparkResults:
 
     def _rows(self, query: Query, long: pa.Table) -> pa.Table:
         """The long form of one query as an answer has it."""
-        by = [("window_start", "ascending"), ("group", "ascending")]
+        by = [(name, "ascending") for name in ("window_start", "window_end", "group")]
         columns: dict[str, Any] = {}
         for number, result in enumerate(query.returned):
             mine = long.filter(pc.equal(long["aggregate"], result.name)).sort_by(by)
             if number == 0:
-                columns["window_start"] = _microseconds(mine["window_start"])
+                for name in ("window_start", "window_end"):
+                    columns[name] = _microseconds(mine[name])
                 columns["group"] = mine["group"].cast(pa.large_string())
                 columns |= self._keys(query, mine["group"])
             columns[f"value.{number}"] = mine["value"]

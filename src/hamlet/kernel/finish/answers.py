@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 class Answer:
     """The rows of one query, given by its number in the workload: one for each window and group.
 
-    `rows` is an Arrow table in any order: `window_start` in microseconds, `group` as JSON text,
-    `key.i` for each grouping attribute, and `value.i`, `log10.i`, `exact.i` for each result.
+    `rows` is an Arrow table in any order: `window_start` and `window_end` in microseconds, `group`
+    as JSON text, `key.i` for each grouping attribute, and `value.i`, `log10.i`, `exact.i` for each
+    result. `window_end` may be left out where it follows from when windows begin.
     """
 
     query: int
@@ -51,6 +52,7 @@ class SetAnswers:
         queries: The queries.
         starts: Where the rows of each begin, and where the last end.
         window_start: Of each row, in microseconds.
+        window_end: Of each row. Where a calendar lacks a day, two windows begin at one moment.
         group: Of each row, the number of its group among those of its query, which are in order.
         groups: The groups of each query.
         cells: By number of the result; rows of queries that have fewer have no value there.
@@ -60,6 +62,7 @@ class SetAnswers:
     queries: Sequence[Query]
     starts: Longs
     window_start: Longs
+    window_end: Longs
     group: Longs
     groups: Sequence[Groups]
     cells: Sequence[Cells]
@@ -84,6 +87,7 @@ class SetAnswers:
         group = pa.array(self.group[low:high])
         columns = {
             "window_start": pa.array(self.window_start[low:high]),
+            "window_end": pa.array(self.window_end[low:high]),
             "group": groups.texts.take(group),
         }
         for number, attribute in enumerate(query.group_by):
@@ -204,10 +208,20 @@ def answers_from(
     if is_kept is not None:
         totals, starts = totals.where(is_kept), np.append(0, np.cumsum(is_kept))[starts]
     cells = cells_of(queries, starts, totals, digits, is_integer)
-    slides = np.array([query.window.slide_us for query in queries], np.int64)
-    window_start = totals.window * np.repeat(slides, np.diff(starts))
+    begins, ends = _windows(queries, starts, totals.window)
+    return SetAnswers(numbers, queries, starts, begins, ends, totals.group, groups, cells)
+
+
+def _windows(queries: Sequence[Query], starts: Longs, window: Longs) -> tuple[Longs, Longs]:
+    """When the window of each row begins and ends, by its number."""
+    sizes = np.diff(starts)
+    lengths = [[query.window.slide_us, query.window.within_us] for query in queries]
+    slide, within = np.array(lengths, np.int64).reshape(-1, 2).T
+    begins = window * np.repeat(slide, sizes)
+    ends = begins + np.repeat(within, sizes)
     for number, query in enumerate(queries):
         if not query.window.clock.is_plain:
             mine = slice(int(starts[number]), int(starts[number + 1]))
-            window_start[mine] = query.window.starts(totals.window[mine])
-    return SetAnswers(numbers, queries, starts, window_start, totals.group, groups, cells)
+            begins[mine] = query.window.clock.moments(begins[mine])
+            ends[mine] = query.window.clock.moments(ends[mine])
+    return begins, ends
