@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
@@ -71,8 +72,9 @@ def samples(draw: DrawFn, most_events: int = 12) -> Sample:
     )
 
 
+@lru_cache(maxsize=1 << 12)
 def bound(text: str) -> Query | None:
-    """The query of a text, None where it is refused."""
+    """The query of a text, None where it is refused; the same texts are drawn again and again."""
     trees, problems = read(f"{DEFINED}; {text}")
     found, more = bind(trees)
     return found[0].query if found and not problems and not more else None

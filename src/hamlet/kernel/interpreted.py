@@ -75,12 +75,19 @@ def steps_needed(queries: Sequence[Query], program: Program, batch: EventBatch) 
 
 def pairs_in_windows(batch: EventBatch, within: int) -> int:
     """How many pairs of events are in one partition, and less than a window apart."""
-    pairs = 0
-    for low, high in partition_ranges(batch.part):
-        ts = batch.ts[low:high]
-        firsts = np.searchsorted(ts, ts - within, side="right")
-        pairs += int((np.arange(high - low) - firsts).sum())
-    return pairs
+    return int(earlier_in_windows(batch.part, batch.ts, within).sum())
+
+
+def earlier_in_windows(
+    part: NDArray[np.int32], ts: NDArray[np.int64], within: int
+) -> NDArray[np.int64]:
+    """For each event how many come before it in its partition, less than a window apart."""
+    found = np.zeros(len(part), np.int64)
+    for low, high in partition_ranges(part):
+        times = ts[low:high]
+        earliest = np.searchsorted(times, times - within, side="right")
+        found[low:high] = np.arange(high - low) - earliest
+    return found
 
 
 def _templates_of_edges(program: Program) -> NDArray[np.int32]:
@@ -231,7 +238,7 @@ class RuledState:
 
 
 @dataclass(slots=True)
-class _Template:
+class WalkedTemplate:
     """A template: its states by number, those that events of a letter are for, and its window."""
 
     is_guard: bool
@@ -249,19 +256,19 @@ class _Template:
 
 def templates_of(
     queries: Sequence[Query], program: Program, encoded: EncodedSet, shifts: list[int]
-) -> dict[int, _Template]:
+) -> dict[int, WalkedTemplate]:
     """The templates of a program by number; one without states is left out.
 
     `shifts` has the bits after the point of each row of weights.
     """
-    made: dict[int, _Template] = {}
+    made: dict[int, WalkedTemplate] = {}
     weights = {weight: row for row, weight in enumerate(encoded.batch.weight_specs)}
     counted = program.aggregates_at()
     for state, number in enumerate(program.state_template.tolist()):
         query = queries[program.template_query[number]]
         layout = components_of(query.aggregates, encoded.digits)
         if number not in made:
-            made[number] = _Template(
+            made[number] = WalkedTemplate(
                 program.template_role[number] == Role.GUARD,
                 query.window.within_us,
                 query.window.slide_us,
@@ -293,7 +300,7 @@ def templates_of(
     return made
 
 
-def _add_edges(program: Program, templates: dict[int, _Template]) -> None:
+def _add_edges(program: Program, templates: dict[int, WalkedTemplate]) -> None:
     of_state = {s: state for template in templates.values() for s, state in template.states.items()}
     atoms = {atom: number for number, atom in enumerate(program.alphabet.atoms)}
     edges = (program.edge_source, program.edge_target, program.edge_condition)
@@ -316,7 +323,9 @@ def _add_edges(program: Program, templates: dict[int, _Template]) -> None:
 # Guards
 
 
-def latest_matches(template: _Template, events: WalkedEvents, low: int, high: int) -> list[int]:
+def latest_matches(
+    template: WalkedTemplate, events: WalkedEvents, low: int, high: int
+) -> list[int]:
     """For each event of a partition, and its end, where the latest match before it began.
 
     Of all matches of a negated pattern that are complete by then the one that began last bars most.
@@ -373,7 +382,7 @@ def steps_of(events: WalkedEvents, chosen: Sequence[int]) -> Iterator[list[int]]
 
 
 def _windows(
-    template: _Template, events: WalkedEvents, latest: dict[int, Latest], low: int, high: int
+    template: WalkedTemplate, events: WalkedEvents, latest: dict[int, Latest], low: int, high: int
 ) -> Iterator[tuple[int, Numbers]]:
     """The windows of a partition in which a template has a trend, with its numbers."""
     chosen = [i for i in range(low, high) if template.enter[events.letter[i]]]
@@ -398,7 +407,7 @@ class _Window:
 
     def __init__(
         self,
-        template: _Template,
+        template: WalkedTemplate,
         events: WalkedEvents,
         latest: dict[int, Latest],
         start: int,
@@ -540,7 +549,12 @@ class _Found:
         self.extremes: list[list[float]] = []
 
     def add(
-        self, part: int, template_number: int, window: int, numbers: Numbers, template: _Template
+        self,
+        part: int,
+        template_number: int,
+        window: int,
+        numbers: Numbers,
+        template: WalkedTemplate,
     ) -> None:
         """Add a window."""
         linear = len(template.shifts)

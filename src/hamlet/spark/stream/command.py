@@ -45,7 +45,6 @@ _SETTINGS = {
     # What is written with each batch is what has changed.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    "spark.python.daemon.module": "hamlet.spark.stream.daemon",
     "spark.ui.enabled": "false",
 }
 # How times are written in JSON.
@@ -134,7 +133,7 @@ class StreamRun:
     @contextmanager
     def _session(self) -> Iterator[SparkSession]:
         is_ours = session.running() is None
-        settings = dict(_SETTINGS)
+        settings = _SETTINGS | session.QUICK_WORKERS
         packages = self.packages
         if packages is None and (Topic.of(self.source) or Topic.of(self.out)):
             packages = CONNECTOR
