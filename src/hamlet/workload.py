@@ -226,7 +226,9 @@ class Workload(PlannedWorkload):
         folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
         if flush and folder is not None:
             folder.check_was_read()
-        return answer_stream(self.plan, events, options, settings, checkpoint=folder, flush=flush)
+        return answer_stream(
+            self.plan, events, options, settings, checkpoint=folder, flush=flush, text=self.text
+        )
 
     def analyze(
         self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any

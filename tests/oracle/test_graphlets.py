@@ -85,8 +85,58 @@ def test_the_next_burst_starts_from_all_that_came_before() -> None:
     assert expressions(loop)[1] == ["y"]
 
 
-def test_an_event_on_which_queries_disagree_has_the_counts_of_the_paper() -> None:
-    """Its z is 8 and 2, and its y 34 and 15: here these queries have nothing in common."""
+def test_an_event_on_which_predicates_disagree_is_the_snapshot_of_the_paper() -> None:
+    """Of the edge from the second to the third B: z is 8 and 2, and then there are 34 and 15."""
+    workload = two("WHERE B.x < NEXT(B).x + 10", RISING, ends=(", D", ", F"))
+
+    found = shown(workload, f"{BOTH}, 20 D x=0, 21 F x=0", sharing="always")
+
+    (loop,) = found.loops
+    assert loop.queries == ("q1", "q2")
+    assert loop.graphlets[0].values == {"q1": 2, "q2": 1}
+    assert expressions(loop) == [["x", "2x", "z1", "4x + z1"], ["7x + y + 2z1"]]
+    third = loop.graphlets[0].events[2]
+    assert (third.snapshot, third.counts) == ("z1", {"q1": 8, "q2": 2})
+    assert (counts(loop, "q1")[-1], counts(loop, "q2")[-1]) == (34, 15)
+    assert results(found) == {"q1": "64", "q2": "26"}
+
+
+def test_the_engine_takes_the_snapshots_that_are_shown() -> None:
+    workload = two("WHERE B.x < NEXT(B).x + 10", RISING, ends=(", D", ", F"))
+    events = stream(f"{BOTH}, 20 D x=0, 21 F x=0")
+
+    taken = {s: workload.run(events, sharing=s).statistics.snapshots for s in ("always", "never")}
+
+    assert taken == {"always": 3, "never": 0}  # x, z1, y
+
+
+def test_predicates_that_a_run_has_apart_are_shown_apart() -> None:
+    workload = two("WHERE B.x < NEXT(B).x + 10", RISING, ends=(", D", ", F"))
+
+    first, second = shown(workload, f"{BOTH}, 20 D x=0, 21 F x=0", sharing="dynamic").loops
+
+    assert (first.queries, second.queries) == (("q1",), ("q2",))
+    assert first.how == "a table of its own in this run, apart from q2"
+    assert (counts(first, "q1")[-1], counts(second, "q2")[-1]) == (34, 15)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coefficients_of_disputed_events_give_the_counts(seed: int) -> None:
+    """Else there would be an error: counts are asked for one by one, and have to agree."""
+    random = Random(seed)
+    workload = two("WHERE B.x <= NEXT(B).x + 2 AND B.x < 8", RISING, ends=(", D", ", F"))
+    times = sorted(random.choices(range(25), k=12))
+    rows = [
+        {"type": random.choice("ABBBBC"), "time": time, "x": random.randrange(9)} for time in times
+    ]
+
+    (loop,) = shown(workload, rows, sharing="always").loops
+
+    assert any(event.snapshot for graphlet in loop.graphlets for event in graphlet.events)
+
+
+def test_a_query_with_and_one_without_an_edge_predicate_have_nothing_in_common() -> None:
+    """The one without is a map for each burst, which no row is as good as."""
     first, second = shown(two(second=RISING), BOTH).loops
 
     assert (first.queries, second.queries) == (("q1",), ("q2",))

@@ -31,6 +31,11 @@ TOGETHER = ("2 s", "4 s", "5 s SLIDE 2 s", "8 s SLIDE 4 s", "12 s SLIDE 2 s", "3
 ON_LOOPS = ("T.y < 1", "T.y < 0", "T.y > -1", "T.x != 1", "T.x < 3", "T.x >= 0 AND T.y < 1.5")
 SHARED = ("SEQ(A, T+, D)", "SEQ(B, T+, D)", "SEQ(A, T+, B)", "SEQ(B, T+)", "SEQ(D, A, T+, B)",
           "SEQ(A, T+, D, T+)", "SEQ(A, (SEQ(T, NOT C))+, D)")  # fmt: skip
+# Comparisons of which some agree on many events: other bounds, other operators, other sides
+NEAR = (("T.x < NEXT(T).x", "T.x < NEXT(T).x + 1", "T.x < NEXT(T).x + 3"),
+        ("T.x <= NEXT(T).y", "T.x < NEXT(T).y", "T.x != NEXT(T).y + 2"),
+        ("T.x {} NEXT(T).x", "T.y {} NEXT(T).y", "T.x {} NEXT(T).y"),
+        ("T.x >= NEXT(T).x - 5", "T.x = NEXT(T).x", "T.x > NEXT(T).x"))  # fmt: skip
 AGGREGATES = ("COUNT(*)", "COUNT(T)", "SUM(T.x)", "SUM(T.y)", "AVG(T.x)", "MIN(T.y)", "MAX(T.x)")
 ATTRIBUTES = ("x", "y", "x", "y", "z")
 
@@ -90,6 +95,24 @@ def sample_of_conditions(random: Random, most_events: int = 16) -> LoopSample:
         pattern = SHARED[-1] if guarded else random.choice(SHARED[:-1])
         window = random.choice(windows)
         texts.append(f"q{number}: RETURN {items} PATTERN {pattern} WHERE {where} WITHIN {window}")
+    events = tuple(event(random) for _ in range(random.randint(6, most_events)))
+    return LoopSample(";\n".join(texts), events, random.choice([None, None, "seq"]))
+
+
+def sample_of_predicates(random: Random, most_events: int = 16) -> LoopSample:
+    """Queries that may share one loop, and compare its neighbours differently."""
+    windows = random.choices(random.choice([WINDOWS, TOGETHER]), k=random.choice([1, 1, 2]))
+    items = random.choice(["COUNT(*)", "COUNT(*)", "SUM(T.x)", "COUNT(T), AVG(T.y)", "MAX(T.y)"])
+    near = random.choice(NEAR)
+    texts = []
+    for number in range(random.randint(2, 6)):
+        edge = random.choice(near).format(random.choice(OPERATORS))
+        where = [edge, *random.sample(ON_LOOPS, random.choice([0, 0, 1]))]
+        pattern, window = random.choice(SHARED), random.choice(windows)
+        texts.append(
+            f"q{number}: RETURN {items} PATTERN {pattern} WHERE {' AND '.join(where)} "
+            f"WITHIN {window}"
+        )
     events = tuple(event(random) for _ in range(random.randint(6, most_events)))
     return LoopSample(";\n".join(texts), events, random.choice([None, None, "seq"]))
 

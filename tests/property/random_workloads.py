@@ -107,7 +107,11 @@ def _with_fewer_aliases(draw: DrawFn, pattern: tree.Pattern) -> tree.Pattern:
 
 # Queries
 
-MEASURED = ("SUM(LENGTH)", "AVG(LENGTH)")
+MEASURED = tuple(
+    f"{function}({measure})"
+    for measure in ("LENGTH", "DURATION")
+    for function in ("SUM", "AVG", "MIN", "MAX")
+)
 
 
 @st.composite
@@ -207,7 +211,8 @@ def _is_decided(aggregate: str) -> bool:
     """Whether float mode has it exactly: a count, an extreme, or of small whole numbers."""
     if aggregate.startswith(("VARIANCE", "STDDEV")):
         return False
-    return aggregate.startswith(("COUNT", "MIN", "MAX")) or aggregate.endswith((".x)", "LENGTH)"))
+    is_whole = aggregate.endswith((".x)", "LENGTH)", "DURATION)"))
+    return is_whole or aggregate.startswith(("COUNT", "MIN", "MAX"))
 
 
 # Predicates
@@ -341,9 +346,13 @@ def _edges(draw: DrawFn, adjacent: list[tuple[str, str]]) -> str:
 
 
 def streams(types: str, most_events: int) -> SearchStrategy[list[dict[str, Any]]]:
-    """Rows in any order: ties, times below zero and between seconds, nulls, missing attributes."""
+    """Rows in any order: ties, times below zero and between seconds, nulls, missing attributes.
+
+    Some are of these days: numbers that times are part of must not become long by it.
+    """
     whole, halves = st.integers(-4, 14), st.integers(-8, 28).map(lambda half: half / 2)
-    return st.sampled_from([whole, whole, halves]).flatmap(
+    today = halves.map(lambda time: 1_790_000_000 + time)
+    return st.sampled_from([whole, whole, halves, today]).flatmap(
         lambda times: st.lists(_events(types, times), max_size=most_events)
     )
 

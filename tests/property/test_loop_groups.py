@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from conformance import differences, engine_rows, scaled_reference_rows
-from loop_groups import LoopSample, long_stream, sample, sample_of_conditions
+from loop_groups import (
+    LoopSample,
+    long_stream,
+    sample,
+    sample_of_conditions,
+    sample_of_predicates,
+)
 
 from hamlet import Workload
 from hamlet.engine import Options
@@ -96,6 +102,22 @@ def test_queries_that_ask_different_things_of_the_loop_equal_the_reference(
             check(drawn, ("dynamic",))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in range(1, 5))])
+def test_queries_that_compare_neighbours_differently_equal_the_reference(
+    seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    random = Random(seed)
+    for number in range(12):
+        drawn = sample_of_predicates(random)
+        with monkeypatch.context() as patch:
+            check(drawn, ("always", "never"))
+            patch.setitem(batch.SHARING, "dynamic", BY_COIN)
+            patch.setattr(batch, "SEED", number)
+            check(drawn, ("dynamic",))
+
+
 def groups_of(workload: str, events: Any, order: str | None = None) -> list[RowGroup]:
     """The groups that a workload is run in."""
     plan = Workload.parse(workload).plan
@@ -120,7 +142,7 @@ def test_what_is_drawn_has_groups_of_all_sorts() -> None:
     assert sum(len(group.units) > 2 for group in found) > 20
     assert sum(group.is_backward for group in found) > 4
     assert sum(bool(group.guards) for group in found) > 5
-    assert {group.operator for group in found} == set(range(6))
+    assert {p.operator for group in found for p in group.predicates} == set(range(6))
     assert sum(group.extremes > 0 for group in found) > 20
     assert sum(sum(s.is_loop for s in u.states) > 1 for g in found for u in g.units) > 5
 
@@ -140,6 +162,77 @@ def test_what_always_shares_takes_snapshots_and_never_takes_none() -> None:
     # One for each T that finds an A or a B since the T before
     assert found["always"].snapshots == 4
     assert found["never"].snapshots == 0
+
+
+# Edge predicates that differ
+
+
+def apart_by(margins: list[int], window: str) -> str:
+    """Queries with one loop and different ends, which compare neighbours with margins."""
+    return ";".join(
+        f"q{i}: RETURN COUNT(*) PATTERN SEQ(X{i}, T+, Y{i}) WHERE T.v < NEXT(T).v + {margin} "
+        f"WITHIN {window}"
+        for i, margin in enumerate(margins)
+    )
+
+
+def bursts_of(random: Random, queries: int, n: int, values: int) -> list[dict[str, Any]]:
+    """Long bursts of T, each begun by an X and ended by a Y, with values that are far apart."""
+    found, query = [], 0
+    for time in range(n):
+        place = time % 40
+        query = random.randrange(queries) if place == 0 else query
+        kind = "T" if 0 < place < 39 else f"{'XY'[place > 0]}{query}"
+        found.append({"type": kind, "time": time, "v": 100 * random.randrange(values)})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("margins", "classes"),
+    [([1, 2, 3, 4, 1, 2, 3, 4], 1), ([1, 1, 1, 1, 250, 250, 250, 250], 2)],
+    ids=["agree", "disagree"],
+)
+def test_predicates_that_agree_on_most_events_have_one_table(
+    margins: list[int], classes: int
+) -> None:
+    """Values are multiples of a hundred, so margins below that are all the same."""
+    events = bursts_of(Random(3), len(margins), 4_000, 9)
+    workload = apart_by(margins, "60 s SLIDE 15 s")
+
+    trace = Workload.parse(workload).run(events, trace=True).trace
+
+    assert len({row["class"] for row in trace.to_pylist()}) == classes
+    expected = engine_rows(workload, events, sharing="apart")
+    assert engine_rows(workload, events) == expected
+
+
+def test_long_windows_have_a_table_for_each_predicate() -> None:
+    events = bursts_of(Random(3), 4, 3_000, 9)
+    workload = apart_by([1, 2, 1, 2], "120 s SLIDE 30 s")
+
+    trace = Workload.parse(workload).run(events, sharing="always", trace=True).trace
+
+    assert {row["class"] for row in trace.to_pylist()} == {"q0, q2", "q1, q3"}
+    expected = engine_rows(workload, events, sharing="apart")
+    assert engine_rows(workload, events, sharing="always") == expected
+
+
+def test_shorter_windows_apart_from_longer_ones_are_right_from_the_end() -> None:
+    """Queries that end alike, with other windows for each predicate."""
+    text = "RETURN COUNT(*) PATTERN SEQ(X{0}, T+, Y0) WHERE T.v < NEXT(T).v + {1} WITHIN {2}"
+    asked = [(0, 1, "8 s SLIDE 4 s"), (1, 1, "8 s SLIDE 4 s"), (2, 250, "18 s SLIDE 2 s")]
+    asked += [(3, 250, "18 s SLIDE 2 s")]
+    workload = ";".join(text.format(*each) for each in asked)
+    events = [
+        {**e, "type": e["type"].replace("Y1", "Y0").replace("Y2", "Y0").replace("Y3", "Y0")}
+        for e in bursts_of(Random(5), 4, 3_000, 9)
+    ]
+    events += [{"type": "Y0", "time": t + 0.5, "v": 0} for t in range(3, 3_000, 7)]
+
+    found = engine_rows(workload, events)
+
+    assert found == engine_rows(workload, events, sharing="apart")
+    assert [group.is_backward for group in groups_of(workload, events)] == [True]
 
 
 # Conditions on the events of the loop that differ

@@ -28,6 +28,7 @@ from hamlet.events.times import given_times
 from hamlet.kernel import drawing
 from hamlet.kernel.drawing import Choice, Trellis
 from hamlet.kernel.jit import interpreted
+from hamlet.plan.aggregates import DURATION, LENGTH
 from hamlet.plan.query import OTHER, Match, asked_types
 from hamlet.plan.workload import plan_workload
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from hamlet.engine.options import Options
     from hamlet.events.table import EventTable
     from hamlet.events.times import Times
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Aggregate, Query
     from hamlet.plan.workload import WorkloadPlan
 
     # Events, each a dict with all its columns
@@ -355,16 +356,19 @@ def _choice(query: Query, trellis: Trellis, how: str) -> Choice:
         return ways[how]()
     if how == "first":
         return drawing.first_to_end(trellis.steps)
-    known = [(place, each) for place, each in enumerate(query.extremes) if each.measure is None]
-    for place, aggregate in known:
+    for place, aggregate in enumerate(query.extremes):
         if aggregate.name == how:
-            return _attaining(trellis, place)
-    named = [*WAYS, *(aggregate.name for _, aggregate in known)]
+            return _attaining(trellis, place, aggregate)
+    named = [*WAYS, *(aggregate.name for aggregate in query.extremes)]
     raise UnknownName("way to choose examples", how, f"Ways are {listed(named)}.")
 
 
-def _attaining(trellis: Trellis, place: int) -> Choice:
-    """Trends with an event that has the least, or the greatest, value of all trends."""
+def _attaining(trellis: Trellis, place: int, aggregate: Aggregate) -> Choice:
+    """Trends that a least or greatest value is of: those that have an event with that value."""
+    if aggregate.measure == LENGTH:
+        return drawing.shortest() if aggregate.sign > 0 else drawing.longest()
+    if aggregate.measure == DURATION:
+        return (drawing.quickest if aggregate.sign > 0 else drawing.slowest)(trellis.times)
     values = trellis.extremes_of(place)
     ordered = sorted({value for value in values.values()})
     rank = {value: number - len(ordered) for number, value in enumerate(ordered)}

@@ -7,8 +7,9 @@ kernels (witnesses.py). What was decided about a burst is read from the trace of
 A loop without an edge predicate is one map for each burst: its snapshot is what has come as far as
 the burst, and coefficients are of that snapshot alone. With an edge predicate a row is over all
 snapshots of the window, each of which is what had come in from outside until then, and an event
-that some queries alone admit is a snapshot by itself: coefficients of others are counted without
-it, and its own are what there is more with it.
+that some queries alone admit, or before which their edge predicates let different events, is a
+snapshot by itself: coefficients of others are counted without it, and its own are what there is
+more with it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hamlet.engine.local import LocalRun, run_workload
 from hamlet.engine.options import Options, events_of
 from hamlet.engine.pipeline import SetPipeline, shared_plan
 from hamlet.engine.witnesses import can_be_witnessed, end_of, entry_of, probe, witness
-from hamlet.errors import InternalError, PlanError
+from hamlet.errors import InternalError, PlanError, listed
 from hamlet.explain.graphlets import Execution, Graphlet, GraphletEvent, LoopExecution
 from hamlet.explain.sharers import known_sharing
 from hamlet.plan.predicates import show, show_edge
@@ -43,6 +44,9 @@ MOST_EVENTS = 200
 # Between two times there is room for an entry before the later one and an end after the earlier.
 _ROOM = 4
 _NAMES = ("x", "y", "z")
+# How long a window is that has two events with an entry and an end, and the trends of these: each
+# of them, and both
+_PAIR, _TRENDS_OF_PAIR = 8, 3
 
 
 def executed(plan: WorkloadPlan, name: str, source: Any, options: Options) -> Execution:
@@ -106,17 +110,33 @@ class _Set:
         only = replace(self.plan, sets=(self.sharable,))
         turned = self._turned(pipeline)
         for each in known_sharing(only, [pipeline.program], self.options.sharing):
-            classes = [each["queries"]] if each["shared"] else [[name] for name in each["queries"]]
-            for names in classes:
+            for names in self._classes(each):
                 some = [planned[name] for name in names]
                 if not all(can_be_witnessed(one.query, each["type"]) for one in some):
                     continue
-                is_turned = (each["type"], tuple(names)) in turned
+                is_turned = any(
+                    each["type"] == event_type and set(names) <= set(queries)
+                    for event_type, queries in turned
+                )
                 decided = {} if is_turned else self.bursts(each["type"], tuple(names))
                 for alike in _by_window(some):
                     for group, rows in self._groups():
-                        known = (each, decided, is_turned)
+                        known = (each, names, decided, is_turned)
                         yield _Loop(self, known, alike, group, rows).execution()
+
+    def _classes(self, known: dict[str, Any]) -> list[list[str]]:
+        """The queries that could share an E+, as the run had them together."""
+        if not known["shared"]:
+            return [[name] for name in known["queries"]]
+        ran = dict.fromkeys(
+            row["class"]
+            for row in self.trace.to_pylist()
+            if (row["set"], row["type"], row["about"]) == (self.number, known["type"], "burst")
+        )
+        classes = [each.split(", ") for each in ran]
+        classes = [each for each in classes if set(each) < set(known["queries"])]
+        left = [n for n in known["queries"] if not any(n in each for each in classes)]
+        return [*classes, left] if left else classes
 
     def _turned(self, pipeline: SetPipeline) -> set[tuple[str, tuple[str, ...]]]:
         """Loops that are run from the last event to the first."""
@@ -167,19 +187,22 @@ class _Loop:
     def __init__(
         self,
         of: _Set,
-        known: tuple[dict[str, Any], dict[int, str], bool],
+        known: tuple[dict[str, Any], list[str], dict[int, str], bool],
         members: list[PlannedQuery],
         group: str,
         rows: list[int],
     ) -> None:
         self.of, self.group = of, group
-        self.known, self.decided, self.is_turned = known
+        self.known, self.together, self.decided, self.is_turned = known
         self.queries = [planned.query for planned in members]
         self.names = tuple(query.name for query in self.queries)
         self.type: str = self.known["type"]
         self.start, self.rows = self._busiest(rows)
         self.loops = [row for row in self.rows if of.type_of(row) == self.type]
         self.admitting: dict[int, list[Query]] = {}
+        self.disputed: set[int] = set()
+        # Of disputed events, by query: as the query itself has them
+        self.own: dict[int, dict[str, dict[str, int]]] = {}
         # All of it is in one window of its own.
         length = _ROOM * (self.queries[0].window.within_us + 2)
         self.window = Window(length, length)
@@ -204,7 +227,12 @@ class _Loop:
         bursts = self._bursts()
         if self.known["kind"] == "rows":
             self.admitting = {row: self._admitting(row) for row in self.loops}
-        counted = {row: self._asked(row, bursts) for row in self.loops}
+            self.disputed = self._disputed()
+        counted = {row: self._asked(row, bursts, self._agreeing([row])) for row in self.loops}
+        for row in self.disputed:
+            self.own[row] = {
+                query.name: self._asked(row, bursts, query) for query in self.admitting[row]
+            }
         self._take_apart(counted)
         graphlets = self._graphlets(bursts, counted)
         return LoopExecution(
@@ -219,18 +247,27 @@ class _Loop:
 
     def _loop_text(self) -> str:
         """E, with what all queries ask of its events, and of neighbours."""
-        query = self.queries[0]
-        place = next(place for place in query.places if place.type == self.type)
         locals_ = {q.local[p.index] for q in self.queries for p in q.places if p.type == self.type}
         asked = [show(local) for local in locals_ if local is not None and len(locals_) == 1]
-        pairs = dict(query.adjacent).get((place.index, place.index), ())
-        asked += [show_edge(query.edge_predicates[number]) for number in pairs]
+        compared = {self._compared(query) for query in self.queries}
+        asked += compared.pop() if len(compared) == 1 else ()
         return f"{self.type}[{' AND '.join(asked)}]" if asked else self.type
+
+    def _compared(self, query: Query) -> tuple[str, ...]:
+        """What a query asks of neighbours in its loop."""
+        place = next(place for place in query.places if place.type == self.type)
+        pairs = dict(query.adjacent).get((place.index, place.index), ())
+        return tuple(show_edge(query.edge_predicates[number]) for number in pairs)
 
     def _how(self) -> str:
         if self.is_turned:
             return "shared from the last event to the first: these queries end alike"
-        return f"{'shared' if self.known['shared'] else 'per query'}: {self.known['why']}"
+        if not self.known["shared"]:
+            return f"per query: {self.known['why']}"
+        others = [name for name in self.known["queries"] if name not in self.together]
+        if others:
+            return f"a table of its own in this run, apart from {listed(others)}"
+        return f"shared: {self.known['why']}"
 
     # Bursts
 
@@ -260,20 +297,21 @@ class _Loop:
     def _time(self, row: int) -> int:
         return _ROOM * (int(self.of.table.ts[row]) - self.start + 1)
 
-    def _asked(self, row: int, bursts: list[tuple[list[int], str]]) -> dict[str, int]:
+    def _asked(
+        self, row: int, bursts: list[tuple[list[int], str]], asking: Query | None
+    ) -> dict[str, int]:
         """What witnesses and probes count that end after an event, and see no other of its time."""
         ts = self.of.table.ts
         firsts = [some[0] for some, _ in bursts if ts[some[0]] <= ts[row]]
         entries = {f"#{number}": first for number, first in enumerate(firsts)}
         seen = [each for each in self.rows if ts[each] < ts[row] or each == row]
-        asking = self._agreeing([row])
         if not any(map(self._is_single, seen)):
             return self._counted(seen, row, self.names, entries, asking)
         plain = [each for each in seen if each == row or not self._is_single(each)]
         found = self._counted(seen, row, self.names, {}, asking)
         found |= self._counted(plain, row, (), entries, asking)
         for single in seen:
-            both = self._agreeing([single, row])
+            both = self._agreeing([single, row], asking)
             if self._is_single(single) and single != row and both is not None:
                 entry = {f"@{single}": single}
                 more = self._counted([*plain, single], row, (), entry, both)
@@ -314,12 +352,46 @@ class _Loop:
         return [query for query in self.queries if found[names[query.name]]]
 
     def _is_single(self, row: int) -> bool:
-        """Whether a row is of E, and some queries admit it and others do not."""
-        return 0 < len(self.admitting.get(row, ())) < len(self.queries)
+        """Whether a row is of E, and not the same to all queries."""
+        is_for_some = 0 < len(self.admitting.get(row, ())) < len(self.queries)
+        return is_for_some or row in self.disputed
 
-    def _agreeing(self, rows: list[int]) -> Query | None:
-        """A query that admits some rows."""
-        for query in self.queries:
+    def _disputed(self) -> set[int]:
+        """The events before which edge predicates let different ones."""
+        asking = {self._compared(query): query for query in self.queries}
+        if len(asking) == 1:
+            return set()
+        ts = self.of.table.ts
+        pairs = [(a, b) for b in self.loops for a in self.loops if ts[a] < ts[b]]
+        let = [self._let(query, pairs) for query in asking.values()]
+        return {b for (_, b), *found in zip(pairs, *let, strict=True) if len(set(found)) > 1}
+
+    def _let(self, query: Query, pairs: list[tuple[int, int]]) -> list[bool]:
+        """Whether a query lets the second of two events of E follow the first one.
+
+        Each pair has a window of its own, and three trends where it may, whatever else is asked.
+        """
+        free = replace(query, local=tuple(None for _ in query.local))
+        planned = [probe(free, self.type, "pair", Window(_PAIR, _PAIR))]
+        rows: list[tuple[str, int, int]] = []
+        for number, (first, second) in enumerate(pairs):
+            types = (entry_of("pair"), self.type, self.type, end_of("pair"))
+            rows += [
+                (kind, _PAIR * number + time, row)
+                for time, (kind, row) in enumerate(
+                    zip(types, (first, first, second, second), strict=True)
+                )
+            ]
+        found = dict.fromkeys(range(len(pairs)), 0)
+        for answer in self._answers(planned, rows):
+            starts = answer.rows["window_start"].to_pylist()
+            for start, value in zip(starts, answer.rows["exact.0"].to_pylist(), strict=True):
+                found[start // _PAIR] += int(value)
+        return [trends == _TRENDS_OF_PAIR for trends in found.values()]
+
+    def _agreeing(self, rows: list[int], asking: Query | None = None) -> Query | None:
+        """A query that admits some rows: the one that asks, if it does."""
+        for query in self.queries if asking is None else [asking, *self.queries]:
             if all(query in self.admitting.get(row, self.queries) for row in rows):
                 return query
         return None
@@ -327,6 +399,17 @@ class _Loop:
     def _answered(
         self, planned: list[PlannedQuery], rows: list[tuple[str, int, int]]
     ) -> dict[str, int]:
+        """What queries count over rows."""
+        found = dict.fromkeys((one.query.name for one in planned), 0)
+        for answer in self._answers(planned, rows):
+            found[planned[answer.query].query.name] = sum(
+                map(int, answer.rows["exact.0"].to_pylist())
+            )
+        return found
+
+    def _answers(
+        self, planned: list[PlannedQuery], rows: list[tuple[str, int, int]]
+    ) -> list[Answer]:
         """Run queries over rows: types, times, and the rows whose attributes they have."""
         options, table = self.of.options, self.of.table.table
         types, times, numbers = zip(*rows, strict=True)
@@ -334,13 +417,8 @@ class _Loop:
         columns: dict[str, Any] = {name: table[name].take(pa.array(numbers)) for name in copied}
         columns[options.type] = pa.array(types)
         columns[options.time] = pa.array(times, pa.timestamp("us"))
-        plan = plan_workload(planned)
         asked = Options(options.type, options.time, sharing="always")
-        found = dict.fromkeys((one.query.name for one in planned), 0)
-        for answer in _answers(run_workload(plan, pa.table(columns), asked)):
-            total = sum(map(int, answer.rows["exact.0"].to_pylist()))
-            found[plan.queries[answer.query].query.name] = total
-        return found
+        return _answers(run_workload(plan_workload(planned), pa.table(columns), asked))
 
     def _take_apart(self, counted: dict[int, dict[str, int]]) -> None:
         """Have what ends at each event, where it was all that ends at it or before."""
@@ -350,13 +428,16 @@ class _Loop:
             before = [each for each in single if ts[each] < ts[row]]
             # Probes do not see events that are snapshots by themselves.
             plain = [each for each in before if not self._is_single(each)]
-            single[row] = {
-                name: number
-                - sum(
-                    single[each].get(name, 0) for each in (before if name in self.names else plain)
-                )
-                for name, number in sums.items()
-            }
+
+            def alone(sums: dict[str, int]) -> dict[str, int]:
+                seen = {name: before if name in self.names else plain for name in sums}  # noqa: B023
+                return {
+                    name: number - sum(single[each].get(name, 0) for each in seen[name])
+                    for name, number in sums.items()
+                }
+
+            single[row] = alone(sums)
+            self.own[row] = {name: alone(own) for name, own in self.own.get(row, {}).items()}
         counted.update(single)
 
     # Putting together
@@ -377,7 +458,7 @@ class _Loop:
                 first = number if is_map else 0
                 for row, event in zip(rows, events, strict=True):
                     event.expression = self._expression(counted[row], first, number)
-                self._value(found, rows)
+                self._value(found, rows, (first, number))
         return found
 
     def _expression(self, counts: dict[str, int], first: int, last: int) -> dict[str, int]:
@@ -395,22 +476,27 @@ class _Loop:
         name = f"{self.type} {self.of.table.ts[row] / 1e6:g}"
         return GraphletEvent(name, {query: counts[query] for query in self.names})
 
-    def _value(self, graphlets: list[Graphlet], rows: list[int]) -> None:
+    def _value(self, graphlets: list[Graphlet], rows: list[int], numbers: tuple[int, int]) -> None:
         """The values of the last snapshot, from the first event of its graphlet; all must agree.
 
-        A single event is by itself for those that look at it later.
+        A single event is by itself for those that look at it later. Snapshots that events are over
+        are those with some numbers, from the first to the last.
         """
         last = graphlets[-1]
         known: dict[Any, dict[str, int]] = {g.snapshot: g.values for g in graphlets if g.values}
         known |= {e.snapshot: e.counts for g in graphlets for e in g.events if e.snapshot}
         for row, event in zip(rows, last.events, strict=True):
             admitting = [query.name for query in self.admitting.get(row, self.queries)]
+            expressions = {
+                query: self._expression(own, *numbers) for query, own in self.own[row].items()
+            }
             for query in admitting:
+                expressions.setdefault(query, event.expression or {})
                 if query not in last.values:
-                    rest = _evaluated(event, known, query)
+                    rest = _evaluated(expressions[query], known, query)
                     last.values[query] = event.counts[query] - rest
             known[last.snapshot] = last.values
-            if any(_evaluated(event, known, q) != event.counts[q] for q in admitting):
+            if any(_evaluated(expressions[q], known, q) != event.counts[q] for q in admitting):
                 reason = f"coefficients of {event.name} do not give its counts"
                 raise InternalError(reason)
             if self._is_single(row):
@@ -437,7 +523,7 @@ def _expression(counts: dict[str, int], first: int, last: int) -> dict[str, int]
     return {name: times for name, times in parts.items() if times}
 
 
-def _evaluated(event: GraphletEvent, known: dict[Any, dict[str, int]], query: str) -> int:
+def _evaluated(expression: dict[str, int], known: dict[Any, dict[str, int]], query: str) -> int:
     """What an expression is worth for a query, by the snapshots that are known."""
-    terms = (event.expression or {}).items()
+    terms = expression.items()
     return sum(times * known[name].get(query, 0) for name, times in terms if name in known)

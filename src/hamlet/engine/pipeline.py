@@ -184,7 +184,9 @@ class SetPipeline:
         """The loop of a group of rows as text."""
         atoms = [self.program.alphabet.atoms[atom] for atom in made.group.atoms]
         atom = atoms[0] if len(atoms) == 1 else Atom(atoms[0].type, None)
-        return loop_name(atom, show_edge(self.program.predicates[made.group.predicate]))
+        numbers = (predicate.number for predicate in made.group.predicates)
+        asked = [show_edge(self.program.predicates[number]) for number in numbers]
+        return loop_name(atom, " OR ".join(asked))
 
     def traced_loop(self, made: PlacedGroup) -> TracedLoop:
         """The loop of a group of rows, with its queries, as a trace has it."""

@@ -1,8 +1,9 @@
 """Whose work on a repeated type is done once: the classes of queries that could share E+.
 
 Queries that repeat E in one set have it in common, but a burst is one map only for those that ask
-the same of its events, and a table of rows is kept only for those that have the same edge
-predicate, negation and functions of aggregates, and windows that a table can have together. A query
+the same of its events, and a table of rows is kept only for those that have the same negation and
+functions of aggregates, edge predicates that go one way, and windows that a table can have
+together; and the same edge predicate, where its rows cannot be over snapshots. A query
 that is in no class with another is told of the query that is most like it, and of what keeps the
 two apart.
 """
@@ -96,10 +97,20 @@ def _by_table(keys: dict[str, list[Key]]) -> dict[str, list[Key]]:
 
 def _told(each: Sharing, names: list[str], planned: dict[str, PlannedQuery]) -> str:
     """What is to be said of events on which the queries of a class disagree."""
-    templates = (t for name in names for t in planned[name].templates.branches)
-    atoms = {state.atom for t in templates for state, _ in _loops(t, each["type"])}
-    is_mixed = each["kind"] == "rows" and len(atoms) > 1
-    return "; an event for some of them is a snapshot by itself" if is_mixed else ""
+    if each["kind"] != "rows":
+        return ""
+    atoms, compared = set(), set()
+    for query, template in ((planned[n].query, t) for n in names for t in _branches(planned[n])):
+        for state, condition in _loops(template, each["type"]):
+            atoms.add(state.atom)
+            compared.add(_compared(query, condition))
+    told = "; an event for some of them is a snapshot by itself" if len(atoms) > 1 else ""
+    if len(compared) > 1:
+        told += (
+            "; where windows are small, with different edge predicates: "
+            "an event on which these disagree is a snapshot by itself"
+        )
+    return told
 
 
 def _why_alone(parts: list[str], pairs: list[tuple[str, str]]) -> str:
@@ -131,14 +142,35 @@ def _differing(one: Key, other: Key) -> tuple[int, ...]:
 def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Key]:
     """What another query must have too, for each loop over a type that could be shared."""
     query = planned.query
-    for template in planned.templates.branches:
+    for template in _branches(planned):
         for state, condition in _loops(template, name):
             if kind == "rows":
-                compared = frozenset(query.edge_predicates[n] for n in condition.predicates)
+                has_snapshots = _may_have_snapshots(query, template, name)
+                compared = _compared(query, condition)
+                if has_snapshots:
+                    compared = frozenset(predicate.direction for predicate in compared)
                 negated = frozenset(planned.templates.guards[n] for n in condition.guards)
                 yield compared, negated, _asked(query), query.window
             elif not condition.predicates and not condition.guards:
                 yield (state.atom,)
+
+
+def _branches(planned: PlannedQuery) -> tuple[Template, ...]:
+    return planned.templates.branches
+
+
+def _compared(query: Query, condition: Condition) -> frozenset[Any]:
+    """What a loop asks of neighbours."""
+    return frozenset(query.edge_predicates[number] for number in condition.predicates)
+
+
+def _may_have_snapshots(query: Query, template: Template, name: str) -> bool:
+    """Whether rows of its loops over a type may be over snapshots: see kernel/rows/letters.py."""
+    loops = {edge.target for edge in template.edges if edge.source == edge.target}
+    loops = {state for state in loops if template.states[state].type == name}
+    entering = [e for e in template.edges if e.target in loops and e.source != e.target]
+    is_free = all(edge.condition.is_free and edge.source not in loops for edge in entering)
+    return is_free and not query.extremes
 
 
 def _asked(query: Query) -> tuple[str, ...]:

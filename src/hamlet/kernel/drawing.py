@@ -21,6 +21,7 @@ from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from hamlet.kernel.base import ExtremeRow
 from hamlet.kernel.interpreted import (
     WalkedEvents,
     is_open,
@@ -85,6 +86,29 @@ def shortest() -> Choice:
         lambda label, event, state: label + 1,
         lambda labels: sorted(labels)[:_BEST],
         lambda label, event: label,
+    )
+
+
+def slowest(times: Sequence[float]) -> Choice:
+    """Only the trends that take the most time, given the time of each event.
+
+    A label is the time of the first event, counted so that none is 0.
+    """
+    before = min(times, default=0) - 1
+    return Choice(
+        lambda label, event, state: label or int(times[event] - before),
+        lambda labels: sorted(labels)[:_BEST],
+        lambda label, event: label - int(times[event] - before),
+    )
+
+
+def quickest(times: Sequence[float]) -> Choice:
+    """Only the trends that take the least time: see `slowest`."""
+    before = min(times, default=0) - 1
+    return Choice(
+        lambda label, event, state: label or int(times[event] - before),
+        lambda labels: sorted(labels)[-_BEST:],
+        lambda label, event: int(times[event] - before) - label,
     )
 
 
@@ -161,6 +185,7 @@ class Trellis:
             if not each.is_guard
         }
         self.start = start
+        self._rows = encoded.batch.extreme_attributes
         self.ranges = [
             (low, high)
             for low, high in partition_ranges(encoded.batch.part)
@@ -171,6 +196,11 @@ class Trellis:
     def steps(self) -> list[int]:
         """For each event the number of its moment."""
         return self.events.step
+
+    @property
+    def times(self) -> list[float]:
+        """For each event its time, where durations are asked for."""
+        return self.events.extremes[self._rows.index(ExtremeRow.TIME)]
 
     def extremes_of(self, place: int) -> dict[tuple[int, int], float]:
         """What events at states give to an extreme of the query, the least the best.

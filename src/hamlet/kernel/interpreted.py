@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.base import Emission, components_of, values_of_codes
+from hamlet.kernel.base import Emission, components_of, extreme_at, values_of_codes
 from hamlet.kernel.number_table import NumberTable
 from hamlet.kernel.stack_code import CONST, NEXT, PREVIOUS, emit
 from hamlet.kernel.stack_machine import operated
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.plan.number_mode import NumberMode
     from hamlet.plan.program import Program
-    from hamlet.plan.query import Query
-    from hamlet.plan.template import Alternative, Condition
+    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.template import Alternative, Condition, Part
 
 # The number of trends and the other components, then the extremes
 Numbers = list[Any]
@@ -231,8 +231,8 @@ class RuledState:
     end: Rule | None = None
     # For each component after the first the row of weights; None for nothing, -1 for ones
     adds: list[int | None] = field(default_factory=list)
-    # For each extreme the row of extremes and its sign; None for nothing
-    extremes: list[tuple[int, int] | None] = field(default_factory=list)
+    # For each extreme the row of extremes, its sign, and whether it is added; None for nothing
+    extremes: list[tuple[int, int, bool] | None] = field(default_factory=list)
     is_asked: bool = False  # whether an edge from it looks at the event itself
     is_left: bool = False  # whether its events wait only until one goes on with them: see `Step`
 
@@ -275,22 +275,17 @@ def templates_of(
                 [a.sign for a in query.aggregates if a.sign],
                 [0, *(0 if c.weight.kind == "one" else shifts[weights[c.weight]] for c in layout)],
             )
-        at = counted.get(state, set())
+        at, part = counted.get(state, set()), program.state_part[state]
+        added = [each.weight.at(part) if each.aggregate in at else None for each in layout]
         made[number].states[state] = RuledState(
             adds=[
-                None
-                if each.aggregate not in at
-                else -1
-                if each.weight.kind == "one"
-                else weights[each.weight]
-                for each in layout
+                None if weight is None else -1 if weight.kind == "one" else weights[weight]
+                for weight in added
             ],
             extremes=[
-                (encoded.batch.extreme_attributes.index(str(a.attribute)), a.sign)
-                if place in at
-                else None
-                for place, a in enumerate(query.aggregates)
-                if a.sign
+                _extreme(encoded, aggregate, part) if place in at else None
+                for place, aggregate in enumerate(query.aggregates)
+                if aggregate.sign
             ],
         )
     _add_edges(program, made)
@@ -298,6 +293,17 @@ def templates_of(
     for template in made.values():
         template.enter = [[s for s in template.states if row[atom[s]]] for row in letters]
     return made
+
+
+def _extreme(
+    encoded: EncodedSet, aggregate: Aggregate, part: Part | None
+) -> tuple[int, int, bool] | None:
+    """What an event at a state does to an extreme that counts it: see `RuledState`."""
+    found = extreme_at(aggregate, part)
+    if found is None:
+        return None
+    row = encoded.batch.extreme_attributes.index(found.row)
+    return row, aggregate.sign, found.is_added
 
 
 def _add_edges(program: Program, templates: dict[int, WalkedTemplate]) -> None:
@@ -493,9 +499,12 @@ class _Window:
                 numbers[place] += numbers[0] * (1 if row < 0 else self.events.weights[row][i])
         for place, extreme in enumerate(state.extremes, len(self.template.shifts)):
             if extreme is not None:
-                value = self.events.extremes[extreme[0]][i]
-                if value == value:
-                    numbers[place] = min(numbers[place], value * extreme[1])
+                row, sign, is_added = extreme
+                value = self.events.extremes[row][i]
+                if is_added:
+                    numbers[place] += value * sign
+                elif value == value:
+                    numbers[place] = min(numbers[place], value * sign)
 
 
 # Conditions

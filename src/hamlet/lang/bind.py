@@ -117,7 +117,7 @@ class _Binder:
                 return None
             query = Query(
                 name=self.name,
-                aggregates=results.aggregates,
+                aggregates=tuple(each.inside(window) for each in results.aggregates),
                 places=tuple(pattern.places),
                 branches=tuple(pattern.branches),
                 negations=tuple(pattern.negations),

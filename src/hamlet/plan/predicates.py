@@ -94,6 +94,14 @@ class EdgePredicate:
         """Whether it is a comparison f(previous) op g(next)."""
         return self.previous is not None
 
+    @property
+    def direction(self) -> str:
+        """Which way it goes: < or >, whether or not equals are let in, or its own operator.
+
+        Those that go one way may agree on most events, as with other thresholds they do.
+        """
+        return {"<=": "<", ">=": ">"}.get(self.operator, self.operator)
+
 
 def columns_of(expression: Expression) -> Iterator[Column]:
     """Every column an expression looks at, in reading order, with repetitions."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.code import STAYS
+from hamlet.kernel.code import NO_EXTREME, STAYS
 from hamlet.kernel.compile.bundles import whole_bundles
 from hamlet.kernel.compile.counters import find_counters
 from hamlet.kernel.compile.parts import begins
@@ -57,7 +57,7 @@ def quick_units(code: Code) -> Ints:
     quick[has_rows, at.Q_KIND] = at.HAS_ROWS
     counts = has_rows & (starts >= 0) & (ends != starts)
     counts &= (code.u_nc == 1) & (code.u_nx == 0) & (code.u_always == 0)
-    counts &= np.diff(code.u_lazy_p) > 0
+    counts &= (np.diff(code.u_lazy_p) > 0) & (code.u_steps == 0)
     counts &= ~_any(code.u_lazy_p, code.lazies.reshape(-1, at.LAZY)[:, at.LZ_OWN] < 0)
     quick[counts, at.Q_KIND] = at.COUNTS_ONLY
     return quick.reshape(-1)
@@ -95,7 +95,7 @@ def quick_ops(code: Code) -> Ints:
     kinds = code.u_quick.reshape(-1, at.QUICK)[code.o_unit, at.Q_KIND]
     quick[:, at.QO_SYNC] = np.where(kinds == at.COUNTS_ONLY, at.SYNC_COUNTS, at.SYNC_ALL)
     read, fed = _only(code.o_src_p, code.o_src_row), _only(code.o_dst_p, code.o_dst_row)
-    adds = _any(code.o_w_p, code.o_w != -1) | _any(code.o_x_p, code.o_x >= 0)
+    adds = _any(code.o_w_p, code.o_w != -1) | _any(code.o_x_p, code.o_x != NO_EXTREME)
     moves = code.u_steps[code.o_unit] == 1
     _fill_moves(code, quick, moves)
     simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds & ~moves)

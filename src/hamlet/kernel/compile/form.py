@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.base import components_of
+from hamlet.kernel.base import components_of, extreme_rows, weights_of
 from hamlet.kernel.jit import interpretable
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
@@ -80,8 +80,10 @@ class EventForm:
     ) -> EventForm:
         """The form that events are taken to have before there are any."""
         components = [c for query in queries for c in components_of(query.aggregates, digits)]
-        weights = tuple(dict.fromkeys(component.weight for component in components))
-        extremes = (str(each.attribute) for query in queries for each in query.extremes)
+        weights = weights_of(components)
+        extremes = (
+            row for query in queries for each in query.extremes for row in extreme_rows(each)
+        )
         count = len(program.predicates)
         return EventForm(
             weights,

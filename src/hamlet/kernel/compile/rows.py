@@ -6,7 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hamlet.kernel.rows.automata import merged
-from hamlet.kernel.rows.group import END, START, RowEdge, RowGroup, RowState, RowUnit
+from hamlet.kernel.rows.group import (
+    END,
+    START,
+    RowEdge,
+    RowGroup,
+    RowPredicate,
+    RowState,
+    RowUnit,
+)
 from hamlet.kernel.rows.letters import PlacedGroup
 from hamlet.kernel.stack_code import COMPARE_CODES
 from hamlet.plan.letters import Atom
@@ -22,8 +30,8 @@ if TYPE_CHECKING:
     from hamlet.plan.execution import RowShape
     from hamlet.plan.template import Condition
 
-    # Predicate, operator, guards, components and extremes
-    _Key = tuple[int, int, tuple[int, ...], int, int]
+    # Guards, components and extremes
+    _Key = tuple[tuple[int, ...], int, int]
 
 # Events are turned round where that leaves at most one column in so many.
 _WORTH_TURNING = 2
@@ -31,7 +39,7 @@ _WORTH_TURNING = 2
 
 def take_out_rows(maker: Maker) -> None:
     """Take out the units that the row kernel runs: see kernel/rows."""
-    groups: dict[tuple[str, _Key], dict[Hashable, list[RowUnit]]] = {}
+    groups: dict[tuple[str, str, _Key], dict[Hashable, list[RowUnit]]] = {}
     left: list[Unit] = []
     for unit in maker.units:
         found = _row_unit(maker, unit)
@@ -39,10 +47,13 @@ def take_out_rows(maker: Maker) -> None:
             left.append(unit)
         else:
             shape, key, made = found
-            alike = groups.setdefault((maker.execution.type_of(min(shape.loops)), key), {})
-            alike.setdefault((shape.atom, made.within_us, made.slide_us), []).append(made)
+            direction = maker.program.predicates[shape.predicate].direction
+            of_loop = (maker.execution.type_of(min(shape.loops)), direction, key)
+            alike = groups.setdefault(of_loop, {})
+            asks = (made.predicate, shape.atom, made.within_us, made.slide_us)
+            alike.setdefault(asks, []).append(made)
     maker.row_groups = tuple(
-        made for (_, key), alike in groups.items() for made in _groups(key, list(alike.values()))
+        made for (_, _, key), alike in groups.items() for made in _groups(key, list(alike.values()))
     )
     # The others are numbered anew.
     kept = {unit.number: number for number, unit in enumerate(left)}
@@ -54,10 +65,10 @@ def take_out_rows(maker: Maker) -> None:
 
 
 def _groups(key: _Key, alike: list[list[RowUnit]]) -> Iterator[PlacedGroup]:
-    """Units with one loop, by windows and what they ask of its events: in as few groups as can be.
+    """Units with one loop, by windows and what they ask of it: in as few groups as can be.
 
-    A group has one table: its units are run in one direction, and none of them keeps others from
-    sharing.
+    A group may have one table: its units are run in one direction, and none of them keeps others
+    from sharing. Those that ask different things of neighbours have nothing in common but sharing.
     """
     tables = in_one_table((units[0].within_us, units[0].slide_us) for units in alike)
     groups = [_group(key, units) for units in alike]
@@ -69,7 +80,8 @@ def _groups(key: _Key, alike: list[list[RowUnit]]) -> Iterator[PlacedGroup]:
         made = PlacedGroup.of(group.turned_round() if (turns if want is None else want) else group)
         weights = made.nodes[0].state.weights if made.is_sharable else None
         table = tables[made.group.windows[0]]
-        together.setdefault((made.group.is_backward, table, weights), []).append(made)
+        asks = None if made.is_sharable else made.group.predicates
+        together.setdefault((made.group.is_backward, table, weights, asks), []).append(made)
     for some in together.values():
         if len(some) == 1:
             yield some[0]
@@ -125,14 +137,20 @@ def _row_unit(maker: Maker, unit: Unit) -> tuple[RowShape, _Key, RowUnit] | None
         for state in numbers
     )
     key = (
-        shape.predicate,
-        COMPARE_CODES[program.predicates[shape.predicate].operator],
         shape.guards,
         1 + len(maker.components[unit.query]),
         len(signs),
     )
-    window = query.window
-    made = RowUnit(unit.template, window.within_us, window.slide_us, states, edges, signs)
+    operator = COMPARE_CODES[program.predicates[shape.predicate].operator]
+    made = RowUnit(
+        unit.template,
+        RowPredicate(shape.predicate, operator),
+        query.window.within_us,
+        query.window.slide_us,
+        states,
+        edges,
+        signs,
+    )
     return shape, key, made
 
 

@@ -2,7 +2,8 @@
 
 A unit is a pattern of a query. The units of a group have E+ in common, with the same condition
 f(previous) op g(next) between neighbours; what comes before and after E+ is their own, and what
-they ask of its events may differ, as may their windows (windows.py). Every stored event of E has
+they ask of its events may differ, as may their windows (windows.py), and where windows are small
+the condition, too (predicates.py). Every stored event of E has
 one row, in which the numbers of all units and open windows stand side by side, so what an event
 adds is a few operations on vectors, however many units there are. States that begin alike have the
 same numbers, and are kept once (automata.py); a group whose units end alike rather than begin alike
@@ -18,11 +19,13 @@ scan.py, tree.py   the table: every stored event looked at, or sums over ranges 
 direct.py       events that are alone at their time, where windows are small
 snapshots.py    a basis that all units have in common: what has come into E+, and when
 basis.py        rows over snapshots instead of own columns
-singles.py      events of the loop that some units alone admit
+singles.py      events of the loop that are not the same to all units
+predicates.py   units that ask different things of neighbours
 evaluation.py   from snapshots to numbers of units and windows: settling, and splitting
 survey.py       what a partition is like, and what both ways would cost
 decision.py     which of the two, burst by burst
 classes.py      which units share, and which have a table together
+disputes.py     how often edge predicates disagree
 blocks.py       where trees are turned
 windows.py      windows that open and close
 walk.py         the walk through the events of a partition
@@ -33,7 +36,16 @@ batch.py        the entry from Python
 from __future__ import annotations
 
 from hamlet.kernel.rows.batch import RowRecords, run_rows
-from hamlet.kernel.rows.group import RowEdge, RowGroup, RowState, RowUnit
+from hamlet.kernel.rows.group import RowEdge, RowGroup, RowPredicate, RowState, RowUnit
 from hamlet.kernel.rows.letters import PlacedGroup
 
-__all__ = ["PlacedGroup", "RowEdge", "RowGroup", "RowRecords", "RowState", "RowUnit", "run_rows"]
+__all__ = [
+    "PlacedGroup",
+    "RowEdge",
+    "RowGroup",
+    "RowPredicate",
+    "RowRecords",
+    "RowState",
+    "RowUnit",
+    "run_rows",
+]

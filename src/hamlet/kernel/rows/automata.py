@@ -1,9 +1,9 @@
 """States of all units of a group that always have the same numbers, made one.
 
-What a state has depends on its own atom and weights, on the window of its unit, and on the states
-before it. So states are the same that agree in these and come from the same states by the same
-edges: the coarsest such partition is found by refinement, as when a finite automaton is minimised,
-from the other end.
+What a state has depends on its own atom and weights, on the window of its unit, on what a loop asks
+of neighbours, and on the states before it. So states are the same that agree in these and come from
+the same states by the same edges: the coarsest such partition is found by refinement, as when a
+finite automaton is minimised, from the other end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hamlet.kernel.rows.group import END, START
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from hamlet.kernel.rows.group import RowGroup, RowState, RowUnit
+    from hamlet.kernel.rows.group import RowGroup, RowPredicate, RowState, RowUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,15 @@ class Inflow:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """States of some units that are one, the inflows that they read, and length and slide."""
+    """States of some units that are one, the inflows that they read, and length and slide.
+
+    Of a loop what is asked of neighbours, too; other nodes may be of units that ask other things.
+    """
 
     state: RowState
     inflows: tuple[Inflow, ...]
     window: tuple[int, int]
+    predicate: RowPredicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,8 @@ def merged(group: RowGroup) -> Automata:
     for unit, colour in zip(group.units, colours, strict=True):
         of_state = [number[c] for c in colour]
         for index, state in enumerate(unit.states):
-            window = (unit.within_us, unit.slide_us)
-            nodes.setdefault(of_state[index], Node(state, _inflows(unit, index, of_state), window))
+            window, inflows = (unit.within_us, unit.slide_us), _inflows(unit, index, of_state)
+            nodes.setdefault(of_state[index], Node(state, inflows, window, unit.predicate))
         ends.append(_inflows(unit, END, of_state))
         loop_of.append(min(of_state))  # those of the loop come first
     return Automata(tuple(nodes[n] for n in range(len(nodes))), tuple(ends), tuple(loop_of))
@@ -89,7 +93,13 @@ def _state_of(units: tuple[RowUnit, ...], colours: list[list[int]], wanted: int)
 def _refined(units: tuple[RowUnit, ...]) -> list[list[int]]:
     """For each unit the class of each state: of one class are states with the same numbers."""
     colours = _numbered(
-        [[(state, unit.within_us, unit.slide_us) for state in unit.states] for unit in units]
+        [
+            [
+                (state, unit.within_us, unit.slide_us, unit.predicate if state.is_loop else None)
+                for state in unit.states
+            ]
+            for unit in units
+        ]
     )
     while True:
         signs = [

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.rows.classes import Sampled, class_group, class_number, classes_of
+from hamlet.kernel.rows.classes import (
+    Sampled,
+    class_group,
+    class_number,
+    classes_of,
+    disputed_in,
+)
+from hamlet.kernel.rows.disputes import by_keys
 from hamlet.kernel.rows.kernel import run
 from hamlet.kernel.rows.layout import (
     ALWAYS,
@@ -18,6 +25,8 @@ from hamlet.kernel.rows.layout import (
     DECIDED,
     OWN,
     T_CLASS,
+    T_TIME,
+    TREE,
 )
 from hamlet.kernel.rows.letters import COMPARED, lay_out
 from hamlet.kernel.stopping import stoppable
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import EventBatch
-    from hamlet.kernel.rows.group import RowGroup
+    from hamlet.kernel.rows.group import RowGroup, RowPredicate
     from hamlet.kernel.rows.letters import PlacedGroup
 
 _SCALE = 2.0**-800
@@ -36,6 +45,8 @@ _MOST_WORDS = 2
 KIND = CHOSEN
 # Of the coin that decides where no policy does
 SEED = 0
+# Policies that expect something of a partition before it is run
+_EXPECTING = (BY_BENEFIT, BY_SURVEY)
 # Policies by name
 SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_SURVEY}
 
@@ -80,16 +91,25 @@ def run_rows(
     """
     turned = _turned(made.group, events, ranges)
     policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
-    sampled = Sampled(turned.ts, turned.letter, turned.ranges)
-    classes = classes_of(made, events, sampled, policy)
+    sampled = Sampled(turned.ts, turned.letter, turned.f, turned.g, turned.ranges)
+    classes = classes_of(made, events, sampled, policy, KIND == TREE)
     done = [
-        _run_class(class_group(made, units), events, turned, zero, policy, is_traced)
+        _run_class(
+            class_group(made, units),
+            events,
+            _turned_for(made.group, class_group(made, units).group, turned),
+            (zero, policy, is_traced),
+            disputed_in(made, units, events.letters, sampled) if policy in _EXPECTING else 0.0,
+        )
         for units in classes
     ]
     if len(done) == 1:
         return done[0]
     for units, each in zip(classes, done, strict=True):
         each.decisions[:, T_CLASS] = class_number(made, units)
+        if made.group.is_backward:
+            shorter = made.group.within_us - class_group(made, units).group.within_us
+            each.decisions[:, T_TIME] += shorter
     return _joined(done, classes)
 
 
@@ -99,7 +119,7 @@ class _Turned(NamedTuple):
     ts: NDArray[np.int64]
     tied: NDArray[np.uint8]
     letter: NDArray[np.int32]
-    f: NDArray[np.float64]
+    f: NDArray[np.float64]  # by edge predicate, then event
     g: NDArray[np.float64]
     weights: NDArray[Any]
     extremes: NDArray[np.float64]
@@ -107,42 +127,71 @@ class _Turned(NamedTuple):
 
 
 def _turned(group: RowGroup, events: EventBatch, ranges: NDArray[np.int64]) -> _Turned:
-    f, g = events.previous[group.predicate], events.next[group.predicate]
     ts, tied, letter = events.ts, events.tied, events.letter
     weights, extremes = events.weights, events.extremes
     if group.is_backward:
         # A time t is in [a, b) where within - 1 - t is in [within - b, within - a).
-        f, g, ts, letter = g[::-1], f[::-1], (group.within_us - 1 - ts)[::-1], letter[::-1]
+        ts, letter = (group.within_us - 1 - ts)[::-1], letter[::-1]
         tied = np.concatenate([tied[:1], tied[:0:-1]])
         weights, extremes = weights[:, ::-1], extremes[:, ::-1]
         ranges = _from_the_end(ranges, len(events))
-    if COMPARED[group.operator][1]:
-        f, g = -f, -g
+    sides = [_sides(each, events, group.is_backward) for each in group.predicates]
     return _Turned(
         np.ascontiguousarray(ts),
         np.ascontiguousarray(tied),
         np.ascontiguousarray(letter),
-        np.ascontiguousarray(f),
-        np.ascontiguousarray(g),
+        _stacked([f for f, _ in sides]),
+        _stacked([g for _, g in sides]),
         np.ascontiguousarray(weights).reshape(-1),
         np.ascontiguousarray(extremes).reshape(-1),
         ranges,
     )
 
 
+def _sides(
+    predicate: RowPredicate, events: EventBatch, is_backward: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The two sides of an edge predicate, with the sign that the kernel compares them with."""
+    f, g = events.previous[predicate.number], events.next[predicate.number]
+    if is_backward:
+        f, g = g[::-1], f[::-1]
+    return (-f, -g) if COMPARED[predicate.operator][1] else (f, g)
+
+
+def _stacked(sides: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Sides of edge predicates one after the other; of a single one nothing is copied."""
+    return np.ascontiguousarray(sides[0][None] if len(sides) == 1 else np.stack(sides))
+
+
+def _turned_for(group: RowGroup, some: RowGroup, turned: _Turned) -> _Turned:
+    """The same events for a group of some of the units.
+
+    Times of one that is run from the end are counted from the end of its own windows.
+    """
+    if some.is_backward and some.within_us != group.within_us:
+        turned = turned._replace(ts=turned.ts - (group.within_us - some.within_us))
+    if some.predicates != group.predicates:
+        chosen = [group.predicates.index(each) for each in some.predicates]
+        turned = turned._replace(f=_stacked(list(turned.f[chosen])))
+        turned = turned._replace(g=_stacked(list(turned.g[chosen])))
+    return turned
+
+
 def _run_class(
     made: PlacedGroup,
     events: EventBatch,
     turned: _Turned,
-    zero: NDArray[Any],
-    policy: int,
-    is_traced: bool,
+    how: tuple[NDArray[Any], int, bool],
+    disputed: float,
 ) -> RowRecords:
-    """The windows of units that have their rows together."""
+    """The windows of units that have their rows together; how: numbers, policy, whether traced."""
     group = made.group
+    zero, policy, is_traced = how
     # By their bits, NaN and all: that is one look at each.
     same = np.array_equal(turned.f.view(np.int64), turned.g.view(np.int64))
-    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED)
+    some = (round(1000 * disputed), max(by_keys(group.predicates, turned.f), default=0) == 0)
+    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, some)
+    turned = turned._replace(f=turned.f.reshape(-1), g=turned.g.reshape(-1))
     scale = _scale(zero, events, group)
     single = np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64)
     (part, unit, window, v, x), redo, counts, decisions = stoppable(

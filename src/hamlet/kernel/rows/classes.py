@@ -3,7 +3,9 @@
 Units of a group may ask different things of the events of the loop, and have different windows,
 which makes rows over own columns wider for all. An event that some of a class
 alone admit is a snapshot by itself, or a row of which a part is empty; so units whose conditions
-mostly agree are one class, and those that are for other events are not. And every burst that begins
+mostly agree are one class, and those that are for other events are not. Units with different edge
+predicates are one class where that pays although the events are snapshots by themselves on which
+these disagree (disputes.py). And every burst that begins
 costs all units of a class a snapshot: units that begin more bursts alone in a window than they
 would need own columns leave the others. Both are found from the beginning of a batch, by the costs
 of kernel/rows/cost.py. Each class is a group with rows of its own, and bursts are decided about in
@@ -13,13 +15,21 @@ each.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.rows.cost import ClassSeen, class_ns, leavers
+from hamlet.kernel.rows.cost import LOOKS, ClassSeen, class_ns, leavers
+from hamlet.kernel.rows.disputes import (
+    Loops,
+    by_keys,
+    disputed_part,
+    has_small_windows,
+    let_precede,
+)
 from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, OWN
 from hamlet.kernel.rows.letters import SEVERAL, PlacedGroup, laid_for
 from hamlet.plan.windows import overlap
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.rows.group import RowGroup
 
     Ints = NDArray[np.int64]
+    Doubles = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 # Events of a batch that are looked at, and of the loop that there have to be among them: where
@@ -45,32 +56,78 @@ _MOST_CLASSES = 64
 
 
 class Sampled(NamedTuple):
-    """The events of a batch in the order that a group takes them in: the first of them are seen."""
+    """The events of a batch in the order that a group takes them in: the first of them are seen.
+
+    `f` and `g` are the sides of each edge predicate.
+    """
 
     ts: Ints
     letter: NDArray[np.int32]
+    f: Doubles
+    g: Doubles
     ranges: Ints
+
+    def first(self) -> Sampled:
+        """The first of them."""
+        seen = self.ranges[self.ranges[:, 1] < _SAMPLE]
+        f, g = self.f[:, :_SAMPLE], self.g[:, :_SAMPLE]
+        return Sampled(self.ts[:_SAMPLE], self.letter[:_SAMPLE], f, g, seen)
 
 
 def classes_of(
-    made: PlacedGroup, events: EventBatch, sampled: Sampled, policy: int
+    made: PlacedGroup, events: EventBatch, sampled: Sampled, policy: int, only_trees: bool = False
 ) -> list[tuple[int, ...]]:
-    """The units of each class, by their numbers in the group."""
-    everyone = tuple(range(len(made.group.units)))
-    seen = sampled.ranges[sampled.ranges[:, 1] < _SAMPLE]
-    is_full = len(made.classes) >= _MOST_CLASSES
-    if policy == BY_COIN or made.columns < 2 or not len(seen) or is_full:
+    """The units of each class, by their numbers in the group.
+
+    Where tables are to be trees, units with different edge predicates have none together.
+    """
+    few = sampled.first()
+    classes = [tuple(range(len(made.group.units)))]
+    if len(made.group.predicates) > 1:
+        is_small = not only_trees and _has_small_windows(made, events.letters, sampled)
+        if policy == OWN or not is_small or (policy == BY_BENEFIT and _is_full(made)):
+            classes = _by_predicate(made)
+    return [
+        tuple(units[u] for u in some)
+        for units in classes
+        for some in _classes_of(class_group(made, units), events.letters, few, policy)
+    ]
+
+
+def _is_full(made: PlacedGroup) -> bool:
+    return len(made.classes) >= _MOST_CLASSES
+
+
+def _has_small_windows(made: PlacedGroup, letters: NDArray[np.uint8], sampled: Sampled) -> bool:
+    is_loop = laid_for(made, letters).is_loop[sampled.letter]
+    loops = Loops.of(sampled.ts, is_loop, sampled.ranges)
+    return has_small_windows(loops, made.group.within_us)
+
+
+def _by_predicate(made: PlacedGroup) -> list[tuple[int, ...]]:
+    """The units with each edge predicate."""
+    units = list(enumerate(made.group.units))
+    return [
+        tuple(u for u, unit in units if unit.predicate == each) for each in made.group.predicates
+    ]
+
+
+def _classes_of(
+    made: PlacedGroup, letters: NDArray[np.uint8], few: Sampled, policy: int
+) -> list[tuple[int, ...]]:
+    """The units of each class; those with different edge predicates may have one table."""
+    everyone, group = tuple(range(len(made.group.units))), made.group
+    if policy == BY_COIN or made.columns < 2 or not len(few.ranges) or _is_full(made):
         return [everyone]
-    few = Sampled(sampled.ts[:_SAMPLE], sampled.letter[:_SAMPLE], seen)
     classes = [everyone]
-    if len(made.group.atoms) > 1 or len(made.group.windows) > 1:
-        classes = _by_conditions(made, events.letters, few, policy)
+    if len(group.atoms) > 1 or len(group.windows) > 1 or len(group.predicates) > 1:
+        classes = _by_conditions(made, letters, few, policy)
     if policy != BY_BENEFIT:
         return classes
     return [
         tuple(units[u] for u in some)
         for units in classes
-        for some in _by_entries(class_group(made, units), events.letters, few)
+        for some in _by_entries(class_group(made, units), letters, few)
     ]
 
 
@@ -92,12 +149,32 @@ def class_number(made: PlacedGroup, units: tuple[int, ...]) -> int:
 # By conditions
 
 
+def disputed_in(
+    made: PlacedGroup, units: tuple[int, ...], letters: NDArray[np.uint8], sampled: Sampled
+) -> float:
+    """The part of the events on which the edge predicates of some units disagree."""
+    chosen = {made.group.units[u].predicate for u in units}
+    if len(chosen) == 1:
+        return 0.0
+    numbers = [n for n, each in enumerate(made.group.predicates) if each in chosen]
+    return disputed_part(_let(made, letters, sampled.first()), numbers)
+
+
+def _let(made: PlacedGroup, letters: NDArray[np.uint8], few: Sampled) -> NDArray[np.uint64]:
+    """By edge predicate and event of the loop what may precede it; nothing where there is one."""
+    if len(made.group.predicates) == 1:
+        return np.zeros((1, 0), np.uint64)
+    loops = Loops.of(few.ts, laid_for(made, letters).is_loop[few.letter], few.ranges)
+    return let_precede(loops, made.group.within_us, made.group.predicates, few.f, few.g)
+
+
 @dataclass(slots=True, eq=False)
 class _Class:
     """Columns that may have one table, with what letters are to them."""
 
     columns: list[int]
     windows: frozenset[tuple[int, int]]  # lengths and slides
+    predicates: frozenset[int]
     by_any: Mask  # whether any column admits events of a letter
     by_all: Mask
     entries: int
@@ -108,6 +185,7 @@ class _Class:
         return _Class(
             self.columns + other.columns,
             self.windows | other.windows,
+            self.predicates | other.predicates,
             self.by_any | other.by_any,
             self.by_all & other.by_all,
             self.entries + other.entries,
@@ -123,14 +201,20 @@ class _Costs(NamedTuple):
     live: dict[int, float]  # of them in a window, by its length
     bursts: int
     bases: tuple[bool, bool]
+    let: NDArray[np.uint64]  # by edge predicate and event what may precede it: see disputes.py
+    keys: list[int]  # by edge predicate: those that differ in bounds only have the same number
 
     def of(self, one: _Class) -> _Class:
         """A class with its cost."""
         loops = int(self.counts @ one.by_any)
         parts = loops - int(self.counts @ (one.by_any & one.by_all))
+        parts += int((loops - parts) * disputed_part(self.let, one.predicates))
         within, slide = max(w for w, _ in one.windows), gcd(*(s for _, s in one.windows))
         live = self.live[within] * loops / max(int(self.counts.sum()), 1)
-        seen = ClassSeen(self.events, loops, live, min(self.bursts, one.entries), parts)
+        bursts, predicates = min(self.bursts, one.entries), len(one.predicates)
+        differ = len({self.keys[p] for p in one.predicates}) > 1
+        looks = LOOKS * (predicates - 1) if differ else min(predicates - 1, 1)
+        seen = ClassSeen(self.events, loops, live, bursts, parts, predicates, looks)
         numbers = self.group.components + self.group.extremes
         open_windows = overlap(within, slide)
         one.cost = class_ns(seen, len(one.columns), open_windows, numbers, self.bases)
@@ -142,19 +226,21 @@ def _by_conditions(
 ) -> list[tuple[int, ...]]:
     """Units whose conditions agree on most events are together, those for other events apart.
 
-    Those with the same condition stay together. One condition after the other, from that with the
+    So are those whose edge predicates agree about what precedes most events. Those with the same
+    condition and predicate stay together. One condition after the other, from that with the
     most events on, joins the class where that costs least, or begins one; then classes join.
     """
     laid = laid_for(made, letters)
     loops = laid.is_loop[few.letter]
     everyone = tuple(range(len(made.group.units)))
     if loops.sum() < _FEW:
-        return [everyone]
+        return [everyone] if policy == ALWAYS else _by_predicate(made)
     counts = np.bincount(few.letter[loops], minlength=len(letters))
     alone, several, bursts = _entering(loops, laid.fed[few.letter], made.columns)
     bases = (policy != ALWAYS or not made.is_sharable, policy != OWN and made.is_sharable)
     live = {within: _live(within, loops, few) for within, _ in made.group.windows}
-    costs = _Costs(made.group, len(loops), counts, live, bursts, bases)
+    let, keys = _let(made, letters, few), by_keys(made.group.predicates, few.f)
+    costs = _Costs(made.group, len(loops), counts, live, bursts, bases, let, keys)
     found: list[_Class] = []
     for one in _alike(made, laid.admits, counts, alone, several):
         costs.of(one)
@@ -165,6 +251,10 @@ def _by_conditions(
         else:
             found.append(one)
     found = _joined(found, costs)
+    if len(made.group.predicates) > 1:
+        # What two cost more by than apart, many may save.
+        together = costs.of(reduce(_Class.with_other, found))
+        found = [together] if together.cost < sum(one.cost for one in found) else found
     class_of = {column: number for number, one in enumerate(found) for column in one.columns}
     numbers = [class_of[column] for column in made.column_of_unit]
     return [tuple(u for u in everyone if numbers[u] == n) for n in sorted(set(numbers))]
@@ -189,16 +279,23 @@ def _joined(found: list[_Class], costs: _Costs) -> list[_Class]:
 def _alike(
     made: PlacedGroup, admits: Mask, counts: Ints, alone: Ints, several: int
 ) -> list[_Class]:
-    """Columns that admit the same events in the same windows, those with the most events first."""
-    known: dict[tuple[bytes, tuple[int, int]], list[int]] = {}
+    """Columns that ask the same in the same windows, those with the most events first."""
+    known: dict[tuple[bytes, tuple[int, int], int], list[int]] = {}
     for column in range(admits.shape[1]):
-        key = (admits[:, column].tobytes(), made.nodes[column].window)
+        node = made.nodes[column]
+        predicate = made.group.predicates.index(node.predicate)
+        key = (admits[:, column].tobytes(), node.window, predicate)
         known.setdefault(key, []).append(column)
     found = [
         _Class(
-            some, frozenset([window]), admits[:, c], admits[:, c], several + int(alone[some].sum())
+            some,
+            frozenset([window]),
+            frozenset([predicate]),
+            admits[:, c],
+            admits[:, c],
+            several + int(alone[some].sum()),
         )
-        for (_, window), some in known.items()
+        for (_, window, predicate), some in known.items()
         for c in some[:1]
     ]
     return sorted(found, key=lambda one: -int(counts @ one.by_any))

@@ -37,10 +37,15 @@ RANK, ROW, ROW_COLUMN = 60.0, 4.0, 0.15
 TREE = 140.0
 # Of a snapshot; to settle: for each snapshot, for each entry and window, for each own column
 SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
+# Of seeing whether predicates disagree: of a look at a stored event, and how many there are where
+# more than bounds differ, for each predicate
+LOOK, LOOKS = 0.2, 10
 # Of a split: for each stored event and snapshot, or entry and window
 SPLIT_CELL = 0.7
 # Of an event, whatever its row is like: classes go through the events one after the other
 EVENT = 100.0
+# And what more where it may be a snapshot by itself, as predicates differ
+MIXED = 120.0
 # Of any event, to see that a class has nothing to do with it
 PASS = 5.0
 # A tree has so many nodes for each event of a window, and what of it is beyond these cells, two
@@ -58,7 +63,9 @@ class ClassSeen(NamedTuple):
         loops: Those of the loop that any of the units admits.
         live: Of these in a window.
         bursts: That begin with what comes into any of them.
-        parts: Of the loop that some of the units admit and others do not.
+        parts: Of the loop that are not the same to all of the units: they are snapshots each.
+        predicates: Different edge predicates: a snapshot is worked out with each.
+        looks: At a stored event, to see whether these disagree: one, where only bounds differ.
     """
 
     events: int
@@ -66,6 +73,8 @@ class ClassSeen(NamedTuple):
     live: float
     bursts: int
     parts: int
+    predicates: int = 1
+    looks: int = 0
 
 
 def scan_ns(columns: float, live: float) -> float:
@@ -97,7 +106,8 @@ def class_ns(
     """Of all events seen, for units that have one table.
 
     Fifty thresholds that hardly ever disagree are had over snapshots; where every second event is
-    for some of them alone, over own columns.
+    for some of them alone, over own columns. Units with different edge predicates have one table to
+    share, and it is scanned; over own columns they could as well be apart.
 
     >>> few, many = (ClassSeen(9_000, 8_000, 300.0, 250, parts) for parts in (80, 4_000))
     >>> [[round(class_ns(s, 50, 4, 1, b) / 1e6, 1) for b in ((1, 0), (0, 1))] for s in (few, many)]
@@ -110,15 +120,21 @@ def class_ns(
         numbers: Of a column in a window.
         bases: Whether rows may be over own columns, and over snapshots.
     """
+    if seen.predicates > 1:
+        bases = (False, True)
+    of_row = row_ns if seen.predicates == 1 else scan_ns
     loops = max(seen.loops, 1)
     cells = columns * windows * numbers
     is_large = _NODES * seen.live * cells > _CACHED
-    own = row_ns(cells * (2 if is_large else 1), seen.live)
+    own = of_row(cells * (2 if is_large else 1), seen.live)
     some, of_window = seen.parts / loops, seen.live / loops
     snapshots = (seen.bursts + seen.parts) * of_window * (1.0 - 0.5 / windows)
     wide = numbers * max(snapshots, 1.0)
     noted = seen.parts * of_window * columns * windows * numbers
-    shared = row_ns(wide, seen.live) + some * (SETTLE_COLUMN * wide + SETTLE_ENTRY * noted)
+    single = SETTLE_COLUMN * wide + SETTLE_ENTRY * noted
+    once, again = of_row(wide, seen.live), some * (seen.predicates - 1)
+    shared = once * (1.0 + again) + some * seen.predicates * single
+    shared += LOOK * seen.looks * seen.live + (MIXED if seen.predicates > 1 else 0.0)
     row = min(ns for ns, can_be in zip((own, shared), bases, strict=True) if can_be)
     return PASS * seen.events + seen.loops * (EVENT + row)
 

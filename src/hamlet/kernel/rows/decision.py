@@ -68,7 +68,7 @@ from hamlet.kernel.rows.snapshots import E_AT, ENTRY, has_column_room, take_snap
 from hamlet.kernel.rows.survey import own_event_ns, shared_event_ns
 
 # Counters in doubles. Of the pane at hand, and averages of all before: events of the loop, bursts,
-# reads of what E+ has given, entries, events of the loop that some E+ alone admit.
+# reads of what E+ has given, entries, events of the loop that are not the same to all E+.
 (
     D_EVENTS,
     D_BURSTS,
@@ -189,7 +189,7 @@ def _rate(m):
 
 @inlined
 def _for_some(m):
-    """The part of the events of the loop that some E+ alone admit."""
+    """The part of the events of the loop that are not the same to all E+."""
     return min(1.0, m.D[A_PARTS] / max(m.D[A_EVENTS], 1.0))
 
 
@@ -212,10 +212,9 @@ def costs(m, b, ts):
     wide = (S[S_BIRTHS] - S[S_OLDEST]) * remain + born + 0.5 * some * left
     entries = _entered(m, b) * remain + born * _of_burst(m, A_ENTRIES)
     entries += 0.5 * some * left * m.z.columns
-    # To take a snapshot of a single event is to work out what it is worth, as a read does.
-    reads, closes = rate * _of_burst(m, A_READS) + some, 1.0 / max(D[A_EVENTS], 1.0)
+    reads, closes = rate * _of_burst(m, A_READS), 1.0 / max(D[A_EVENTS], 1.0)
     is_tree = S[S_IS_TREE] == 1
-    shared = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
+    shared = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes, some)
     return left * shared, left * own_event_ns(m.P, is_tree, n)
 
 
@@ -273,10 +272,10 @@ def _regret(m):
     some = _for_some(m)
     rate, wide = births / max(n, 1.0), (births + some * n) * (1.0 - 0.5 / w)
     own = own_event_ns(m.P, is_tree, n)
-    reads, entries = rate * _of_burst(m, A_READS) + some, births * _of_burst(m, A_ENTRIES)
+    reads, entries = rate * _of_burst(m, A_READS), births * _of_burst(m, A_ENTRIES)
     entries += some * n * m.z.columns
     closes = 1.0 / max(D[A_EVENTS], 1.0)
-    late = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes)
+    late = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes, some)
     D[D_REGRET] = max(0.0, D[D_REGRET] + D[D_EVENTS] * (own - late))
     # What both ways need alike is no reason to stay.
     alike = RANK if is_tree else 0.0

@@ -43,25 +43,42 @@ class RowEdge:
     asks: tuple[tuple[int, int], ...] = ()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class RowPredicate:
+    """The edge predicate f(previous) op g(next) of a loop: its number in the program, and op."""
+
+    number: int
+    operator: int
+
+    def mirrored(self) -> RowPredicate:
+        """The same seen from the end, where f and g have changed sides."""
+        return RowPredicate(self.number, _MIRRORED[self.operator])
+
+
 @dataclass(frozen=True, slots=True)
 class RowUnit:
     """One pattern of one query: its window, states and edges, and for each extreme 1 or -1."""
 
     template: int
+    predicate: RowPredicate
     within_us: int
     slide_us: int
     states: tuple[RowState, ...]
     edges: tuple[RowEdge, ...]
     signs: tuple[int, ...]
 
+    def turned_round(self) -> RowUnit:
+        """The same pattern seen from its end."""
+        return replace(
+            self, predicate=self.predicate.mirrored(), edges=tuple(map(_turned, self.edges))
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Units with one loop; what they ask of its events may differ, and so may their windows.
+    """Units with one loop; what they ask of its events and neighbours may differ, and windows too.
 
     Attributes:
-        predicate: The edge predicate f(previous) op g(next) of the loop.
-        operator: Its op.
         guards: Atoms of which no event may be between two neighbours of the loop.
         components: Of each unit, its number of trends included.
         extremes: Of each unit.
@@ -69,8 +86,6 @@ class RowGroup:
             units are turned round, and f and g have changed sides.
     """
 
-    predicate: int
-    operator: int
     guards: tuple[int, ...]
     components: int
     extremes: int
@@ -82,6 +97,11 @@ class RowGroup:
         """What units ask of the events of the loop."""
         states = (state for unit in self.units for state in unit.states if state.is_loop)
         return tuple(sorted({state.atom for state in states}))
+
+    @property
+    def predicates(self) -> tuple[RowPredicate, ...]:
+        """What units ask of neighbours in the loop."""
+        return tuple(sorted({unit.predicate for unit in self.units}))
 
     @property
     def windows(self) -> tuple[tuple[int, int], ...]:
@@ -107,8 +127,7 @@ class RowGroup:
         """The same group seen from its end; an edge that asks something of its target cannot be."""
         return replace(
             self,
-            operator=_MIRRORED[self.operator],
-            units=tuple(replace(u, edges=tuple(map(_turned, u.edges))) for u in self.units),
+            units=tuple(unit.turned_round() for unit in self.units),
             is_backward=not self.is_backward,
         )
 

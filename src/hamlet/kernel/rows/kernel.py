@@ -178,6 +178,7 @@ def _run(
         is_tree = is_tree_chosen(width, found)
         if P[at.KIND] != at.CHOSEN:
             is_tree = P[at.KIND] == at.TREE
+        is_tree = is_tree and P[at.PREDICATES] == 1
         # Where all of a partition fits there is no need to ever make room.
         room = min(end - i, 2 * live) + 1 + PAD
         cells = room
@@ -190,8 +191,8 @@ def _run(
                 doubles = np.empty(8 * ranked)
                 ints = np.empty(12 * ranked, np.int64)
                 ranks = _addresses_of_ranks(doubles, ints, ranked)
-        elif room > keys.shape[0]:
-            keys = np.empty(2 * room)
+        elif P[at.PREDICATES] * room > keys.shape[0]:
+            keys = np.empty(2 * P[at.PREDICATES] * room)
         wide = 1
         if can_share:
             wide = column_room(P, found, cells)
@@ -217,7 +218,7 @@ def _run(
         begins[P[at.OVERLAP] :] = at.NO_BLOCK + 1
         _begin_basis(S, int(shared), wide, part + P[at.SEED])
         if not is_tree:
-            end_keys(S, keys)
+            end_keys(S, keys, P[at.PREDICATES])
         begun = S[at.S_OUT]
         err[0] = 0
         if err[STOPPED] != 0:

@@ -33,6 +33,9 @@ SCALARS = (
     "FED_COLUMNS",
     "STARTS_LOOP",  # whether trends begin with E
     "SEED",  # of the coin
+    "PREDICATES",  # different edge predicates of units: see predicates.py
+    "DISPUTED",  # of a thousand events of the loop those on which they are expected to disagree
+    "SAME_KEYS",  # whether they compare the same f of every event in the same way
 )
 ARRAYS = (
     "START_AT",  # ranges that a new window has one empty trend in, and how often they do
@@ -72,6 +75,8 @@ ARRAYS = (
     "SOURCE_AT_X",
     "TARGET_AT",
     "TARGET_AT_X",
+    "PREDICATE_OF",  # by column: which edge predicate its E+ has
+    "COMPARES",  # by edge predicate: as OPERATOR
 )
 HEADER = len(SCALARS) + len(ARRAYS)
 (
@@ -96,6 +101,9 @@ HEADER = len(SCALARS) + len(ARRAYS)
     FED_COLUMNS,
     STARTS_LOOP,
     SEED,
+    PREDICATES,
+    DISPUTED,
+    SAME_KEYS,
     START_AT,
     START_TIMES,
     START_STEP,
@@ -133,6 +141,8 @@ HEADER = len(SCALARS) + len(ARRAYS)
     SOURCE_AT_X,
     TARGET_AT,
     TARGET_AT_X,
+    PREDICATE_OF,
+    COMPARES,
 ) = range(HEADER)
 
 # How the key of an event and the bound of a later one have to compare; the other two operators
@@ -141,8 +151,9 @@ BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 
 # What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop, DIRECTS:
 # do operations that can be done one after the other (direct.py), PARTS: are of the loop, and not
-# every E+ admits them (singles.py)
-ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS = 1, 2, 4, 8, 16, 32
+# every E+ admits them (singles.py), DISPUTES: are of the loop, and edge predicates may disagree
+# about what precedes them (predicates.py)
+ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS, DISPUTES = 1, 2, 4, 8, 16, 32, 64
 
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)

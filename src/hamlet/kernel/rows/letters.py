@@ -19,6 +19,8 @@ from hamlet.kernel.rows.layout import (
     BELOW,
     BY_BENEFIT,
     DIRECTS,
+    DISPUTED,
+    DISPUTES,
     EMPTIES,
     EQUAL,
     HEADER,
@@ -28,6 +30,7 @@ from hamlet.kernel.rows.layout import (
     OWN,
     PARTS,
     READS,
+    SAME_KEYS,
     SAME_SIDES,
     SCALARS,
     SEED,
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hamlet.kernel.rows.group import RowGroup
+    from hamlet.kernel.rows.group import RowGroup, RowPredicate
 
     Ints = NDArray[np.int64]
     Place = tuple[int, int]  # row and column
@@ -80,6 +83,7 @@ class Op:
     targets: tuple[Place, ...]
     weights: tuple[int, ...]
     extremes: tuple[tuple[int, int], ...]
+    predicate: RowPredicate | None  # of the loop
 
     def is_followed_by(self, other: Op) -> bool:
         """Whether another op does the same in the columns after its own."""
@@ -284,6 +288,7 @@ def lay_out(
     kind: int,
     sharing: int,
     seed: int = 0,
+    disputed: tuple[int, bool] = (0, False),
 ) -> Ints:
     """The code of a group for the letters of a batch.
 
@@ -295,11 +300,14 @@ def lay_out(
         kind: Of the table.
         sharing: The policy, see layout.py.
         seed: Of the coin, where that decides.
+        disputed: Of a thousand events of the loop those on which edge predicates will disagree, and
+            whether all of these compare the same f of every event in the same way.
     """
     code = laid_for(made, letters).code.copy()
     code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
     is_worth_it = sharing != BY_BENEFIT or made.columns > 1 or made.group.overlap > _FEW_WINDOWS
     code[SHARING], code[SEED] = sharing if made.is_sharable and is_worth_it else OWN, seed
+    code[DISPUTED], code[SAME_KEYS] = disputed
     return code
 
 
@@ -354,9 +362,10 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     is_loop = [int(not each.isdisjoint(loops)) for each in atoms]
     is_clear = [int(not each.isdisjoint(group.guards)) for each in atoms]
     feeds = [_feeds(each) for each in by_letter]
-    # What comes into E+ is noted, and what an event is worth that some E+ alone admit.
+    # What comes into E+ is noted, and what an event is worth that is a snapshot by itself.
+    is_mixed = len(group.predicates) > 1
     entered = [
-        feed + ([op.n for op in each if op.is_loop] if skip else [])
+        feed + ([op.n for op in each if op.is_loop] if skip or is_mixed else [])
         for feed, each, skip in zip(feeds, by_letter, skips, strict=True)
     ]
     starts_loop = any(row == 0 for row, _ in placed.starts)
@@ -369,8 +378,9 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         for o, r, c, d, i in zip(by_letter, resets, is_clear, reads, is_loop, strict=True)
     ]
     known = [k | (PARTS if s else 0) for k, s in zip(known, skips, strict=True)]
+    known = [k | (DISPUTES if k & LOOPS and is_mixed else 0) for k in known]
     known = [
-        k | (DIRECTS if k and not k & EMPTIES and is_direct else 0)
+        k | (DIRECTS if k and not k & (EMPTIES | DISPUTES) and is_direct else 0)
         for k, (_, is_direct) in zip(known, in_turn, strict=True)
     ]
     flat_resets = [reset for each in resets for reset in each]
@@ -414,6 +424,10 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "SOURCE_AT_X": at_x(place for each in sources for place in each),
         "TARGET_AT": at(place for each in targets for place in each),
         "TARGET_AT_X": at_x(place for each in targets for place in each),
+        "PREDICATE_OF": [
+            group.predicates.index(node.predicate) for node in made.nodes[: made.columns]
+        ],
+        "COMPARES": [COMPARED[predicate.operator][0] for predicate in group.predicates],
     }
     scalars = {
         "COLUMNS": made.columns,
@@ -422,7 +436,7 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "OVERLAP": group.overlap,
         "WITHIN": group.within_us,
         "SLIDE": group.slide_us,
-        "OPERATOR": COMPARED[group.operator][0],
+        "OPERATOR": COMPARED[group.predicates[0].operator][0],
         "ROWS": placed.rows,
         "UNITS": len(group.units),
         "WINDOWS": len(group.windows),
@@ -437,6 +451,9 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "FED_COLUMNS": max(map(sum, entered), default=0),
         "STARTS_LOOP": int(starts_loop),
         "SEED": 0,
+        "PREDICATES": len(group.predicates),
+        "DISPUTED": 0,
+        "SAME_KEYS": 0,
     }
     chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
@@ -481,6 +498,7 @@ def _ops(made: PlacedGroup, atoms: frozenset[int]) -> list[Op]:
                 tuple((row, c - column) for row, c in placed.fed[number]),
                 node.state.weights,
                 node.state.extremes,
+                node.predicate if is_loop else None,
             )
         )
     together: list[Op] = []

@@ -17,6 +17,7 @@ from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.basis import forget_coefficients, move_down, store_scanned
 from hamlet.kernel.rows.cells import PAD, fill_cells, least_open, sum_open, zero_cells
 from hamlet.kernel.rows.layout import (
+    PREDICATES,
     S_OPEN,
     S_OWN_OPEN,
     S_PLACE,
@@ -66,7 +67,7 @@ def scan(m, table, bound, at, at_x):
 def store(m, b, table, key, row, has_coefficients):
     """Store an event with its key and its rows of scratch."""
     S = m.S
-    if key != key:
+    if key != key and m.P[PREDICATES] == 1:
         return
     if S[S_STORED] == S[S_ROOM] - PAD:
         make_room(m, b, table)
@@ -102,17 +103,20 @@ def make_room(m, b, table):
             for e in range(first, n):
                 table.x[c * room + e - gone] = table.x[c * room + e]
     move_down(m, b, gone)
-    for e in range(gone, n):
-        table.keys[e - gone] = table.keys[e]
+    for at in range(0, m.P[PREDICATES] * room, room):
+        for e in range(at + gone, at + n):
+            table.keys[e - gone] = table.keys[e]
     S[S_STORED] = n - gone
-    end_keys(S, table.keys)
+    end_keys(S, table.keys, m.P[PREDICATES])
 
 
 @inlined
-def end_keys(S, keys):
-    """Have keys after the last one that no bound lets in."""
-    for e in range(S[S_STORED], S[S_STORED] + PAD):
-        keys[e] = np.nan
+def end_keys(S, keys, predicates):
+    """Have keys after the last one of each predicate that no bound lets in."""
+    for p in range(predicates):
+        last = p * S[S_ROOM] + S[S_STORED]
+        for e in range(last, last + PAD):
+            keys[e] = np.nan
 
 
 @apart

@@ -1,16 +1,20 @@
-"""Events of the loop that some units alone admit: what they ask of its events differs.
+"""Events of the loop that are not the same to all units: what they ask of the loop differs.
 
-Over own columns such an event has nothing in the columns of the others. Over snapshots its row
-would be another for each unit, so it becomes a snapshot by itself (event-level snapshot of the
-paper, section 3.3): what it is worth to each unit that admits it is worked out and noted, as
-nothing for the others, and its row is 1 for this snapshot. Later rows refer to it as to any.
+Some units alone may admit an event, or their edge predicates may disagree about what precedes it
+(predicates.py). Over own columns such an event has nothing in the columns of units that do not
+admit it. Over snapshots its row would be another for each unit, so it becomes a snapshot by itself
+(event-level snapshot of the paper, section 3.3): what it is worth to each unit that admits it is
+worked out, by its own predicate, and noted, as nothing for the others, and its row is 1 for this
+snapshot. Later rows refer to it as to any.
 
-Cost: O(columns) for each row over own columns; O(snapshots + entries x windows) for a snapshot.
+Cost: O(columns) for each row over own columns; O(snapshots + entries x windows) for a snapshot and
+each predicate.
 """
 
 from __future__ import annotations
 
 from hamlet.kernel.jit import apart
+from hamlet.kernel.rows.basis import extend_row
 from hamlet.kernel.rows.cells import copy_cells, fill_cells, zero_cells
 from hamlet.kernel.rows.evaluation import evaluate
 from hamlet.kernel.rows.layout import (
@@ -19,6 +23,8 @@ from hamlet.kernel.rows.layout import (
     OP_IS_LOOP,
     OP_N,
     OPS_P,
+    PREDICATE_OF,
+    PREDICATES,
     S_COLUMN_ROOM,
     S_DECIDED,
     S_DECIDED_ROOM,
@@ -32,6 +38,7 @@ from hamlet.kernel.rows.layout import (
     T_CREATED,
 )
 from hamlet.kernel.rows.memory import entries
+from hamlet.kernel.rows.predicates import look_up_by
 from hamlet.kernel.rows.snapshots import enter, live, take_snapshot
 
 
@@ -48,18 +55,22 @@ def clear_skipped(m, letter, at, at_x):
 
 
 @apart
-def take_single(m, b, letter, row):
+def take_single(m, b, events, table, e, row):
     """Have a snapshot of an event, and a row over that alone in place of the one that it has."""
-    S, z, nc = m.S, m.z, m.z.components
+    P, S, z, nc = m.P, m.S, m.z, m.z.components
     begin, end = live(m)
     if begin == end:  # Nothing has come in, so there are no trends to end with it.
         return
-    stride = S[S_COLUMN_ROOM] * nc
+    stride, letter = S[S_COLUMN_ROOM] * nc, events.letter[e]
     at, n, own = row * stride + begin * nc, (end - begin) * nc, S[S_SCRATCH] * z.whole
-    copy_cells(b.sums, 0, b.scratch, at, n)
-    zero_cells(m.scratch, own, z.whole)
-    evaluate(m, b, m.scratch, own, b.sums, 0, end - begin)
-    _note_worth(m, b, letter, own)
+    for p in range(P[PREDICATES]):
+        if p > 0:  # the row that it has is by the first
+            look_up_by(m, b, events, table, e, p, row)
+            extend_row(m, b, events, P[P[OPS_P] + letter], e, row)
+        copy_cells(b.sums, 0, b.scratch, at, n)
+        zero_cells(m.scratch, own, z.whole)
+        evaluate(m, b, m.scratch, own, b.sums, 0, end - begin)
+        _note_worth(m, b, letter, own, p)
     take_snapshot(m, b, 1)
     # Rows of the same time that were found before have nothing of it.
     for earlier in range(0, row, z.layers):
@@ -71,11 +82,14 @@ def take_single(m, b, letter, row):
 
 
 @apart
-def _note_worth(m, b, letter, at):
-    """Note what an event is worth in open windows to those that admit it: numbers from at on."""
+def _note_worth(m, b, letter, at, p):
+    """Note what an event is worth in open windows to those that admit it: numbers from at on.
+
+    They are by edge predicate p, for the columns that have it.
+    """
     P, S = m.P, m.S
     lo = max(S[S_LO], S[S_OWN_HI] + 1)
     for op in entries(P, OPS_P, letter):
-        if P[P[OP_IS_LOOP] + op] == 1:
-            first = P[P[OP_FIRST] + op]
+        first = P[P[OP_FIRST] + op]
+        if P[P[OP_IS_LOOP] + op] == 1 and P[P[PREDICATE_OF] + first] == p:
             enter(m, b, m.scratch, at + first, first, P[P[OP_N] + op], lo, S[S_HI])

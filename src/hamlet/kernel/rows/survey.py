@@ -28,6 +28,7 @@ from hamlet.kernel.rows.layout import (
     CHOSEN,
     COLUMNS,
     COMPONENTS,
+    DISPUTED,
     EXTREMES,
     IS_FEED,
     IS_LOOP,
@@ -36,6 +37,7 @@ from hamlet.kernel.rows.layout import (
     NO_BLOCK,
     OVERLAP,
     PARTS,
+    PREDICATES,
     READS_LOOP,
     SCANNED,
     SEED,
@@ -59,7 +61,8 @@ class Survey(NamedTuple):
         births: How often one finds that something has come in: bursts, and snapshots.
         of_three: The most snapshots in any three blocks.
         entries: Events that come in.
-        parts: Events of the loop that some E+ alone admit: snapshots too.
+        parts: Events of the loop that are snapshots by themselves: that some E+ alone admit, and
+            those on which edge predicates are expected to disagree.
         settles: How often something reads what E+ has given since the last time.
         usual: How many events of the loop one of them finds in a window's length, on average.
     """
@@ -130,6 +133,9 @@ def survey(P, ts, tied, letter, first, end):
         entries += fed
         i = j
     usual = found_live / max(loops, 1)
+    if P[PREDICATES] > 1:
+        parts = min(loops, parts + loops * P[DISPUTED] // 1000)
+        of_three += min(loops, 3 * most_of_block)
     return Survey(loops, most, most_of_block, births, of_three, entries, parts, settles, usual)
 
 
@@ -212,13 +218,18 @@ def own_event_ns(P, is_tree, live):
 
 
 @apart
-def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes):
-    """Of an event of the loop, over so many snapshots; with so many of these for each event."""
+def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, singles):
+    """Of an event of the loop, over so many snapshots; with so many of these for each event.
+
+    A snapshot of a single event is a read and a row for each edge predicate.
+    """
     columns = wide * P[COMPONENTS]
     cells = entries * P[OVERLAP] * P[COMPONENTS]
     settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
     row = _row_ns(is_tree, columns, live if is_tree else 0.5 * live)
-    return row + SNAPSHOT * bursts + settle * (reads + closes)
+    again = row * singles * (P[PREDICATES] - 1)
+    settles = reads + closes + singles * P[PREDICATES]
+    return row + again + SNAPSHOT * bursts + settle * settles
 
 
 @apart
@@ -227,12 +238,12 @@ def survey_costs(P, s):
     loops = float(max(s.loops, 1))
     wide = shared_columns(P, s) / P[COMPONENTS]
     bursts, closes = s.births / loops, P[OVERLAP] / max(s.live, 1.0)
-    reads = (s.settles + s.parts) / loops
+    reads, singles = s.settles / loops, s.parts / loops
     entries = (s.entries + s.parts * P[COLUMNS]) * s.live / loops
     own = min(own_event_ns(P, False, s.live), own_event_ns(P, True, s.live))
     return own, min(
-        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes),
-        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes),
+        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes, singles),
+        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes, singles),
     )
 
 

@@ -34,6 +34,7 @@ from hamlet.kernel.rows.direct import take_in
 from hamlet.kernel.rows.evaluation import settle, split
 from hamlet.kernel.rows.layout import (
     DIRECTS,
+    DISPUTES,
     EMPTIES,
     FED_COLUMNS,
     FEEDS,
@@ -52,6 +53,7 @@ from hamlet.kernel.rows.layout import (
     OPS_P,
     OWN,
     PARTS,
+    PREDICATES,
     READS,
     RESET_AT,
     RESET_AT_X,
@@ -85,6 +87,7 @@ from hamlet.kernel.rows.layout import (
     TARGET_AT_X,
 )
 from hamlet.kernel.rows.memory import entries, row_size, window_size
+from hamlet.kernel.rows.predicates import is_disputed, scan_by_column, store_keys
 from hamlet.kernel.rows.scan import forget_scanned, scan, store
 from hamlet.kernel.rows.singles import clear_skipped, take_single
 from hamlet.kernel.rows.snapshots import enter, has_log_room
@@ -208,7 +211,7 @@ def _decide(m, b, events, table, ranks, part, i, j, ts, known):
             begin_burst(m, b, table, part, ts)
         elif S[S_FORCED] == 1:
             split(m, b, table)
-        if known & PARTS and S[S_HI] > S[S_OWN_HI]:
+        if known & (PARTS | DISPUTES) and S[S_HI] > S[S_OWN_HI]:
             make_room_for_singles(m, b, table, j - i)
         S[S_READABLE] = 1
 
@@ -225,8 +228,8 @@ def _step(m, b, events, table, ranks, i, j, known):
         if is_loop:
             _look_up(m, b, events, table, ranks, e, row, loops, has_own, has_shared)
             loops += 1
-            if known & PARTS and P[P[SKIPS_P] + letter] < P[P[SKIPS_P] + letter + 1]:
-                _admit(m, b, letter, row, has_own, has_shared)
+            if known & (PARTS | DISPUTES):
+                _admit(m, b, events, table, e, row, has_own, has_shared)
         for op in entries(P, OPS_P, letter):
             if has_own or P[P[OP_IS_LOOP] + op] == 0:
                 _find(m, events, op, e, row)
@@ -256,6 +259,8 @@ def _look_up(m, b, events, table, ranks, e, row, loops, has_own, has_shared):
     if has_own:
         if S[S_IS_TREE] == 1:
             look_up(m, table, ranks, S[S_NEXT] + loops, row * whole, row * whole_x)
+        elif m.P[PREDICATES] > 1:
+            scan_by_column(m, events, table, e, row * whole)
         else:
             scan(m, table, events.g[e], row * whole, row * whole_x)
     if has_shared:
@@ -266,13 +271,17 @@ def _look_up(m, b, events, table, ranks, e, row, loops, has_own, has_shared):
 
 
 @apart
-def _admit(m, b, letter, row, has_own, has_shared):
-    """Have an event that some E+ alone admit for those alone."""
+def _admit(m, b, events, table, e, row, has_own, has_shared):
+    """Have an event of the loop for each E+ as that has it, where they differ."""
+    P, letter = m.P, events.letter[e]
+    is_skipped = P[P[SKIPS_P] + letter] < P[P[SKIPS_P] + letter + 1]
+    if not is_skipped and (P[PREDICATES] == 1 or not is_disputed(m, events, table, e)):
+        return
     m.D[D_PARTS] += 1
-    if has_own:
+    if has_own and is_skipped:
         clear_skipped(m, letter, row * m.z.whole, row * m.z.whole_x)
     if has_shared:
-        take_single(m, b, letter, row)
+        take_single(m, b, events, table, e, row)
 
 
 @inlined
@@ -284,6 +293,8 @@ def _store(m, b, events, table, ranks, e, row, loops, has_own, has_shared):
     has_coefficients = has_shared and end_at(m, b, row)
     if S[S_IS_TREE] == 0:
         store(m, b, table, events.f[e], row, has_coefficients)
+        if m.P[PREDICATES] > 1:
+            store_keys(m, events, table, e)
         return
     if has_own:
         put_in(m, table, ranks, S[S_NEXT] + loops, row * whole, row * whole_x)
