@@ -60,7 +60,8 @@ class NumberTable:
             columns, kind = np.arange(width, dtype=np.int64)[None], None
         place = np.empty((columns.shape[1], records), np.int64)
         for here, column in zip(place, columns.T, strict=True):
-            np.add(first, column[0] * words if kind is None else (column * words)[kind], out=here)
+            is_same = kind is None or bool((column == column[0]).all())
+            np.add(first, column[0] * words if is_same else (column * words)[kind], out=here)
             if kind is not None and (column < 0).any():
                 here[(column < 0)[kind]] = NOWHERE
         return NumberTable(data, place, np.full(records, words, np.int64))

@@ -115,7 +115,7 @@ def arranged(
     whole: Arranged = table.arranged[attributes]
     if count == len(whole.rows):
         return whole, wanted
-    return whole.where(np.flatnonzero(wanted[whole.rows]).astype(np.int32)), wanted
+    return whole.where(np.flatnonzero(take(wanted, whole.rows)).astype(np.int32)), wanted
 
 
 def _placed(table: EventTable, attributes: tuple[str, ...], rows: Rows | None) -> Arranged:
