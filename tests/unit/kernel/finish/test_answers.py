@@ -371,7 +371,7 @@ def test_no_records_give_no_rows_with_all_columns(form: str) -> None:
 
         assert answer.rows.num_rows == 0
         assert answer.rows.schema.field("key.0").type == pa.string()
-        assert answer.rows.num_columns == 3 + 3 * len(workload.queries[0].aggregates)
+        assert answer.rows.num_columns == 4 + 3 * len(workload.queries[0].aggregates)
 
 
 # Large numbers
