@@ -188,7 +188,8 @@ def _run_class(
     group = made.group
     zero, policy, is_traced = how
     same = np.array_equal(turned.f, turned.g, equal_nan=True)
-    some = (round(1000 * disputed), max(by_keys(group.predicates, turned.f), default=0) == 0)
+    is_mixed = len(group.predicates) > 1
+    some = (round(1000 * disputed), is_mixed and max(by_keys(group.predicates, turned.f)) == 0)
     code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, some)
     turned = turned._replace(f=turned.f.reshape(-1), g=turned.g.reshape(-1))
     scale = _scale(zero, events, group)
