@@ -13,7 +13,6 @@ import json
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
@@ -22,7 +21,7 @@ from pyarrow import compute as pc
 
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.errors import PlanError, UnknownName, counted, did_you_mean, listed
-from hamlet.events.times import given_times, microseconds
+from hamlet.events.times import given_times
 from hamlet.io.long_form import (
     free_name,
     long_schema,
@@ -51,19 +50,14 @@ from hamlet.kernel.jit import interpreted
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from hamlet.engine import Options
-    from hamlet.engine.examples import Examples, Row
+    from hamlet.engine.examples import Examples, Origin, Row
     from hamlet.engine.local import LocalRun
     from hamlet.events.times import Times
     from hamlet.kernel.finish import Answer
     from hamlet.plan.query import Query
-    from hamlet.plan.workload import WorkloadPlan
     from hamlet.report.record import RunRecord
     from hamlet.share.bundles import BundleReport
     from hamlet.workload import Workload
-
-    # What was asked of what events, and how
-    Origin = tuple[WorkloadPlan, Any, Options]
 
 _ROWS_SHOWN = 10
 
@@ -80,6 +74,7 @@ class Results:
             columns are told by `hamlet.share.trace.trace_schema`.
         bundles: With a trace, the queries that could be one while they behave alike.
         record: How the run came about; None for results that were not made by a run.
+        origin: What they came from, for examples; None where that is not known.
     """
 
     def __init__(
@@ -114,7 +109,7 @@ class Results:
         self.record: RunRecord | None = None
         self._notes: tuple[str, ...] = ()
         self._why_empty: Callable[[], Sequence[str]] = tuple
-        self._origin: Origin | None = None
+        self.origin: Origin | None = None
 
     @staticmethod
     def of_run(run: LocalRun) -> Results:
@@ -126,9 +121,9 @@ class Results:
         results.trace, results.bundles = run.trace, run.bundles
         return results
 
-    def keep_origin(self, plan: WorkloadPlan, events: Any, options: Options) -> None:
-        """Remember what was asked of what, for examples."""
-        self._origin = plan, events, options
+    def explain_by(self, why: Callable[[], Sequence[str]]) -> None:
+        """Say how it is found out why queries have no rows, when that is asked for."""
+        self._why_empty = why
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -137,6 +132,13 @@ class Results:
         The latter is found out when it is first asked for, which may take as long as the run.
         """
         return (*self._notes, *dict.fromkeys(self._why_empty()))
+
+    @cached_property
+    def drawn(self) -> list[dict[str, Any]]:
+        """Examples of the rows that a report shows first, drawn when first asked for."""
+        from hamlet.report.examples import drawn_for
+
+        return drawn_for(self)
 
     def _different(self, column: str) -> int:
         """How many different values a column has among the rows of each table, added up."""
@@ -270,37 +272,35 @@ class Results:
         Raises:
             PlanError: These results have no events, there is no such row, or no examples of it.
         """
-        from hamlet.engine.examples import Examples, urn_of
+        from hamlet.engine.examples import examples_of
 
         number = self._number(query)
-        if self._origin is None:
+        if self.origin is None:
             remedy = "Take the results of Workload.run over events that can be read again."
             raise PlanError("these results do not know their events", remedy)
         row = self._row(number, window, group)
-        plan, source, options = self._origin
-        urn = urn_of(plan, number, source, options, row, how)
-        trends = [urn.shown(trend) for trend in urn.different(n, Random(seed))]
-        start, end = given_times(np.array([row.start, row.end]), self._times).to_pylist()
-        return Examples(query, (start, end), row.group, how, urn.count, trends)
+        events = self.origin.events({number: [row]})
+        return examples_of(self.origin, number, events, row, n=n, how=how, seed=seed)
 
     def _row(self, number: int, window: Any, group: Mapping[str, Any] | str | None) -> Row:
         """The first row of a query with a window and group."""
-        from hamlet.engine.examples import Row
+        from hamlet.engine.examples import Row, asked_start
 
         query, rows = self._queries[number], self._rows(number)
         rows = no_rows(query) if rows is None else rows
-        starts = rows["window_start"].to_pylist()
-        shown = window_columns(query, rows, self._times)[0].to_pylist()
-        ends = _microseconds(window_columns(query, rows, self._times)[1])
-        text = group if isinstance(group, str) or group is None else _group_text(group)
-        for start, given, end, name in zip(
-            starts, shown, ends, rows["group"].to_pylist(), strict=True
-        ):
-            if (window is None or _is_window(window, given)) and text in (None, name):
-                return Row(start, end, name)
+        starts = rows["window_start"].to_numpy()
+        text = group if isinstance(group, str) or group is None else group_text(group)
+        zone = query.window.clock.zone
+        wanted = None if window is None else asked_start(window, self._times, zone)
+        if window is None or wanted is not None:
+            names = rows["group"].to_pylist()
+            for start, end, name in zip(starts, query.window.ends(starts), names, strict=True):
+                if wanted in (None, start) and text in (None, name):
+                    return Row(int(start), int(end), name)
         asked = " ".join(str(each) for each in (window, text) if each is not None)
         reason = f"{query.name} has no row {asked}" if asked else f"{query.name} has no rows"
-        windows = listed([str(each) for each in dict.fromkeys(shown)][:5])
+        shown = given_times(np.unique(starts)[:5], self._times).to_pylist()
+        windows = listed([str(each) for each in shown])
         raise PlanError(reason, f"Its windows begin at {windows}." if windows else "")
 
     def to_pandas(self) -> Any:
@@ -467,21 +467,8 @@ def _taken(made: list[tuple[Any, Any]], rows: tuple[int, int, int] | None) -> li
     return [made[which][0].slice(low, high - low)]
 
 
-def _microseconds(column: Any) -> list[int]:
-    found: list[int] = microseconds(pa.chunked_array([column]))[0].tolist()
-    return found
-
-
-def _is_window(asked: Any, given: Any) -> bool:
-    """Whether a window begins when it is asked for: by value, or as text says it."""
-    return asked == given or str(asked) in (str(given), f"{given:g}" if _is_number(given) else "")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
-
-
-def _group_text(group: Mapping[str, Any]) -> str:
+def group_text(group: Mapping[str, Any]) -> str:
+    """The values of grouping attributes as results have them."""
     return json.dumps(dict(group), ensure_ascii=False)
 
 

@@ -159,6 +159,7 @@ class Workload(PlannedWorkload):
             SystemLimit: It would take too much memory or time.
         """
         from hamlet.engine import options_for, run_workload
+        from hamlet.engine.examples import Origin
         from hamlet.io.writers import check_trace_target
         from hamlet.report.record import record_of
         from hamlet.results import Results
@@ -204,7 +205,7 @@ class Workload(PlannedWorkload):
             run = run_workload(self.plan, events, options, progress, self._kept)
             results = Results.of_run(run)
         results.record = record
-        results.keep_origin(self.plan, events, options)
+        results.origin = Origin.of(self.plan, events, options)
         if path is not None:
             results.write_trace(path)
         return results
@@ -225,7 +226,9 @@ class Workload(PlannedWorkload):
         folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
         if flush and folder is not None:
             folder.check_was_read()
-        return answer_stream(self.plan, events, options, settings, checkpoint=folder, flush=flush)
+        return answer_stream(
+            self.plan, events, options, settings, checkpoint=folder, flush=flush, text=self.text
+        )
 
     def analyze(
         self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any

@@ -20,9 +20,11 @@ from hamlet.events.table import EventTable
 from hamlet.events.untyped import column_of_values
 from hamlet.kernel.encode.evaluate import holds
 from hamlet.plan.letters import alphabet_of
+from hamlet.plan.query import OTHER, asked_types
 from hamlet.spark.letters import lettering_of
 from hamlet.spark.stream.bucket import TOLD, step
-from hamlet.spark.stream.job import LANES_OF_LONG, job_of
+from hamlet.spark.stream.generations import Generation, change_us, live_ones
+from hamlet.spark.stream.job import LANES_OF_LONG, StreamJobs, job_of
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
@@ -52,6 +54,10 @@ class Store:
 
     def put_core(self, data: bytes) -> None:
         self.data = data
+
+    def clear(self) -> None:
+        self.data = None
+        self.pages = {}
 
     def page(self, page: int) -> bytes | None:
         self.read.append(page)
@@ -89,7 +95,7 @@ class Host:
         table = events if isinstance(events, pa.Table) else _table(events)
         found = EventTable.of(table, self.workload.plan, order=self.options.order)
         self.table, self.ts = found.table, found.ts
-        self.types = found.table["type"].to_pylist()
+        self.types = self._as_asked(found.table["type"].to_pylist())
         order = None if self.options.order is None else self.table.schema.field(self.options.order)
         names = [name for name in self.table.schema.names if name not in ("type", "time")]
         kinds = [(n, _kind(self.table.schema.field(n).type)) for n in names]
@@ -109,7 +115,7 @@ class Host:
             order=None if order is None else order.type,
             times=found.times,
         )
-        self.light = self.job.without_templates()
+        self.light = StreamJobs.of([self.job]).without_templates()
         self.stores = [Store() for _ in self.job.buckets]
         self.takes_part = [self._takes_part(lane) for lane in self.job.lanes]
         self.letters = self._letters()
@@ -117,6 +123,11 @@ class Host:
         self.newest: int | None = None
         self.rows: list[dict[str, Any]] = []
         self.told = dict.fromkeys(TOLD, 0)
+
+    def _as_asked(self, types: list[str]) -> list[str]:
+        """Types, with one for all that nobody mentions where somebody asks for that."""
+        asked = asked_types(self.workload.queries)
+        return [each if each in asked or OTHER not in asked else OTHER for each in types]
 
     def _asked(self) -> set[str]:
         return set(needs_of(self.workload.plan).attributes)
@@ -131,7 +142,7 @@ class Host:
     def batch(self, rows: Sequence[int], *, is_end: bool = False) -> None:
         """One batch of rows, by their numbers."""
         data: dict[int, list[bytes]] = {}
-        for packed in self.job.packed(self._columns(rows).to_batches(max_chunksize=3)):
+        for packed in self.light.packed(self._columns(rows).to_batches(max_chunksize=3)):
             for bucket, each in zip(
                 *(column.to_pylist() for column in packed.columns), strict=True
             ):
@@ -177,7 +188,8 @@ class Host:
                 at, bit = divmod(number, LANES_OF_LONG)
                 longs[at] |= takes_part[kept].astype(np.int64) << bit
         part = self.table.take(pa.array(kept))
-        text = [part["type"]] if self.lettering.is_text else []
+        types = pa.array([self.types[row] for row in kept], pa.string())
+        text = [types] if self.lettering.is_text else []
         order = [] if self.options.order is None else [part[self.options.order]]
         time = pa.array(self.ts[kept], pa.timestamp("us"))
         attributes = [part[n] for n in self.job.schema.names if n in part.schema.names]
@@ -218,6 +230,52 @@ class Host:
         self.batch([], is_end=True)
         assert all(store.timer is None and not store.pages for store in self.stores)
         return self.rows
+
+
+class ChangingHost:
+    """Buckets of a workload that changes between batches: a host for each generation."""
+
+    def __init__(self, text: str, events: pa.Table, settings: StreamSettings, **how: Any) -> None:
+        self.events, self.settings, self.how = events, settings, how
+        self.history: list[Generation] = []
+        self.hosts: list[Host] = []
+        self.rows: list[dict[str, Any]] = []
+        self.change(text)
+
+    def change(self, text: str) -> None:
+        """Go on with another workload."""
+        host = Host(text, self.events, self.settings, **self.how)
+        since = None
+        if self.hosts:
+            before = self.hosts[-1]
+            host.newest = before.newest
+            since = change_us((before.watermark_us or 0) // 1000, self.settings.lateness_us)
+        number = len(self.history)
+        self.history.append(
+            Generation(number, text, "", "dynamic", self.settings.buckets or 1, since_us=since)
+        )
+        self.hosts.append(host)
+        self._set_spans()
+
+    def _set_spans(self) -> None:
+        closed = self.hosts[-1].watermark_us
+        for live in live_ones(self.history, self.hosts[-1].workload.plan, None):
+            host = self.hosts[live.generation.number]
+            host.job = replace(host.job, span=live.span)
+            host.light = StreamJobs.of([host.job]).without_templates()
+        over = live_ones(self.history, self.hosts[-1].workload.plan, closed)
+        self.live = [each.generation.number for each in over]
+
+    def batch(self, rows: Sequence[int], *, is_end: bool = False) -> None:
+        """One batch of rows, by their numbers, for all generations that are not over."""
+        for number, host in enumerate(self.hosts):
+            if number in self.live or is_end:
+                host.batch(rows, is_end=is_end)
+                self.rows += host.rows
+                host.rows = []
+            elif len(rows):
+                latest = max(int(host.ts[row]) for row in rows)
+                host.newest = max(host.newest or latest, latest)
 
 
 def _truths(atom: Atom, events: EventTable) -> Any:

@@ -30,14 +30,20 @@ WINDOWS = ("10 s", "6 s SLIDE 3 s", "8 s SLIDE 2 s", "7 s SLIDE 5 s", "40 s SLID
 TYPES = "AATTTTTTDXXC"
 
 
-def workload(chance: random.Random, most: int = 6) -> str:
-    """Some queries, often over the same loop with other conditions."""
+def workload(chance: random.Random, most: int = 6, matches: tuple[str, ...] = ("",)) -> str:
+    """Some queries, often over the same loop with other conditions.
+
+    Args:
+        chance: What is drawn with.
+        most: How many queries there are at most.
+        matches: What may stand behind a pattern.
+    """
     patterns = chance.choices(PATTERNS, k=chance.choice([1, 1, 2, 3]))
     windows = chance.choices(WINDOWS, k=chance.choice([1, 1, 2]))
     group = chance.choice(["", "", "GROUPBY g "])
     return ";\n".join(
-        f"q{i}: RETURN {chance.choice(RETURNS)} PATTERN {chance.choice(patterns)} "
-        f"{_where(chance)}{group}WITHIN {chance.choice(windows)}"
+        f"q{i}: RETURN {chance.choice(RETURNS)} PATTERN {chance.choice(patterns)}"
+        f"{chance.choice(matches)} {_where(chance)}{group}WITHIN {chance.choice(windows)}"
         for i in range(chance.randint(1, most))
     )
 

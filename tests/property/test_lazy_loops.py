@@ -20,12 +20,27 @@ from hamlet.engine import Options
 from hamlet.engine.session import Session
 from hamlet.results import Results
 
+# What may stand behind a pattern: mostly what moves trends, which loops may wait for, too
+MOVING = (" MATCH NEXT", " MATCH NEXT", " MATCH NEXT", "", " MATCH CONTIGUOUS")
+
 
 @pytest.mark.parametrize("seed", range(60))
 def test_loops_equal_the_reference(seed: int) -> None:
     chance = random.Random(seed)
     text, events = workload(chance), stream(chance, chance.randint(3, 13))
 
+    check_against_the_reference(text, events)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_loops_that_move_trends_equal_the_reference(seed: int) -> None:
+    chance = random.Random(seed)
+    text, events = workload(chance, matches=MOVING), stream(chance, chance.randint(3, 20))
+
+    check_against_the_reference(text, events)
+
+
+def check_against_the_reference(text: str, events: list[dict[str, Any]]) -> None:
     expected = scaled_reference_rows(text, events)
 
     for numbers in ("exact", "float"):
@@ -35,10 +50,13 @@ def test_loops_equal_the_reference(seed: int) -> None:
             assert not wrong, "\n".join([f"{numbers}, {sharing}", text, str(events), *wrong])
 
 
+@pytest.mark.parametrize("matches", [("",), MOVING])
 @pytest.mark.parametrize("seed", range(12))
-def test_long_streams_are_the_same_however_they_are_run(seed: int) -> None:
+def test_long_streams_are_the_same_however_they_are_run(
+    seed: int, matches: tuple[str, ...]
+) -> None:
     chance = random.Random(seed)
-    text, events = workload(chance, most=9), stream(chance, 300, bursts=30)
+    text, events = workload(chance, most=9, matches=matches), stream(chance, 300, bursts=30)
 
     expected = rows_of(Workload.parse(text).run(events, sharing="never"))
 

@@ -30,14 +30,14 @@ def is_valid(sample: Sample) -> bool:
 FEATURES = (
     "several queries", "DEFINE", "ANY", "AND", "OR", "+", "?", "*", "{", "NOT", "NOT of several",
     "edge inside NOT", "edges", "general edge", "rearranged edge", "local", "equivalence",
-    "GROUPBY", "HAVING", "computed", "VARIANCE", "STDDEV", "LENGTH", "uneven slide", "ties", "NEXT",
-    "CONTIGUOUS",
+    "GROUPBY", "HAVING", "computed", "VARIANCE", "STDDEV", "LENGTH", "DURATION", "uneven slide",
+    "ties", "NEXT", "CONTIGUOUS",
 )  # fmt: skip
 
 
 WORDS = (
     "DEFINE", "AND", "ANY", "?", "{", "OR", "+", "NOT", "GROUPBY", "HAVING", "VARIANCE", "STDDEV",
-    "LENGTH", "CONTIGUOUS",
+    "LENGTH", "DURATION", "CONTIGUOUS",
 )  # fmt: skip
 
 

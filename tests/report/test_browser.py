@@ -378,6 +378,53 @@ def test_the_whole_query_is_shown_beside_its_results(screen):
     assert any("WHERE x.v < 9" in cell for row in screen.table("queries") for cell in row)
 
 
+def test_a_row_opens_to_examples_and_closes(screen, run):
+    screen.choose("query", "low")
+    before = screen.table("rows")
+
+    screen.run("document.querySelector('#rows .opens').click()")
+
+    times = screen.run(
+        "return [...document.querySelectorAll('#rows .example')].map(e =>"
+        " [...e.querySelectorAll(':scope table > tbody > tr')]"
+        ".map(r => [...r.cells].map(c => c.textContent)))"
+    )
+    (drawn,) = (
+        each
+        for each in run.examples
+        if (each["query"], each["start_us"], each["group"]) == ("low", -4_000_000, '{"g": "u"}')
+    )
+    assert times == [
+        [list(event.values()) for event in trend["events"]] for (trend,) in drawn["examples"]
+    ]
+    assert screen.run("return document.querySelector('#rows .opens').ariaExpanded") == "true"
+    told = screen.run("return document.querySelector('#rows .examples p').textContent")
+    assert told.startswith(f"{len(drawn['examples'])} of {drawn['count']} trends")
+
+    screen.run("document.querySelector('#rows .opens').click()")
+
+    assert screen.table("rows") == before
+
+
+def test_a_row_without_examples_says_how_to_ask(browser, run, tmp_path):
+    from dataclasses import replace
+
+    from hamlet.report.page import write_report
+
+    typed = replace(run, examples=(), command="hamlet run w.hql", events="my events.csv")
+    opened = Screen(browser, write_report(typed, tmp_path / "page.html"))
+    opened.choose("query", "low")
+
+    opened.run("document.querySelector('#rows .opens').click()")
+
+    asked = opened.run("return document.querySelector('#rows .examples pre').textContent")
+    assert asked == (
+        "hamlet examples small.hql --events 'my events.csv' --query low --window -4 "
+        """--group '{"g": "u"}'"""
+    )
+    assert opened.errors() == []
+
+
 def test_every_field_has_a_name(screen):
     unnamed = screen.run("""
         return [...document.querySelectorAll('input, select, button')]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import math
 import re
 from dataclasses import replace
@@ -181,7 +182,7 @@ def test_names_are_never_markup(page_of):
     page = page_of(replace(Run.of(results), events=HOSTILE, command=HOSTILE))
 
     tags = [tag for tag, _ in page.tags]
-    assert tags.count("script") == 3
+    assert tags.count("script") == 4
     assert "img" not in tags
     assert not [a for _, given in page.tags for a in given if a.startswith("on")]
     (query,) = page.data["run"]["queries"]
@@ -519,3 +520,67 @@ def test_a_page_of_many_windows_is_compact():
     assert found["first"] == [0]
     assert found["length"] == [size]
     assert found["values"] == [counts.tolist()]
+
+
+# Examples
+
+
+def test_rows_have_examples_of_their_trends(run, page_of):
+    page = page_of(run)
+    rows = page.rows()
+
+    drawn = page.data["examples"]
+
+    assert {each[0] for each in drawn} == {0, 1}  # the third query has no rows
+    for number, window, group, count, examples in drawn:
+        query = page.data["run"]["queries"][number]
+        start = window * query["slide_us"] / 1e6
+        assert count == str(rows[query["name"], start, group, "COUNT(*)"])
+        for (trend,) in examples:
+            times = [float(event["time"]) for event in trend["events"]]
+            assert [event["type"] for event in trend["events"]] == ["X", *"T" * (len(times) - 1)]
+            assert trend["length"] == len(times)
+            assert times == sorted(set(times))
+            assert start <= times[0] < times[-1] < start + 8
+            assert {event["g"] for event in trend["events"]} == {json.loads(group)["g"]}
+
+
+def test_the_middle_of_a_long_trend_is_left_out(page_of):
+    results = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B{30}) WITHIN 60 s").run(
+        [{"time": t, "type": "AB"[t > 0]} for t in range(31)]
+    )
+
+    ((*_, count, ((trend,),)),) = page_of(Run.of(results)).data["examples"]
+
+    times = [int(event["time"]) for event in trend["events"]]
+    assert (count, trend["length"], times) == ("1", 31, [*range(6), *range(25, 31)])
+
+
+def test_pairs_are_two_trends(page_of):
+    results = Workload.parse("RETURN COUNT(*) PATTERN A AND B WITHIN 60 s").run(
+        [{"time": t, "type": "AB"[t > 0]} for t in range(2)]
+    )
+
+    ((*_, (pair,)),) = page_of(Run.of(results)).data["examples"]
+
+    assert [[event["type"] for event in trend["events"]] for trend in pair] == [["A"], ["B"]]
+
+
+def test_events_that_are_gone_leave_a_page_without_examples(page_of, tmp_path):
+    path = tmp_path / "events.csv"
+    path.write_text("type,time\nA,1\n", encoding="utf-8")
+    results = Workload.parse("RETURN COUNT(*) PATTERN A WITHIN 60 s").run(path)
+    path.unlink()
+
+    assert page_of(Run.of(results)).data["examples"] == []
+
+
+def test_rows_that_would_take_long_have_no_examples(page_of):
+    """A condition that looks at two events of a window with very many of them."""
+    results = Workload.parse(
+        "RETURN COUNT(*) PATTERN A+ WHERE A.x < NEXT(A).x GROUPBY g WITHIN 1 h"
+    ).run([{"time": t, "type": "A", "g": t % 100 == 0, "x": -t} for t in range(2000)])
+
+    groups = [each[2] for each in page_of(Run.of(results)).data["examples"]]
+
+    assert groups == ['{"g": true}']

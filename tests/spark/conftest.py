@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hamlet.spark.session import start
+from hamlet.spark.session import QUICK_WORKERS, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
-# The compiler stops at its first, quick stage: no test lives long enough for the second.
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Not the zone of any machine that tests run on, and with a summer time: it should not matter.
 _ZONE = "America/New_York"
 
@@ -32,9 +30,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         return
     session = start(
         "local[2]",
-        settings={
+        settings=QUICK_WORKERS
+        | {
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.extraJavaOptions": _JAVA,
             "spark.driver.host": "127.0.0.1",
             "spark.local.dir": str(folder),
             # Costs a job for each stage; tests that are about it turn it on.

@@ -5,12 +5,11 @@ from __future__ import annotations
 import socket
 import sys
 
-from hamlet.spark.session import start
+from hamlet.spark.session import QUICK_WORKERS, start
 
 SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.sql.adaptive.enabled": "false",
@@ -26,7 +25,7 @@ def main() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     own = {"spark.local.dir": sys.argv[1], "spark.connect.grpc.binding.port": port}
-    session = start("local[2]", settings=SETTINGS | own, quiet=True)
+    session = start("local[2]", settings=SETTINGS | QUICK_WORKERS | own, quiet=True)
     print(port, flush=True)
     sys.stdin.read()
     session.stop()

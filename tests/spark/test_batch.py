@@ -15,6 +15,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -334,6 +335,26 @@ def test_rows_are_counted_where_none_takes_part(
 
     assert results.table.toArrow().num_rows == 0
     assert results.statistics().events_in == table.num_rows
+
+
+def test_many_groups_and_windows_are_counted_to_one_in_a_hundred(spark: SparkSession):
+    # More than a sketch has a list of, and in several tasks each.
+    many = 6000
+    numbers = pa.array(range(2 * many))
+    table = pa.table(
+        {"type": ["A"] * 2 * many, "time": numbers, "k": pc.bit_wise_and(numbers, 4095)}
+    )
+    text = "q: RETURN COUNT(*) PATTERN A WHERE [h] GROUPBY k WITHIN 2 s"
+    table = table.append_column("h", pc.bit_wise_and(numbers, 3))
+    workload = Workload.parse(text)
+    results = answer(workload.plan, spark.createDataFrame(table), Options())
+
+    results.table.count()
+    found, alone = results.statistics(), workload.run(table).statistics
+
+    assert (alone.groups, alone.windows) == (4096, many)
+    assert found.groups == pytest.approx(alone.groups, rel=0.01)
+    assert found.windows == pytest.approx(alone.windows, rel=0.01)
 
 
 def test_statistics_of_nothing_are_refused(spark: SparkSession):

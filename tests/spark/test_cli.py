@@ -253,3 +253,26 @@ def test_bench_spark_prints_the_document_that_it_writes(
     assert document == json.loads(path.read_text(encoding="utf-8"))
     assert [figure["case"] for figure in document["batch"]["figures"]] == ["batch"]
     assert err.endswith(f"wrote {path}\n")
+
+
+def test_values_of_several_kinds_are_what_they_are_in_a_local_run(
+    hamlet: Callable[..., Left],
+) -> None:
+    values = [1, "a", True, None, "b"]
+    lines = [json.dumps({"type": "B", "time": t, "g": v, "x": v}) for t, v in enumerate(values)]
+    Path("events.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    given = ["--events", "events.jsonl"]
+    Path("w.hql").write_text("RETURN COUNT(*) PATTERN B+ GROUPBY g WITHIN 9 s", encoding="utf-8")
+
+    ways = [hamlet(*given, *engine) for engine in ((), ("--engine", "local"))]
+
+    assert ways[0].out == ways[1].out
+    said = [next(line for line in each.err.splitlines() if "kinds" in line) for each in ways]
+    assert said == 2 * [
+        "note      g has values of several kinds, 1 number, 2 texts, 1 truth value: all are taken "
+        "as text"
+    ]
+    Path("w.hql").write_text("RETURN SUM(B.x) PATTERN B+ WITHIN 9 s", encoding="utf-8")
+    refused = [hamlet(*given, *engine) for engine in ((), ("--engine", "local"))]
+    assert refused[0] == refused[1]
+    assert "SUM needs numbers, but attribute 'x' is text" in refused[0].err

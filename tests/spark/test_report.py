@@ -39,6 +39,8 @@ def test_a_run_on_spark_is_kept_like_one_of_the_local_engine(
     assert status == 0
     assert (found.engine, local.engine) == ("spark", "local")
     assert found.table.to_pylist() == local.table.to_pylist()
+    assert [each["query"] for each in found.examples] == ["q1", "q2"]
+    assert [each["count"] for each in found.examples] == ["30", "15"]
     assert sorted(p.name for p in Path("kept").iterdir()) == sorted(set(FILES) - {"trace.parquet"})
     assert "pyspark" in found.circumstances["versions"]
     assert Path("parts").is_dir()

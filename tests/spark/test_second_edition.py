@@ -31,6 +31,7 @@ FILES = (
     "computed_results",
     "deviation",
     "length",
+    "duration",
     "shifted_windows",
     "time_conditions",
     "functions",

@@ -10,6 +10,11 @@ import json
 import os
 import random
 import re
+import signal
+import sys
+import threading
+import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +25,7 @@ from hamlet.cli import run
 from hamlet.io.long_form import COLUMNS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -190,3 +196,78 @@ def test_a_mistake_is_one_sentence(
     assert told in said
     assert "Traceback" not in said
     assert not (folder / "state" / "offsets").exists()
+
+
+def test_changes_of_the_file_are_taken_over_while_the_stream_runs(
+    folder: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+):
+    path = folder / "watched.hql"
+    path.write_text(WORKLOAD, encoding="utf-8")
+    some = rows(400)
+    write(folder / "in" / "0.csv", csv_lines(some[:150]), 0)
+    arguments = ["stream", str(path), "--source", str(folder / "in"), "--out", str(folder / "out")]
+    arguments += ["--checkpoint", str(folder / "state"), "--lateness", "2 s"]
+    added = "three: RETURN COUNT(*), MAX(C.x) PATTERN SEQ(A, C) GROUPBY k WITHIN 10 s"
+    told: list[str] = []
+
+    def change_and_stop() -> None:
+        """What somebody does beside the stream, step by step as it tells how it goes."""
+        wait_until(lambda: sum(line.startswith("batch") for line in told) >= 2)
+        path.write_text(WORKLOAD.replace("COUNT(*)", "COUNT(*", 1), encoding="utf-8")
+        wait_until(lambda: any("The stream goes on as it was" in line for line in told))
+        path.write_text(f"{WORKLOAD.split(';')[0]};{added}", encoding="utf-8")
+        wait_until(lambda: any(line.startswith("workload") for line in told))
+        before = sum(line.startswith("batch") for line in told)
+        write(folder / "in" / "1.csv", csv_lines(some[150:]), 1)
+        wait_until(lambda: sum(line.startswith("batch") for line in told) >= before + 2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    beside = threading.Thread(target=change_and_stop)
+    with pytest.MonkeyPatch.context() as patch:
+        # The module, of which the package has the command under the same name.
+        patch.setattr(sys.modules["hamlet.cli.stream_command"], "tell", told.append)
+        beside.start()
+        assert run([*arguments, "--watch"]) == 0
+        beside.join()
+
+    (change,) = (line for line in told if line.startswith("workload"))
+    assert (
+        "1 added, 1 removed, 1 unchanged (three, two), from 2026-11-15T10:01:14.001000Z" in change
+    )
+    last = "; ".join([WORKLOAD.split(";")[0], added])
+    (folder / "last.hql").write_text(last, encoding="utf-8")
+    arguments[1] = str(folder / "last.hql")
+    assert run([*arguments, "--once", "--flush"]) == 0
+    found = parquet.read_table(folder / "out").to_pylist()
+    moment = datetime(2026, 11, 15, 10, 1, 14, 1000)
+    wanted = []
+    for text, begins, ends in [
+        (WORKLOAD.split(";")[0], datetime.min, datetime.max),
+        (WORKLOAD.split(";")[1], datetime.min, moment),
+        (added, moment, datetime.max),
+    ]:
+        for row in Workload.parse(text).run(folder / "in").table.to_pylist():
+            if row["window_start"] >= begins and row["window_end"] <= ends:
+                wanted.append(row)
+    assert sorted(str({**row, "log10": 0}) for row in found) == sorted(
+        str({**row, "log10": 0}) for row in wanted
+    )
+
+    capsys.readouterr()
+    assert run(["stream", "--status", str(folder / "state")]) == 0
+    status = capsys.readouterr().out.splitlines()
+    assert status[1:4] == ["   2 queries", "   = one", "   = two"]
+    assert status[4].startswith("1  windows from 2026-11-15T10:01:14.001000Z on, noted 20")
+    assert status[5:] == ["   + three", "   - two", "   1 unchanged"]
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 300
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_the_status_of_what_is_no_checkpoint(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["stream", "--status", str(folder)]) == 2
+    assert "there is no checkpoint of a stream of hamlet" in capsys.readouterr().err

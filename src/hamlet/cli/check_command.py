@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hamlet.cli.loading import load_workload
-from hamlet.cli.options import format_option, separator_option
+from hamlet.cli.options import column_options, format_option
 from hamlet.cli.output import as_json
 from hamlet.errors import QueryError, line_and_column
 from hamlet.explain import summary
@@ -15,6 +15,7 @@ from hamlet.lang.parser import parse_tree
 from hamlet.lang.printer import print_query
 
 if TYPE_CHECKING:
+    from hamlet.engine.outlook import Outlook
     from hamlet.workload import Workload
 
 
@@ -27,11 +28,21 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Check types and attributes too: a .json schema, or a file of events.",
 )
-@click.option("--type", metavar="COLUMN", default="type", help="Types of events.  [default: type]")
-@separator_option
+@click.option(
+    "--events",
+    metavar="PATH",
+    help="Count what a run over these will meet: types, windows, what it will wait for.",
+)
+@column_options
 @format_option()
 def check_command(
-    workload: str, schema: str | None, type: str, separator: str | None, format_: str
+    workload: str,
+    schema: str | None,
+    events: str | None,
+    type: str,
+    separator: str | None,
+    format_: str,
+    **columns: Any,
 ) -> int:
     """Say whether a workload is right, or list every error in it.
 
@@ -45,9 +56,22 @@ def check_command(
         # The errors are the answer here, and not a reason why there is none.
         click.echo(as_json(wrong(error)), nl=False)
         return 1
-    text = f"ok  {loaded.summary}\n"
-    click.echo(text if format_ == "text" else as_json(right(loaded)), nl=False)
+    said, data = [f"ok  {loaded.summary}"], right(loaded)
+    if events is not None:
+        found = _outlook(loaded, events, type=type, separator=separator, **columns)
+        said += found.lines
+        data["events"] = found.as_data()
+    click.echo("\n".join([*said, ""]) if format_ == "text" else as_json(data), nl=False)
     return 0
+
+
+def _outlook(workload: Workload, events: str, **columns: Any) -> Outlook:
+    from hamlet.cli.console import interruptible
+    from hamlet.engine import options_for
+    from hamlet.engine.outlook import outlook
+
+    options = options_for(workload.plan, **columns)
+    return interruptible(lambda: outlook(workload.plan, events, options))
 
 
 def right(workload: Workload) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from hamlet.errors import PlanError
 
 if TYPE_CHECKING:
@@ -57,6 +59,19 @@ class Place(NamedTuple):
             raise PlanError("--master and --remote are two places", remedy)
         given = {"--master": self.master, "--remote": self.remote}
         return next((name for name, value in given.items() if value is not None), "")
+
+
+def place_for(engine: str | None, master: str | None, remote: str | None) -> Place:
+    """Where Spark is to run.
+
+    Raises:
+        click.UsageError: It is not to run at all.
+    """
+    place = Place(master, remote)
+    if place.option and engine == "local":
+        message = f"{place.option} is for --engine spark"
+        raise click.UsageError(message)
+    return place
 
 
 def choose_engine(events: str, *, asked: str | None, place: str, only_local: str) -> ChosenEngine:

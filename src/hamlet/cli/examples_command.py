@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.cli.loading import load_workload
-from hamlet.cli.options import column_options, events_option, format_option
+from hamlet.cli.engines import choose_engine, place_for
+from hamlet.cli.loading import load_workload, spark_module
+from hamlet.cli.options import column_options, engine_options, events_option, format_option
 from hamlet.cli.output import give
 from hamlet.errors import PlanError, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hamlet.cli.engines import Place
     from hamlet.engine.examples import Examples
+    from hamlet.workload import Workload
 
 
 @click.command(
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", metavar="N", default=0, help="Of what is drawn.  [default: 0]")
 @column_options
+@engine_options
 @format_option()
 def examples_command(
     workload: str,
@@ -43,6 +49,9 @@ def examples_command(
     count: int,
     how: str,
     seed: int,
+    engine: str | None,
+    master: str | None,
+    remote: str | None,
     format_: str,
     **options: Any,
 ) -> None:
@@ -50,32 +59,41 @@ def examples_command(
 
     They are drawn from all trends of the row, each equally likely, however many there are.
     """
-    from hamlet.cli.console import interruptible, shown_progress
-
+    place = place_for(engine, master, remote)
     loaded = load_workload(workload)
     names = [each.name for each in loaded.queries]
     if query is None and len(names) > 1:
         reason = "the workload has several queries"
         raise PlanError(reason, f"Pass --query with one of {listed(names)}.")
+    chosen = choose_engine(events, asked=engine, place=place.option, only_local="")
+    find = _on_spark(place) if chosen.engine == "spark" else _locally
+    which = {"window": window, "group": group, "n": count, "how": how, "seed": seed}
+    found = find(loaded, events, options, query or names[0], which)
+    give(found.as_data(), f"{found!r}\n", format_)
+
+
+def _locally(
+    workload: Workload, events: str, options: dict[str, Any], query: str, which: dict[str, Any]
+) -> Examples:
+    from hamlet.cli.console import interruptible, shown_progress
+
     with shown_progress() as progress:
-        results = interruptible(lambda: loaded.run(events, progress=progress, **options))
-    found = results.examples(
-        query or names[0], window=window, group=group, n=count, how=how, seed=seed
-    )
-    give(as_data(found), f"{found!r}\n", format_)
+        results = interruptible(lambda: workload.run(events, progress=progress, **options))
+    return results.examples(query, **which)
 
 
-def as_data(found: Examples) -> dict[str, Any]:
-    """Examples as plain data; times are ISO 8601 text."""
-    return {
-        "query": found.query,
-        "window": [_plain(each) for each in found.window],
-        "group": found.group,
-        "how": found.how,
-        "count": str(found.count),
-        "trends": [[{k: _plain(v) for k, v in each.items()} for each in trend] for trend in found],
-    }
+def _on_spark(place: Place) -> Callable[..., Examples]:
+    def find(
+        workload: Workload, events: str, options: dict[str, Any], query: str, which: dict[str, Any]
+    ) -> Examples:
+        from hamlet.cli.console import shown_progress
+        from hamlet.engine import options_for
 
+        command = spark_module("hamlet.spark.command", ", or pass --engine local")
+        how = options_for(workload.plan, **options)
+        with shown_progress() as progress:
+            run = command.Run(workload.plan, events, how, place.master, progress, place.remote)
+            found: Examples = run.examples(query, **which)
+        return found
 
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | bool | None) else str(value)
+    return find

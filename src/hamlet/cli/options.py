@@ -95,6 +95,24 @@ def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Say what runs a workload, and where."""
+    options = (
+        click.option(
+            "--engine",
+            type=click.Choice(["spark", "local"]),
+            help="What runs it.  [default: local if the events fit into memory]",
+        ),
+        click.option(
+            "--master",
+            metavar="URL",
+            help="Where Spark runs, such as local[4] or spark://host:7077.",
+        ),
+        click.option("--remote", metavar="URL", help="A server of Spark Connect: sc://host:15002."),
+    )
+    return reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace what is there already.")
 
 

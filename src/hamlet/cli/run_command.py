@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hamlet.cli.engines import Place, choose_engine
+from hamlet.cli.engines import choose_engine, place_for
 from hamlet.cli.keeping import Kept, keeping_options
 from hamlet.cli.loading import load_workload, spark_module
 from hamlet.cli.options import (
     column_options,
+    engine_options,
     events_option,
     format_option,
     numbers_option,
@@ -26,6 +27,7 @@ from hamlet.io.targets import check_apart, is_folder
 from hamlet.paper.systems import SYSTEMS
 
 if TYPE_CHECKING:
+    from hamlet.cli.engines import Place
     from hamlet.engine import Options
     from hamlet.results import Results
     from hamlet.workload import Workload
@@ -42,11 +44,7 @@ if TYPE_CHECKING:
 @numbers_option
 @sharing_options
 @click.option("--trace", metavar="FILE", help="Write what was decided: .csv, .jsonl or .parquet.")
-@click.option(
-    "--engine",
-    type=click.Choice(["spark", "local"]),
-    help="What runs it.  [default: local if the events fit into memory]",
-)
+@engine_options
 @click.option(
     "--system",
     type=click.Choice(SYSTEMS),
@@ -54,12 +52,6 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="To compare: greta, sharon or mcep.",
 )
-@click.option(
-    "--master",
-    metavar="URL",
-    help="Where Spark runs, such as local[4] or spark://host:7077.",
-)
-@click.option("--remote", metavar="URL", help="A server of Spark Connect: sc://host:15002.")
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
 @click.option("--long", is_flag=True, help="One table, a row for each aggregate.")
 @keeping_options
@@ -83,10 +75,7 @@ def run_command(
     **options: Any,
 ) -> None:
     """Answer every query of a workload over a table of events. WORKLOAD is a file, or - (stdin)."""
-    place = Place(master, remote)
-    if place.option and engine == "local":
-        message = f"{place.option} is for --engine spark"
-        raise click.UsageError(message)
+    place = place_for(engine, master, remote)
     if long and wide:
         raise click.UsageError("--long and --wide are two forms: choose one")
     targets = {"results": out, "trace": trace, "run": save, "report": report}
@@ -108,7 +97,7 @@ def run_command(
     elif out is not None and not wide and is_folder(Path(out)) and not kept:
         results, statistics = None, run.on_spark(place, parts=Path(out))
     else:
-        results = run.on_spark(place)
+        results = run.on_spark(place, draws=bool(kept))
     if results is not None:
         statistics = results.statistics
         form = True if wide else False if long else None
@@ -149,8 +138,8 @@ class _Run:
                 )
             )
 
-    def on_spark(self, place: Place, parts: Path | None = None) -> Any:
-        """Results, or where parts are written the statistics.
+    def on_spark(self, place: Place, parts: Path | None = None, *, draws: bool = False) -> Any:
+        """Results, with examples for a report if wished, or where parts are written the statistics.
 
         In this thread, where Ctrl-C ends what Spark does.
         """
@@ -162,7 +151,7 @@ class _Run:
             run = command.Run(
                 self.workload.plan, self.events, options, place.master, progress, place.remote
             )
-            return run.collect() if parts is None else run.write_parts(parts)
+            return run.collect(draws=draws) if parts is None else run.write_parts(parts)
 
 
 def _only_local(system: str, trace: str | None) -> str:

@@ -11,6 +11,15 @@ from hamlet.cli.options import column_options, format_option, numbers_option, sh
 from hamlet.cli.output import give, tell
 
 
+def _tell_status(context: click.Context, _: click.Parameter, folder: str | None) -> None:
+    """Tell what runs on a checkpoint, and end."""
+    if folder is None or context.resilient_parsing:
+        return
+    status = spark_module("hamlet.spark.stream.status")
+    click.echo(status.status_text(folder), nl=False)
+    context.exit()
+
+
 @click.command(
     "stream",
     epilog="Exit status: 0 it ended or was stopped, 1 the workload is wrong, 2 it failed.",
@@ -35,6 +44,15 @@ from hamlet.cli.output import give, tell
 @click.option("--trigger", metavar="TIME", help="Begin a batch at most so often.")
 @click.option("--once", is_flag=True, help="End when all that is there has been read.")
 @click.option("--flush", is_flag=True, help="With --once: close all windows in the end.")
+@click.option("--watch", is_flag=True, help="Take over changes of the file WORKLOAD.")
+@click.option(
+    "--status",
+    metavar="FOLDER",
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_status,
+    help="Instead: which queries a checkpoint has, since when.",
+)
 @column_options
 @numbers_option
 @sharing_options
@@ -51,12 +69,12 @@ from hamlet.cli.output import give, tell
 @click.option("--packages", metavar="NAMES", help="What Spark downloads, for Kafka.")
 @format_option(help="In the end, print nothing or the counts as one JSON document.")
 def stream_command(
-    workload: str, lateness: str, trigger: str | None, format_: str, **given: Any
+    workload: str, lateness: str, trigger: str | None, watch: bool, format_: str, **given: Any
 ) -> None:
     """Answer every query of a workload over a stream, window by window.
 
     WORKLOAD is a file of queries, or - for standard input. Ctrl-C stops it, and the same command
-    goes on from there.
+    goes on from there; with another workload, queries come and go from then on.
     """
     if given["flush"] and not given["once"]:
         raise click.UsageError("--flush is for the end of what is there: it goes with --once")
@@ -64,7 +82,10 @@ def stream_command(
         raise click.UsageError("--trigger is for a stream that goes on, not for --once")
     if given["out"] == "console" and format_ == "json":
         raise click.UsageError("--out console prints tables: --format json goes with other places")
+    if watch and (given["once"] or workload == "-"):
+        raise click.UsageError("--watch is for a file, and a stream that goes on without --once")
     loaded = load_workload(workload)
     command = spark_module("hamlet.spark.stream.command")
-    counts = command.stream_run(loaded.plan, lateness, trigger, tell=tell, **given)
+    watched = workload if watch else None
+    counts = command.stream_run(loaded, lateness, trigger, tell=tell, watch=watched, **given)
     give(counts, "", format_)

@@ -8,18 +8,19 @@ This is done only where a query has no rows, and costs a run or two more.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.errors import HamletError, counted, listed
+from hamlet.errors import HamletError, counted, did_you_mean, listed
 from hamlet.events.times import SECONDS
 from hamlet.kernel.encode.evaluate import holds
 from hamlet.plan.matching import matched_templates
 from hamlet.plan.positions import TooComplex, positions_of
 from hamlet.plan.predicates import all_of, conjuncts, show, show_duration
 from hamlet.plan.query import (
+    OTHER,
     Absence,
     Choice,
     Match,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from hamlet.events.columns import Values
     from hamlet.events.table import EventTable
+    from hamlet.events.times import Times as GivenTimes
     from hamlet.plan.predicates import Column, Expression
     from hamlet.plan.query import Pattern, Query
     from hamlet.plan.workload import WorkloadPlan
@@ -56,19 +58,58 @@ _LATEST_S = 64_060_588_800
 _LONGEST_US = 10**18
 
 
-def odd_events(plan: WorkloadPlan, table: EventTable) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of all events, of which a table may have some only.
+
+    types: All types that they have.
+    events: How many there are.
+    first: The earliest time, in microseconds; None where there is none.
+    times: What times are given in.
+    """
+
+    types: frozenset[str]
+    events: int
+    first: int | None
+    times: GivenTimes
+
+    @staticmethod
+    def of(table: EventTable) -> Seen:
+        """What a table that has all events tells."""
+        words = table.types.words.to_pylist() if table.types.words is not None else ()
+        first = int(table.ts.min()) if len(table) else None
+        return Seen(frozenset(words), len(table), first, table.times)
+
+
+def odd_events(plan: WorkloadPlan, seen: Seen) -> list[str]:
     """What is odd about events and names, whatever the results are."""
+    return [*absent_types(plan, seen), *_odd_times(seen), *_odd_aliases(plan, seen)]
+
+
+def absent_types(plan: WorkloadPlan, seen: Seen) -> list[str]:
+    """A sentence on types that queries ask for and no event has: they may be misspelt."""
+    asked = (place.type for planned in plan.queries for place in planned.query.places)
+    absent = [each for each in dict.fromkeys(asked) if each not in seen.types and each != OTHER]
+    if not absent or not seen.events:
+        return []
+    guess = did_you_mean(absent[0], seen.types) if len(absent) == 1 else ""
+    return [f"no event has type {listed(absent)}; there are {listed(sorted(seen.types))}.{guess}"]
+
+
+def _odd_times(seen: Seen) -> list[str]:
+    if seen.times != SECONDS or seen.first is None or seen.first <= _LATEST_S * 10**6:
+        return []
+    return [
+        f"times are numbers of seconds, and {seen.first // 10**6} is thousands of years away: "
+        "if they are milliseconds, divide them by 1000"
+    ]
+
+
+def _odd_aliases(plan: WorkloadPlan, seen: Seen) -> list[str]:
     notes = []
-    if table.times == SECONDS and len(table) and int(table.ts.min()) > _LATEST_S * 10**6:
-        first = int(table.ts.min()) // 10**6
-        notes.append(
-            f"times are numbers of seconds, and {first} is thousands of years away: "
-            "if they are milliseconds, divide them by 1000"
-        )
-    known = set(table.types.words.to_pylist() if table.types.words is not None else ())
     for planned in plan.queries:
         query = planned.query
-        aliases = {place.alias: place.name for place in query.places if place.alias in known}
+        aliases = {place.alias: place.name for place in query.places if place.alias in seen.types}
         for alias, name in aliases.items():
             notes.append(
                 f"{query.name}: {name} {alias} is one event of type {name} that is called {alias}, "
@@ -77,43 +118,52 @@ def odd_events(plan: WorkloadPlan, table: EventTable) -> list[str]:
     return notes
 
 
+def queries_to_explain(plan: WorkloadPlan, sizes: list[int], seen: Seen) -> list[Query]:
+    """The queries without rows, but for those of a type that no event has: that is noted once."""
+    empty = [planned.query for planned, size in zip(plan.queries, sizes, strict=True) if not size]
+    return [each for each in empty if all(_type(each, p) in seen.types for p in _needed(each))]
+
+
 def why_empty(
-    plan: WorkloadPlan, table: EventTable, sizes: list[int], count: Counting
+    plan: WorkloadPlan,
+    table: EventTable,
+    sizes: list[int],
+    count: Counting,
+    seen: Seen | None = None,
 ) -> list[str]:
     """A sentence for each query without rows.
 
     Args:
         plan: The workload.
-        table: The events.
+        table: The events, or the earliest of them.
         sizes: How many rows each query has.
         count: Runs another workload over some of the events.
+        seen: What is known of all events, where the table has some only.
     """
-    empty = [planned.query for planned, size in zip(plan.queries, sizes, strict=True) if not size]
-    if not len(table):
-        return ["there are no events"] if empty else []
-    # A type that no event has is noted once for all queries.
-    known = set(table.types.words.to_pylist() if table.types.words is not None else ())
-    empty = [each for each in empty if all(_type(each, p) in known for p in _needed(each))]
-    reasons = ((query.name, _reason(query, table, count)) for query in empty[:_MOST_QUERIES])
+    seen = seen or Seen.of(table)
+    if not seen.events:
+        return ["there are no events"] if not all(sizes) else []
+    empty = queries_to_explain(plan, sizes, seen)
+    reasons = ((query.name, _reason(query, table, count, seen)) for query in empty[:_MOST_QUERIES])
     notes = [f"{name} has no rows: {reason}" for name, reason in reasons]
     more = [query.name for query in empty[_MOST_QUERIES:]]
     return [*notes, f"no rows either: {listed(more)}"] if more else notes
 
 
-def _reason(query: Query, table: EventTable, count: Counting) -> str:
+def _reason(query: Query, table: EventTable, count: Counting, seen: Seen) -> str:
     lacking = _lacking(query, table)
     if lacking is not None:
-        return lacking
+        return lacking + _of_how_many(table, seen)
     some = table.earliest(_MOST_EVENTS)
     try:
-        return _blamed(query, some, count) + _of_how_many(some, table)
+        return _blamed(query, some, count) + _of_how_many(some, seen)
     except (HamletError, TooComplex):
         # The query has been answered; another one that cannot be is nobody's mistake.
         return "each of its places has events"
 
 
-def _of_how_many(some: EventTable, table: EventTable) -> str:
-    return f" (over the first {len(some):,} events)" if len(some) < len(table) else ""
+def _of_how_many(some: EventTable, seen: Seen) -> str:
+    return f" (over the first {len(some):,} events)" if len(some) < seen.events else ""
 
 
 def _blamed(query: Query, some: EventTable, count: Counting) -> str:
@@ -130,11 +180,13 @@ def _lacking(query: Query, table: EventTable) -> str | None:
     words = table.types.words.to_pylist() if table.types.words is not None else []
     for place in _needed(query):
         asked = query.places[place]
+        if asked.type not in words:
+            return f"there is no event of type {asked.name}"
         rows = np.flatnonzero(table.types.data == words.index(asked.type))
         events = f"{counted(len(rows), 'event')} of type {asked.name}"
         condition = query.local[place]
         if condition is not None:
-            fits = _holding(condition, table, rows)
+            fits = holding(condition, table, rows)
             if not len(fits):
                 return f"none of {events} satisfies {_narrowed(condition, table, rows)}"
             rows = fits
@@ -172,7 +224,9 @@ def _always(pattern: Pattern | Absence) -> Iterator[int]:
             yield pattern.place
 
 
-def _holding(condition: Expression, table: EventTable, rows: Rows) -> Rows:
+def holding(condition: Expression, table: EventTable, rows: Rows) -> Rows:
+    """Those of some rows whose events satisfy a condition."""
+
     def lookup(column: Column) -> Values:
         return table.column(column.attribute).take(rows)
 
@@ -182,10 +236,10 @@ def _holding(condition: Expression, table: EventTable, rows: Rows) -> Rows:
 def _narrowed(condition: Expression, table: EventTable, rows: Rows) -> str:
     """The part of a condition that no event satisfies, or all of it."""
     for part in conjuncts(condition):
-        if not len(_holding(part, table, rows)):
+        if not len(holding(part, table, rows)):
             return show(part)
     parts = conjuncts(condition)
-    each = ", ".join(f"{show(part)}: {len(_holding(part, table, rows)):,}" for part in parts)
+    each = ", ".join(f"{show(part)}: {len(holding(part, table, rows)):,}" for part in parts)
     return f"{show(condition)} ({each})"
 
 

@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hamlet.engine.empty_results import odd_events, why_empty
+from hamlet.engine.closed import answers_of_sets
+from hamlet.engine.empty_results import Seen, odd_events, why_empty
 from hamlet.engine.first_answer import NOTE, is_soon_interpreted, may_interpret
 from hamlet.engine.groups import groups_of
 from hamlet.engine.options import events_of
 from hamlet.engine.pipeline import Pipelines
-from hamlet.engine.slow_loops import slow_loops
+from hamlet.engine.slow_loops import RUN_BEGINS, followed, slow_loops
 from hamlet.engine.statistics import RunStatistics, timed
-from hamlet.errors import did_you_mean, listed
 from hamlet.events.required_columns import types_by_key
 from hamlet.kernel.encode.partitions import Grouping, rows_without
 from hamlet.kernel.jit import interpreted, is_interpreted
-from hamlet.plan.query import OTHER
 from hamlet.share.bundles import bundle_reports, set_trace
 from hamlet.share.trace import burst_table, trace_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from hamlet.engine.closed import ClosedSet
     from hamlet.engine.options import Options, Progress
     from hamlet.engine.pipeline import SetPipeline
     from hamlet.events.table import EventTable
@@ -105,7 +105,7 @@ def _run_table(
 ) -> LocalRun:
     """The same for events that have been read."""
     times = table.times
-    answers: list[SetAnswers] = []
+    closed: list[ClosedSet] = []
     traces: list[Any] = [trace_schema(times).empty_table()]
     bundles: list[BundleReport] = []
     slow: list[str] = []
@@ -118,18 +118,20 @@ def _run_table(
             tell(f"{what} set {number + 1} of {count}", (1 + number + done) / (1 + count))
 
         ran = _run_set(pipeline, table, options, statistics, tell_set)
-        answers.append(ran.answers)
+        closed.append(ran.closed)
         slow += ran.notes
         if ran.compiled is not None and options.trace:
             traces += _traces_of(ran, ran.compiled, number + 1, times, options)
             shared, program = pipeline.plan, pipeline.program
             bundles += bundle_reports(ran.compiled, shared, program, options.mode, number + 1)
+    with timed(statistics, "finish"), interpreted(statistics.interpreted > 0):
+        answers = answers_of_sets(plan, closed)
     sizes = _rows_by_query(plan, answers)
     statistics.events_in = table.statistics.rows
     statistics.events_used = table.statistics.used
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
-    notes = [*_notes(plan, table), *odd_events(plan, table), *slow]
+    notes = [*table.statistics.notes, *odd_events(plan, Seen.of(table)), *slow]
     tell("putting results together", 1.0)
     return LocalRun(
         tuple(planned.query for planned in plan.queries),
@@ -137,7 +139,7 @@ def _run_table(
         times,
         statistics,
         (*dict.fromkeys(notes), *([NOTE] if statistics.interpreted else ())),
-        partial(_why_empty, plan, table, sizes, options) if not all(sizes) else tuple,
+        partial(why_no_rows, plan, table, sizes, options) if not all(sizes) else tuple,
         pa.concat_tables(traces).unify_dictionaries() if options.trace else None,
         tuple(bundles),
     )
@@ -152,40 +154,41 @@ def _rows_by_query(plan: WorkloadPlan, answers: list[SetAnswers]) -> list[int]:
     return sizes
 
 
-def _why_empty(
-    plan: WorkloadPlan, table: EventTable, sizes: list[int], options: Options
+def why_no_rows(
+    plan: WorkloadPlan,
+    table: EventTable,
+    sizes: list[int],
+    options: Options,
+    seen: Seen | None = None,
 ) -> list[str]:
-    """Why queries have no rows; asked for by who shows it, since it takes longer than many runs."""
+    """Why queries have no rows; asked for by who shows it, since it takes longer than many runs.
+
+    Args:
+        plan: The workload.
+        table: The events, or the earliest of them.
+        sizes: How many rows each query has.
+        options: How it was run.
+        seen: What is known of all events, where the table has some only.
+    """
     with interpreted(is_interpreted() or may_interpret(plan, table, options)):
-        return why_empty(plan, table, sizes, partial(_rows_of, options=options))
+        return why_empty(plan, table, sizes, partial(_rows_of, options=options), seen)
 
 
 def _rows_of(plan: WorkloadPlan, table: EventTable, options: Options) -> list[int]:
     """How many rows the queries of another workload have over the same events."""
     how = replace(options, trace=False, system="hamlet")
-    answers = [
-        _run_set(pipeline, table, how, RunStatistics(), _say_nothing).answers
+    closed = [
+        _run_set(pipeline, table, how, RunStatistics(), _say_nothing).closed
         for pipeline in Pipelines(plan).of(how)
     ]
-    return _rows_by_query(plan, answers)
-
-
-def _notes(plan: WorkloadPlan, table: EventTable) -> tuple[str, ...]:
-    """What is odd about the events: types that queries ask for and no event has may be misspelt."""
-    known = set(table.types.words.to_pylist() if table.types.words is not None else ())
-    asked = (place.type for planned in plan.queries for place in planned.query.places)
-    absent = [each for each in dict.fromkeys(asked) if each not in known and each != OTHER]
-    if not absent or not len(table):
-        return ()
-    guess = did_you_mean(absent[0], known) if len(absent) == 1 else ""
-    return (f"no event has type {listed(absent)}; there are {listed(sorted(known))}.{guess}",)
+    return _rows_by_query(plan, answers_of_sets(plan, closed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
     """What a sharable set gave, and what is needed to read its trace."""
 
-    answers: SetAnswers
+    closed: ClosedSet
     pipeline: SetPipeline
     encoded: EncodedSet
     compiled: Compiled | None
@@ -210,15 +213,15 @@ def _run_set(
         with timed(statistics, "plan"):
             ready = pipeline.ready(encoded)
         slow = slow_loops(pipeline.queries, pipeline.program, encoded)
-        tell(max(slow).what if slow else "running", 0.3)
-        with timed(statistics, "run"):
-            emission, counters = ready.run(options.trace)
+        tell("running", RUN_BEGINS)
+        with timed(statistics, "run"), followed(slow, encoded.batch, tell) as standing:
+            emission, counters = ready.run(options.trace, standing)
         statistics.count(counters)
         tell("finishing", 0.9)
         with timed(statistics, "finish"):
-            answers = pipeline.closed(encoded, emission).answers(pipeline.plan)
-    notes = [each.note for each in slow]
-    return _Ran(answers, pipeline, encoded, ready.compiled, counters, notes)
+            closed = pipeline.closed(encoded, emission)
+    notes = [each.note for each in slow if each.is_many]
+    return _Ran(closed, pipeline, encoded, ready.compiled, counters, notes)
 
 
 def _traces_of(

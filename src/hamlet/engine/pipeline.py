@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.kernel.rows import PlacedGroup
+    from hamlet.kernel.run import Standing
     from hamlet.plan.program import Program
     from hamlet.plan.query import Query
     from hamlet.plan.workload import SharableSet, WorkloadPlan
@@ -66,11 +67,12 @@ class Ready:
     """A set that can be run over the events it was made ready for, as often as one likes.
 
     Attributes:
-        run: Runs it; its argument is whether what is decided on the way is to be kept.
+        run: Runs it; its arguments are whether what is decided on the way is to be kept, and what
+            is told where it stands, which may be left out.
         compiled: The code that is run; None where a system is run that the engine is compared with.
     """
 
-    run: Callable[[bool], tuple[Emission, Counters]]
+    run: Callable[..., tuple[Emission, Counters]]
     compiled: Compiled | None = None
 
 
@@ -233,9 +235,9 @@ class SetPipeline:
         compiled = self.compile(encoded)
         portions = self._portions(compiled, encoded)
 
-        def run(trace: bool) -> tuple[Emission, Counters]:
-            mode = self.options.mode
-            return run_batch(compiled, encoded.batch, mode, trace=trace, portions=portions)
+        def run(trace: bool, standing: Standing | None = None) -> tuple[Emission, Counters]:
+            batch, mode = encoded.batch, self.options.mode
+            return run_batch(compiled, batch, mode, trace, portions, standing)
 
         return Ready(run, compiled)
 
@@ -256,7 +258,7 @@ class SetPipeline:
         ]
 
     def _ready_interpreted(self, encoded: EncodedSet) -> Ready:
-        def run(_trace: bool) -> tuple[Emission, Counters]:
+        def run(_trace: bool, _standing: Standing | None = None) -> tuple[Emission, Counters]:
             emission = interpret(self.queries, self.program, encoded, self.options.mode)
             return emission, Counters(windows=len(emission.part))
 
@@ -267,7 +269,7 @@ class SetPipeline:
 
         start = prepared(self.options.system, self.plan, self.program, encoded)
 
-        def run(_trace: bool) -> tuple[Emission, Counters]:
+        def run(_trace: bool, _standing: Standing | None = None) -> tuple[Emission, Counters]:
             emission = start(self.options.mode)
             return emission, Counters(windows=len(emission.part))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import contextmanager
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from hamlet.engine import Options
     from hamlet.engine.closed import ClosedSet
     from hamlet.events.times import Times
+    from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
     Longs = NDArray[np.int64]
@@ -443,6 +444,11 @@ def workload_digest(plan: WorkloadPlan) -> str:
     """What the queries of a workload say, in a digest that does not depend on how it is written."""
     plain = [_plain(planned.query) for planned in plan.queries]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+
+def query_digest(query: Query) -> str:
+    """What a query says, in a digest that depends neither on its name nor on other queries."""
+    return hashlib.sha256(json.dumps(_plain(replace(query, name=""))).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -38,7 +38,11 @@ def read_files(source: str | Path, wanted: Wanted) -> SourceTable:
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     table = joined([part.table for part in parts], _short(source))
     malformed = sum((part.malformed for part in parts), Counter[str]())
-    return SourceTable(_short(source), table, columns, malformed)
+    return SourceTable(_short(source), table, columns, malformed, notes=_notes(parts))
+
+
+def _notes(parts: list[SourceTable]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for part in parts for note in part.notes))
 
 
 def _short(source: str | Path) -> str:
@@ -146,9 +150,8 @@ def read_jsons(paths: list[Path], wanted: Wanted) -> SourceTable:
 def _together(paths: list[Path], parts: list[SourceTable]) -> SourceTable:
     table = joined([part.table for part in parts], paths[0].name)
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
-    return SourceTable(
-        paths[0].name, table, columns, sum((p.malformed for p in parts), Counter[str]())
-    )
+    malformed = sum((part.malformed for part in parts), Counter[str]())
+    return SourceTable(paths[0].name, table, columns, malformed, notes=_notes(parts))
 
 
 # Several tables

@@ -19,7 +19,13 @@ from hamlet.errors import ReadError
 from hamlet.events.columns import EXACT, kind_of
 from hamlet.events.source import NOT_A_TIME, Sieve, SourceTable, Wanted, one_piece
 from hamlet.events.texts import times_of_texts
-from hamlet.events.untyped import column_of_values, kind_of_value, times_of_values
+from hamlet.events.untyped import (
+    column_of_values,
+    is_used_as,
+    kind_of_value,
+    mixed_note,
+    times_of_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -145,8 +151,10 @@ class _Cleaner:
     def cleaned(self, content: pa.Buffer) -> tuple[bytes, Counter[str]] | None:
         """The other lines, and why the rest was taken out; None where a column is all wrong."""
         pieces = [self._clean(piece) for piece in _pieces(content.to_pybytes())]
-        if any(not self.good[column] for column in self.bad):
-            return None
+        for column in self.bad:
+            kind = self.kinds[column]
+            if not is_used_as(kind, Counter({kind: self.good[column], "": self.bad[column]})):
+                return None
         return b"".join(pieces), self.malformed
 
     def _clean(self, piece: bytes) -> bytes:
@@ -171,7 +179,7 @@ class _Cleaner:
         kind = kind_of(table.schema.field(column).type)
         fits = kind is None or ("text" if kind == "time" else kind) == self.kinds[column]
         if fits and kind is not None:
-            self.good[column] += 1
+            self.good[column] += table.num_rows - table.column(column).null_count
         return fits
 
     def _is_good(self, line: bytes) -> bool:
@@ -210,6 +218,7 @@ def found_rows(
     for row in rows:
         names.update(dict.fromkeys(row))
     columns: dict[str, pa.Array] = {}
+    notes: list[str] = []
     for column in wanted.among(list(names)):
         values = [row.get(column) for row in rows]
         if column == wanted.time:
@@ -219,7 +228,11 @@ def found_rows(
             kind = "text" if column == wanted.type else wanted.needs.kinds.get(column)
             columns[column], faulty = column_of_values(values, kind)
             sieve.fault(faulty, f"{column} is not {_CALLED.get(str(kind), 'text')}")
-    return SourceTable(name, sieve.kept(pa.table(columns)), tuple(names), sieve.malformed)
+            kinds = Counter(map(kind_of_value, values))
+            if faulty is None and len(kinds - Counter(null=len(values))) > 1:
+                notes.append(mixed_note(column, kinds))
+    kept = sieve.kept(pa.table(columns))
+    return SourceTable(name, kept, tuple(names), sieve.malformed, notes=tuple(notes))
 
 
 _CALLED = {"number": "a number", "boolean": "a truth value", "time": "a time"}

@@ -25,6 +25,7 @@ from hamlet.plan.predicates import (
     columns_of,
 )
 from hamlet.plan.predicates import show as shown
+from hamlet.plan.remembered import remembered
 from hamlet.plan.value_kinds import ARITHMETIC
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Needs:
     contested: frozenset[str] = frozenset()
 
 
+@remembered
 def needs_of(plan: WorkloadPlan) -> Needs:
     """What all queries of a workload need together."""
     queries = [planned.query for planned in plan.queries]
@@ -95,6 +97,7 @@ def needs_of(plan: WorkloadPlan) -> Needs:
     )
 
 
+@remembered
 def types_by_key(plan: WorkloadPlan) -> dict[str, frozenset[str]]:
     """For each attribute that partitions a query, the types of events that such queries ask for.
 
@@ -178,6 +181,12 @@ def check_kinds(plan: WorkloadPlan, kinds: Mapping[str, Kind | None], name: str)
         kinds: The kind of every attribute it needs; None for one that is always null.
         name: What to call the events in a message.
     """
+    _check_kinds(plan, tuple(kinds.items()), name)
+
+
+@remembered
+def _check_kinds(plan: WorkloadPlan, known: tuple[tuple[str, Kind | None], ...], name: str) -> None:
+    kinds = dict(known)
     for planned in plan.queries:
         query = planned.query
         for aggregate in query.aggregates:

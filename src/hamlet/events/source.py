@@ -39,10 +39,11 @@ class Wanted:
     has_all: bool = False
 
     @staticmethod
-    def of(plan: WorkloadPlan, options: Options) -> Wanted:
+    def of(plan: WorkloadPlan, options: Options, *, has_all: bool = False) -> Wanted:
         """What a workload, run in some way, wants to be read."""
         separator = separator_of(options.separator)
-        return Wanted(options.type, options.time, options.order, needs_of(plan), separator)
+        needs = needs_of(plan)
+        return Wanted(options.type, options.time, options.order, needs, separator, has_all)
 
     def use_of(self, name: str) -> Kind | None:
         """What the use of a column says that it is, "any" where it contradicts itself, or None."""
@@ -69,6 +70,7 @@ class SourceTable:
     name: What to call the source in a message.
     columns: The names of all its columns, wanted or not.
     may_lack: Whether a column that is not there stands for nulls, as in rows of Python values.
+    notes: What may be a mistake.
     """
 
     name: str
@@ -76,6 +78,7 @@ class SourceTable:
     columns: tuple[str, ...]
     malformed: Counter[str] = field(default_factory=Counter)
     may_lack: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +49,13 @@ class Statistics:
     rows: All rows, those that could not be read included.
     used: Rows that take part in some query; known once every set has been encoded.
     malformed: Rows left out, by reason.
+    notes: What may be a mistake.
     """
 
     rows: int
     used: int = 0
     malformed: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 class EventTable:
@@ -135,7 +137,7 @@ class EventTable:
         if sieve.good is not None:
             good = np.flatnonzero(sieve.good)
             table, ts, types = sieve.kept(table), ts[good], types.take(good)
-        statistics = Statistics(rows, malformed=dict(sieve.malformed))
+        statistics = Statistics(rows, malformed=dict(sieve.malformed), notes=loaded.notes)
         types = _as_asked(types, asked_types(planned.query for planned in plan.queries))
         return EventTable(loaded.name, table, ts, types, order, times, statistics)
 
@@ -217,9 +219,7 @@ def _found(source: Any, wanted: Wanted) -> SourceTable:
         if len(good) < len(rows):
             sieve.malformed["not a row"] += len(rows) - len(good)
         loaded = found_rows("events", good, wanted, sieve)
-        return SourceTable(
-            loaded.name, loaded.table, loaded.columns, loaded.malformed, may_lack=True
-        )
+        return replace(loaded, may_lack=True)
     kinds = (
         "an Arrow table, a pandas or Polars DataFrame, a DuckDB relation, a list of dicts or a path"
     )

@@ -162,5 +162,13 @@ def is_mixed(facts: Mapping[str, int]) -> bool:
 
 def _may_be_numbers(facts: Facts) -> bool:
     """Whether a column may be taken for numbers, those of its values left out that are none."""
-    known = facts["given"] - facts["missing"]
-    return bool(facts["numbers"]) and 2 * facts["numbers"] >= known
+    return may_be(facts["numbers"], facts["given"] - facts["missing"])
+
+
+def may_be(found: int, given: int) -> bool:
+    """Whether values of which so many are of a kind are taken for that kind: half of them are.
+
+    >>> may_be(1, 2), may_be(1, 3), may_be(0, 0)
+    (True, False, False)
+    """
+    return found > 0 and 2 * found >= given

@@ -3,13 +3,15 @@
 What a column is follows from its use, where a query says it; otherwise it is numbers, times or
 truth values where every one of its values is, and else text. A value that is not what the use of
 its column asks for is a fault of its row, and of that row alone: the other rows stay, and the
-column stays what it is. Where no value at all is what the use asks for, the column is left as it is
-found, for the check of kinds to refuse. Texts in files are another matter: see `texts.py`.
+column stays what it is. Where no value at all is what the use asks for, or fewer than half are the
+numbers it asks for, the column is left as it is found, for the check of kinds to refuse. Texts in
+files are another matter: see `texts.py`.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hamlet.errors import counted, listed
 from hamlet.events.columns import kind_of
+from hamlet.events.text_rules import may_be
 from hamlet.events.texts import moments_of_texts
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ def column_of_values(values: list[Any], kind: Kind | None) -> Typed:
         pass
     kinds = [kind_of_value(value) for value in values]
     found = {each for each in kinds if each != "null"}
-    if kind is not None and kind not in found:
+    if kind is not None and not is_used_as(kind, Counter(kinds)):
         return column_of_values(values, None)
     if kind is None and (len(found) != 1 or "other" in found):
         return _as_text(values), None
@@ -50,6 +54,36 @@ def column_of_values(values: list[Any], kind: Kind | None) -> Typed:
     given = np.array([each != "null" for each in kinds], np.bool_)
     faulty = given & ~column.is_valid().to_numpy(zero_copy_only=False)
     return column, faulty if faulty.any() else None
+
+
+def is_used_as(kind: str, kinds: Counter[str]) -> bool:
+    """Whether values, so many of each kind, are what their use asks for, but for some of them.
+
+    >>> is_used_as("number", Counter(number=1, text=2)), is_used_as("boolean", Counter(boolean=1))
+    (False, True)
+    """
+    given = kinds.total() - kinds["null"]
+    return may_be(kinds[kind], given) if kind == "number" else kinds[kind] > 0
+
+
+def mixed_note(name: str, kinds: Counter[str]) -> str:
+    """What to say of a column that is text because its values are of several kinds.
+
+    >>> mixed_note("x", Counter(text=1, number=2, null=5))
+    'x has values of several kinds, 2 numbers, 1 text: all are taken as text'
+    """
+    known = [(kinds[kind], called) for kind, called in _CALLED.items() if kinds[kind]]
+    several = listed([counted(number, called) for number, called in known])
+    return f"{name} has values of several kinds, {several}: all are taken as text"
+
+
+_CALLED = {
+    "number": "number",
+    "text": "text",
+    "boolean": "truth value",
+    "time": "time",
+    "other": "object",
+}
 
 
 def times_of_values(values: list[Any]) -> Typed:

@@ -23,7 +23,16 @@ from hamlet.plan.predicates import (
 )
 from hamlet.plan.program import Program, compile_set
 from hamlet.plan.query import Query, show_match, show_pattern
-from hamlet.plan.template import END, START, Alternative, Condition, PlannedQuery, State, Template
+from hamlet.plan.template import (
+    END,
+    START,
+    Alternative,
+    Condition,
+    Part,
+    PlannedQuery,
+    State,
+    Template,
+)
 from hamlet.plan.workload import merged_names, state_names
 
 if TYPE_CHECKING:
@@ -502,7 +511,8 @@ def _state_labels(query: Query, template: Template) -> list[str]:
 def _places_label(query: Query, state: State) -> str:
     names = [query.places[place].alias or "" for place in state.places]
     named = "|".join(name for name in dict.fromkeys(names) if name)
-    return f"{state.type} {named}" if named else state.type
+    label = f"{state.type} {named}" if named else state.type
+    return label if state.part in (None, Part.MIDDLE) else f"{label} ({state.part})"
 
 
 def _show_guards(query: Query, guards: frozenset[int]) -> list[str]:

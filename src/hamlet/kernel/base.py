@@ -13,10 +13,15 @@ its own component, so that exact sums stay exact (value = sum of digit * 2**expo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from hamlet.plan.aggregates import DURATION, LENGTH
+from hamlet.plan.remembered import remembered
+from hamlet.plan.template import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,12 +76,88 @@ class Weight:
 
     1 for each event ("one"), 1 where an attribute is not null ("present"), or one digit of the
     attribute itself ("value") or of its square ("square"), which counts 2**exponent times.
+
+    How long trends take is added up at their first and last events alone: the time of the last is
+    added, that of the first taken off. Times since 1970 would make long numbers, and inexact
+    doubles. So time is cut into stretches of `span_us`, which no window is longer than: it has
+    parts of two at most. Of an event, "time" is the time since its stretch began, and "turn" is 1
+    in every other stretch. Trends that reach from one stretch to the next have each their "turn"
+    1, or each -1, so the sum of durations is that of times, and `span_us` for each turn.
     """
 
     kind: WeightKind
     attribute: str | None = None
     digit: int = 0
     exponent: int = 0
+    span_us: int = 0
+    is_taken_off: bool = False
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is of the first and last events of trends alone."""
+        return self.kind in ("time", "turn")
+
+    @property
+    def signs(self) -> tuple[Weight, ...]:
+        """All that it takes: where something is taken off, that too."""
+        return (self, replace(self, is_taken_off=True)) if self.is_timed else (self,)
+
+    def at(self, part: Part | None) -> Weight | None:
+        """What an event adds that is some part of a trend; None for nothing."""
+        if not self.is_timed:
+            return self
+        ends = {Part.FIRST: replace(self, is_taken_off=True), Part.LAST: self}
+        return None if part is None else ends.get(part)
+
+
+def weights_of(components: Iterable[Component]) -> tuple[Weight, ...]:
+    """What some components take, each once."""
+    return tuple(dict.fromkeys(weight for each in components for weight in each.weight.signs))
+
+
+class ExtremeRow(StrEnum):
+    """What extremes of measures are made of, for each event; else they are of an attribute."""
+
+    ONE = "\0one"
+    NOTHING = "\0nothing"
+    TIME = "\0time"
+    BACK = "\0time back"
+
+
+class ExtremeAt(NamedTuple):
+    """What an event at a state does to an extreme: it has a value of its own, or adds to trends."""
+
+    row: str
+    is_added: bool = False
+
+
+def extreme_rows(aggregate: Aggregate) -> tuple[str, ...]:
+    """What an extreme is made of: an attribute, or quantities that every event has."""
+    if aggregate.measure == LENGTH:
+        return (ExtremeRow.ONE,)
+    if aggregate.measure == DURATION:
+        return (ExtremeRow.NOTHING, ExtremeRow.TIME, ExtremeRow.BACK)
+    return (str(aggregate.attribute),)
+
+
+def extreme_at(aggregate: Aggregate, part: Part | None) -> ExtremeAt | None:
+    """What an event that some aggregate counts does to it; None for nothing.
+
+    A trend of which the first event has a value of its own has that, and what others add to it:
+    1 for each, or to its time, negative, the time of the last.
+    """
+    if aggregate.measure == LENGTH:
+        return ExtremeAt(ExtremeRow.ONE, part not in (Part.FIRST, Part.ONLY))
+    if aggregate.measure == DURATION:
+        return None if part is None else _DURATION_AT.get(part)
+    return ExtremeAt(str(aggregate.attribute))
+
+
+_DURATION_AT = {
+    Part.FIRST: ExtremeAt(ExtremeRow.BACK),
+    Part.LAST: ExtremeAt(ExtremeRow.TIME, True),
+    Part.ONLY: ExtremeAt(ExtremeRow.NOTHING),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +174,7 @@ class EventBatch:
         letters: [l, a] of 0 and 1.
         weight_specs: What the rows of `weights` are.
         weights: [weights, n], int64 in exact mode and float64 in float mode; 0 where null.
-        extreme_attributes: What the rows of `extremes` are.
+        extreme_attributes: What the rows of `extremes` are: see `extreme_rows`.
         extremes: [attributes of MIN and MAX, n], NaN where null, infinite values as
             `finite_codes` has them.
         previous: [edge predicates, n]: f of an ordered predicate f(previous) op g(next), NaN where
@@ -159,11 +240,21 @@ def components_of(
         digits: For each attribute, or its squares (`Aggregate.sum_of`), the exponents of its
             digits; one exponent, 0, in float mode and for integers.
     """
+    return _components_of(tuple(aggregates), tuple(digits.items()))
+
+
+@remembered
+def _components_of(
+    aggregates: tuple[Aggregate, ...], digits_of: tuple[tuple[str, tuple[int, ...]], ...]
+) -> tuple[Component, ...]:
     components: list[Component] = []
+    digits = dict(digits_of)
     for number, aggregate in enumerate(aggregates):
         attribute = aggregate.attribute
         for kind in aggregate.weights:
             places = digits[aggregate.sum_of(kind)] if kind in ("value", "square") else (0,)
             for digit, exponent in enumerate(places):
-                components.append(Component(number, Weight(kind, attribute, digit, exponent)))
+                span = aggregate.span_us if kind in ("time", "turn") else 0
+                weight = Weight(kind, attribute, digit, exponent, span)
+                components.append(Component(number, weight))
     return tuple(components)

@@ -14,7 +14,8 @@ log          events at a state kept one by one, for edges whose condition is loo
 lazy op      an op on a state with a free loop whose type does nothing else to the unit: a run of
              such events is one and the same linear map for all queries and windows, so it is kept
              as a few numbers for each partition and applied to a unit only when something else
-             touches it. A unit may have several, none of which reads what another adds to.
+             touches it. A unit may have several, none of which reads what another adds to. Where
+             trends move, a run brings all that wait for it to its state.
              This is the shared graphlet of the paper: the run's numbers are the coefficients, the
              rows it is applied to are the snapshot, one value for each query and window.
 """
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 _MOST_ALPHABETS = 8
 # Instead of the number of a weight: no weight, or 1 for every event.
 NO_WEIGHT, ONE = -1, -2
+# Instead of the number of a row of extremes: nothing; ADDED less the number of a row whose values
+# are added to what trends have already.
+NO_EXTREME, ADDED = -1, -2
 # What becomes of a stored event when another goes on with it: it stays; it is gone, but a trend may
 # end at it; it is gone for good; it was there for the step after it only.
 STAYS, TAKEN, DROPPED, PASSES = range(4)
@@ -97,7 +101,7 @@ class Code(NamedTuple):
     o_w_p: Ints
     o_w: Ints
     o_x_p: Ints
-    o_x: Ints
+    o_x: Ints  # the row of each extreme, NO_EXTREME, or ADDED less the row
     o_zw: Ints  # aligned with o_w: the lazy sum of the weight
     o_zx: Ints  # aligned with o_x: the stack of lazy extremes
     # Lazy ops, sorted by unit, and accumulators

@@ -123,8 +123,18 @@ def has_code(function: Any, zero: NDArray[Any]) -> bool:
         function: The kernel: see `kept_on_disk` in jit.py.
         zero: An empty array of the kind of numbers it is to compute with.
     """
-    part = _PARTS[function.py_func.__module__]
     kind = str(typeof(zero))  # type: ignore[no-untyped-call]
+    if (function, kind) not in _with_code and _is_there(function, kind):
+        _with_code.add((function, kind))
+    return (function, kind) in _with_code
+
+
+# Kernels that have been found to have code: Numba takes long to say what it has.
+_with_code: set[tuple[Any, str]] = set()
+
+
+def _is_there(function: Any, kind: str) -> bool:
+    part = _PARTS[function.py_func.__module__]
     if any(_kind_of_numbers(part, signature) == kind for signature in function.signatures):
         return True
     # Numba can be asked for that by loading it only; the index of its files is small.
@@ -148,16 +158,17 @@ class KernelTime:
 @contextmanager
 def timed_kernels() -> Iterator[KernelTime]:
     """Find out how long Numba compiles and loads: it holds a lock meanwhile."""
-    from numba.core import event
-
-    found = KernelTime()
-    with event.install_listener("numba:compiler_lock", _watch()(found)):
+    found, every = KernelTime(), _watched()
+    before = every.seconds
+    try:
         yield found
+    finally:
+        found.seconds = every.seconds - before
 
 
 @cache
-def _watch() -> type[Any]:
-    """A class that is made once: every stage of a run has its own listener."""
+def _watched() -> KernelTime:
+    """How long it has in this process, from the first time that anybody asks."""
     from numba.core import event
 
     class Watch(event.Listener):
@@ -177,4 +188,6 @@ def _watch() -> type[Any]:
             if self.depth == 0:
                 self.found.seconds += time.perf_counter() - self.begun
 
-    return Watch
+    found = KernelTime()
+    event.register("numba:compiler_lock", Watch(found))  # type: ignore[no-untyped-call]
+    return found

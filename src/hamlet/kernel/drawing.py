@@ -6,17 +6,22 @@ chosen as often as trends end with it. So every trend is drawn equally often, ho
 are. A template has one run for each trend, so no trend is drawn as two.
 
 Which trends are counted is said by labels: what a partial trend is known by, such as its length.
+Of `P AND Q` pairs are drawn: a trend of each side, again until they are two, and of those that both
+sides match in one order only. More than a quarter of such draws is a pair.
 Cost: events times edges; where a condition looks at both of two events, the square of the events.
 """
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from hamlet.kernel.base import ExtremeRow
 from hamlet.kernel.interpreted import (
     WalkedEvents,
     is_open,
@@ -25,6 +30,7 @@ from hamlet.kernel.interpreted import (
     steps_of,
     templates_of,
 )
+from hamlet.plan.program import Role
 from hamlet.plan.template import START, Step
 
 if TYPE_CHECKING:
@@ -32,13 +38,18 @@ if TYPE_CHECKING:
     from random import Random
 
     from hamlet.kernel.encode.batch import EncodedSet
-    from hamlet.kernel.interpreted import Latest, Rule, RuledState
+    from hamlet.kernel.interpreted import Latest, Rule, WalkedTemplate
     from hamlet.plan.program import Program
     from hamlet.plan.query import Query
 
     Label = int
+    # The places of the events of a trend
+    Trend = tuple[int, ...]
     # A label after an event, from that before it, by the place of the event and its state
     Labelling = Callable[[Label, int, int], Label]
+
+# The best length may be that of one trend alone, which makes no pair with itself.
+_BEST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +58,24 @@ class Choice:
 
     step: How labels go on; a trend begins with label 0.
     best: Of the labels of an event at a state those that are kept.
-    ends: Of the labels of complete trends, by label and place of the last event, what is drawn
-        from: the least of what this gives; None where it is not drawn from.
+    rank: The rank of a complete trend, by its label and the place of its last event: those of the
+        least rank are drawn from.
+    together: The rank of a pair from those of its two trends; never less when one of them is more.
+    most: Trends, or pairs, of a greater rank are not drawn from.
     """
 
     step: Labelling = lambda label, event, state: 0
     best: Callable[[list[Label]], list[Label]] = lambda labels: labels
-    ends: Callable[[Label, int], int | None] = lambda label, event: 0
+    rank: Callable[[Label, int], int] = lambda label, event: 0
+    together: Callable[[int, int], int] = operator.add
+    most: int | None = None
 
 
 def longest() -> Choice:
     """Only the longest trends."""
     return Choice(
         lambda label, event, state: label + 1,
-        lambda labels: [max(labels)],
+        lambda labels: sorted(labels)[-_BEST:],
         lambda label, event: -label,
     )
 
@@ -69,18 +84,41 @@ def shortest() -> Choice:
     """Only the shortest trends."""
     return Choice(
         lambda label, event, state: label + 1,
-        lambda labels: [min(labels)],
+        lambda labels: sorted(labels)[:_BEST],
         lambda label, event: label,
+    )
+
+
+def slowest(times: Sequence[float]) -> Choice:
+    """Only the trends that take the most time, given the time of each event.
+
+    A label is the time of the first event, counted so that none is 0.
+    """
+    before = min(times, default=0) - 1
+    return Choice(
+        lambda label, event, state: label or int(times[event] - before),
+        lambda labels: sorted(labels)[:_BEST],
+        lambda label, event: label - int(times[event] - before),
+    )
+
+
+def quickest(times: Sequence[float]) -> Choice:
+    """Only the trends that take the least time: see `slowest`."""
+    before = min(times, default=0) - 1
+    return Choice(
+        lambda label, event, state: label or int(times[event] - before),
+        lambda labels: sorted(labels)[-_BEST:],
+        lambda label, event: int(times[event] - before) - label,
     )
 
 
 def first_to_end(steps: Sequence[int]) -> Choice:
     """Only trends whose last event is the first that any trend ends with."""
-    return Choice(ends=lambda label, event: steps[event])
+    return Choice(rank=lambda label, event: steps[event], together=max)
 
 
 def least(rank: Callable[[int, int], int]) -> Choice:
-    """Only trends by whose events the least rank is reached; `ends` tells which that is."""
+    """Only trends by whose events the least rank is reached."""
     return Choice(
         lambda label, event, state: min(label, rank(event, state)),
         lambda labels: [min(labels)],
@@ -92,7 +130,9 @@ def having(is_one: Callable[[int, int], bool]) -> Choice:
     """Only trends that have an event, at a state, of which something is true."""
     return Choice(
         lambda label, event, state: int(label or is_one(event, state)),
-        ends=lambda label, event: 0 if label else None,
+        rank=lambda label, event: 1 - label,
+        together=min,
+        most=0,
     )
 
 
@@ -139,8 +179,13 @@ class Trellis:
         self.events = WalkedEvents.of(program, encoded)
         templates = templates_of([query], program, encoded, self.events.shift)
         self.guards = {n: each for n, each in templates.items() if each.is_guard}
-        (self.template,) = (each for each in templates.values() if not each.is_guard)
+        self.templates = {
+            Role(program.template_role[n]): each
+            for n, each in templates.items()
+            if not each.is_guard
+        }
         self.start = start
+        self._rows = encoded.batch.extreme_attributes
         self.ranges = [
             (low, high)
             for low, high in partition_ranges(encoded.batch.part)
@@ -152,9 +197,10 @@ class Trellis:
         """For each event the number of its moment."""
         return self.events.step
 
-    def state_of(self, number: int) -> RuledState:
-        """A state of the template."""
-        return self.template.states[number]
+    @property
+    def times(self) -> list[float]:
+        """For each event its time, where durations are asked for."""
+        return self.events.extremes[self._rows.index(ExtremeRow.TIME)]
 
     def extremes_of(self, place: int) -> dict[tuple[int, int], float]:
         """What events at states give to an extreme of the query, the least the best.
@@ -162,59 +208,117 @@ class Trellis:
         By event and state; those that give nothing are left out.
         """
         found: dict[tuple[int, int], float] = {}
-        for low, high in self.ranges:
-            for i in range(low, high):
-                for s in self.template.enter[self.events.letter[i]]:
-                    extreme = self.state_of(s).extremes[place]
-                    value = self.events.extremes[extreme[0]][i] if extreme else float("nan")
-                    if extreme and value == value:
-                        found[i, s] = value * extreme[1]
+        for template in self.templates.values():
+            for low, high in self.ranges:
+                for i in range(low, high):
+                    for s in template.enter[self.events.letter[i]]:
+                        extreme = template.states[s].extremes[place]
+                        value = self.events.extremes[extreme[0]][i] if extreme else float("nan")
+                        if extreme and value == value:
+                            found[i, s] = value * extreme[1]
         return found
 
-    def pass_over(self, choice: Choice) -> Pass:
-        """Count the trends that a choice is about."""
-        return Pass(self, choice)
+    def trends(self, choice: Choice) -> Pass | Pairs:
+        """Count the trends, or pairs of trends, that a choice is about."""
+        passed = {role: Pass(self, each, choice) for role, each in self.templates.items()}
+        if Role.SECOND not in passed:
+            return passed[Role.PATTERN]
+        return Pairs(passed[Role.PATTERN], passed[Role.SECOND], passed.get(Role.BOTH), choice)
+
+    def least_rank(self, choice: Choice) -> int:
+        """The least rank of all trends, of either side; 0 where there is none."""
+        passed = (Pass(self, each, choice) for each in self.templates.values())
+        return min((rank for each in passed for rank in each.ranks), default=0)
+
+
+class _Ends:
+    """The last events of some trends: partition, event, state, label, and how many trends."""
+
+    def __init__(self, ends: list[tuple[int, int, int, int, int]]) -> None:
+        self.ends = ends
+        self.sums = list(accumulate(end[-1] for end in ends))
+
+    @property
+    def count(self) -> int:
+        """How many trends there are."""
+        return self.sums[-1] if self.sums else 0
+
+    def pick(self, number: int) -> tuple[int, int, int, int, int]:
+        """The end of a trend by its number, with its number among those of this end."""
+        place = bisect_right(self.sums, number)
+        part, event, state, label, count = self.ends[place]
+        return part, event, state, label, number - (self.sums[place] - count)
 
 
 class Pass:
     """Counts of partial trends by event, state and label, and draws from them."""
 
-    def __init__(self, trellis: Trellis, choice: Choice) -> None:
-        self.trellis, self.choice = trellis, choice
+    def __init__(self, trellis: Trellis, template: WalkedTemplate, choice: Choice) -> None:
+        self.trellis, self.template, self.choice = trellis, template, choice
         self.columns: dict[tuple[int, int], dict[int, _Column]] = {}
         self._latest: dict[int, dict[int, Latest]] = {}
         # Events at states that were gone on with, by partition: in the step now, and when first
         self._taken: set[tuple[int, int, int]] = set()
         self._left: dict[tuple[int, int, int], int] = {}
-        # The last events of trends: partition, event, state, label, and how many trends
-        self.ends: list[tuple[int, int, int, int, int]] = []
+        self._ends: dict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
         for part, (low, high) in enumerate(trellis.ranges):
             self._forwards(part, low, high)
-        ranks = [choice.ends(label, event) for _, event, _, label, _ in self.ends]
-        least = min((rank for rank in ranks if rank is not None), default=None)
-        self.ends = [
-            end
-            for end, rank in zip(self.ends, ranks, strict=True)
-            if rank is not None and rank == least
-        ]
+        self.ranks = sorted(self._ends)
+
+    @cached_property
+    def chosen(self) -> _Ends:
+        """The trends of the least rank, where that may be drawn from."""
+        most = self.choice.most
+        return self.of_ranks([rank for rank in self.ranks[:1] if most is None or rank <= most])
+
+    def of_ranks(self, ranks: Sequence[int]) -> _Ends:
+        """The trends of some ranks."""
+        return _Ends([end for rank in ranks for end in self._ends[rank]])
+
+    def count_of(self, ranks: Sequence[int]) -> int:
+        """How many trends of some ranks there are."""
+        return sum(end[-1] for rank in ranks for end in self._ends[rank])
 
     @property
     def count(self) -> int:
         """How many trends there are to draw from."""
-        return sum(end[-1] for end in self.ends)
+        return self.chosen.count
 
-    def draw(self, random: Random) -> tuple[int, ...]:
-        """One of the trends, as the places of its events; each is as likely as any other."""
-        pick = random.randrange(self.count)
-        sums = list(accumulate(end[-1] for end in self.ends))
-        place = bisect_right(sums, pick)
-        part, event, state, label, count = self.ends[place]
-        pick -= sums[place] - count
+    def draw(self, random: Random) -> tuple[Trend, ...]:
+        """One of the trends; each is as likely as any other."""
+        return (self.drawn_from(self.chosen, random),)
+
+    def drawn_from(self, ends: _Ends, random: Random) -> Trend:
+        """One of the trends with some ends."""
+        part, event, state, label, pick = ends.pick(random.randrange(ends.count))
         trend = [event]
         while (before := self._before(part, event, state, label, pick)) is not None:
             event, state, label, pick = before
             trend.append(event)
         return tuple(reversed(trend))
+
+    def has(self, trend: Trend) -> bool:
+        """Whether a sequence of events of one partition is one of all trends."""
+        place = bisect_right([low for low, _ in self.trellis.ranges], trend[0]) - 1
+        at: set[int] = {START}
+        before: int | None = None
+        for i in trend:
+            at = {
+                s
+                for s in self.template.enter[self.trellis.events.letter[i]]
+                for source, rule in self.template.states[s].into
+                if source in at and self._leads(place, source, before, rule, i)
+            }
+            before = i
+        high = self.trellis.ranges[place][1]
+        ends = [end for s in at if (end := self.template.states[s].end) is not None]
+        return any(self._is_open(place, end, before, None, high) for end in ends)
+
+    def _leads(self, part: int, source: int, j: int | None, rule: Rule, i: int) -> bool:
+        """Whether a trend goes on from an event at a state, or START, to another event."""
+        if j is not None and not self._waits(part, source, j, rule, self.trellis.events.step[i]):
+            return False
+        return self._is_open(part, rule, j, i, i)
 
     # Forwards
 
@@ -226,10 +330,10 @@ class Pass:
         }
         self._latest[part] = latest
         columns: dict[int, dict[int, _Column]] = {
-            s: defaultdict(_Column) for s in trellis.template.states
+            s: defaultdict(_Column) for s in self.template.states
         }
         self.columns |= {(part, s): each for s, each in columns.items()}
-        template, events = trellis.template, trellis.events
+        template, events = self.template, trellis.events
         for tied in steps_of(events, range(low, high)):
             reached = [
                 (s, i, label, count)
@@ -249,7 +353,8 @@ class Pass:
             for label, column in columns[s].items():
                 for i, count in zip(column.events, column.counts, strict=True):
                     if self._is_open(part, state.end, i, None, high):
-                        self.ends.append((part, i, s, label, count))
+                        rank = self.choice.rank(label, i)
+                        self._ends[rank].append((part, i, s, label, count))
 
     def _labels(self, part: int, i: int, s: int) -> dict[int, int]:
         """How many partial trends of each label end with an event at a state."""
@@ -266,7 +371,7 @@ class Pass:
         Gives what comes before, the state, the label that comes of it, and how many there are.
         """
         step = self.trellis.events.step[i]
-        for source, rule in self.trellis.state_of(s).into:
+        for source, rule in self.template.states[s].into:
             if source == START:
                 if self._is_open(part, rule, None, i, i):
                     yield None, START, self.choice.step(0, i, s), 1
@@ -323,3 +428,66 @@ class Pass:
                 pick - (column.sums[place - 1] if place else 0),
             )
         raise AssertionError  # the counts of an event are those of what comes before it
+
+
+class Pairs:
+    """Pairs of two different trends, one of each side of AND, and draws from them."""
+
+    def __init__(self, one: Pass, other: Pass, both: Pass | None, choice: Choice) -> None:
+        """Find the pairs of the least rank.
+
+        Args:
+            one: The trends of the first side.
+            other: Those of the second.
+            both: Those of both; None where there can be none.
+            choice: What they were counted for.
+        """
+        self.one, self.other, self.both = one, other, both
+        self.count = 0
+        near = {choice.together(p, q) for p in one.ranks[:2] for q in other.ranks[:2]}
+        for rank in sorted(near):
+            if self.count or (choice.most is not None and rank > choice.most):
+                break
+            self.rank = rank
+            self.count = self._count(choice)
+        if self.count:
+            self._blocks = [
+                (one.of_ranks(p), other.of_ranks(q)) for p, q in self._products(one, other, choice)
+            ]
+            sizes = (mine.count * theirs.count for mine, theirs in self._blocks)
+            self._sums = list(accumulate(sizes))
+
+    def _products(
+        self, one: Pass, other: Pass, choice: Choice
+    ) -> list[tuple[list[int], list[int]]]:
+        """Ranks of the two sides whose pairs all have at most the rank."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for p in one.ranks:
+            found[bisect_right(other.ranks, self.rank, key=partial(choice.together, p))].append(p)
+        return [(p, other.ranks[:end]) for end, p in found.items() if end]
+
+    def _count(self, choice: Choice) -> int:
+        """How many pairs there are of at most the rank."""
+        ordered = self._ordered(self.one, self.other, choice)
+        if self.both is None:
+            return ordered
+        alike = [rank for rank in self.both.ranks if choice.together(rank, rank) <= self.rank]
+        same = self.both.count_of(alike)
+        twice = (self._ordered(self.both, self.both, choice) - same) // 2
+        return ordered - same - twice
+
+    def _ordered(self, one: Pass, other: Pass, choice: Choice) -> int:
+        products = self._products(one, other, choice)
+        return sum(one.count_of(p) * other.count_of(q) for p, q in products)
+
+    def draw(self, random: Random) -> tuple[Trend, ...]:
+        """One of the pairs; each is as likely as any other."""
+        while True:
+            mine, theirs = self._blocks[bisect_right(self._sums, random.randrange(self._sums[-1]))]
+            pair = self.one.drawn_from(mine, random), self.other.drawn_from(theirs, random)
+            if pair[0] < pair[1] or (pair[0] != pair[1] and not self._is_of_both(pair)):
+                return pair
+
+    def _is_of_both(self, pair: tuple[Trend, Trend]) -> bool:
+        """Whether each side matches both of two trends, so that they are drawn in either order."""
+        return self.both is not None and all(map(self.both.has, pair))

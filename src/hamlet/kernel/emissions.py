@@ -10,6 +10,8 @@ from hamlet.kernel.base import Emission, values_of_codes
 from hamlet.kernel.number_table import NumberTable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from hamlet.kernel.code import Compiled
@@ -53,6 +55,11 @@ def joined(compiled: Compiled, parts: list[Emission], mode: NumberMode) -> Emiss
             NumberTable.nothing(most, mode),
             np.empty((0, most_x)),
         )
+    return stacked(parts)
+
+
+def stacked(parts: Sequence[Emission]) -> Emission:
+    """Some emissions, at least one, one below the other."""
     if len(parts) == 1:
         return parts[0]
     return Emission(

@@ -66,6 +66,7 @@ def _image(compiled: Compiled, trees: Trees, tables: LetterTables) -> tuple[Ints
         t_base=compiled.values,
         t_base_x=compiled.extremes,
         n_always=int(code.u_always.sum()),
+        n_moves=int(((code.u_steps == 1) & (np.diff(code.u_lazy_p) > 0)).sum()),
         alike=int(are_alike(code)),
         n_b=len(compiled.bundles),
         n_ops=len(code.o_unit),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.base import Emission, components_of, values_of_codes
+from hamlet.kernel.base import Emission, components_of, extreme_at, values_of_codes
 from hamlet.kernel.number_table import NumberTable
 from hamlet.kernel.stack_code import CONST, NEXT, PREVIOUS, emit
 from hamlet.kernel.stack_machine import operated
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from hamlet.kernel.encode.batch import EncodedSet
     from hamlet.plan.number_mode import NumberMode
     from hamlet.plan.program import Program
-    from hamlet.plan.query import Query
-    from hamlet.plan.template import Alternative, Condition
+    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.template import Alternative, Condition, Part
 
 # The number of trends and the other components, then the extremes
 Numbers = list[Any]
@@ -75,12 +75,19 @@ def steps_needed(queries: Sequence[Query], program: Program, batch: EventBatch) 
 
 def pairs_in_windows(batch: EventBatch, within: int) -> int:
     """How many pairs of events are in one partition, and less than a window apart."""
-    pairs = 0
-    for low, high in partition_ranges(batch.part):
-        ts = batch.ts[low:high]
-        firsts = np.searchsorted(ts, ts - within, side="right")
-        pairs += int((np.arange(high - low) - firsts).sum())
-    return pairs
+    return int(earlier_in_windows(batch.part, batch.ts, within).sum())
+
+
+def earlier_in_windows(
+    part: NDArray[np.int32], ts: NDArray[np.int64], within: int
+) -> NDArray[np.int64]:
+    """For each event how many come before it in its partition, less than a window apart."""
+    found = np.zeros(len(part), np.int64)
+    for low, high in partition_ranges(part):
+        times = ts[low:high]
+        earliest = np.searchsorted(times, times - within, side="right")
+        found[low:high] = np.arange(high - low) - earliest
+    return found
 
 
 def _templates_of_edges(program: Program) -> NDArray[np.int32]:
@@ -224,14 +231,14 @@ class RuledState:
     end: Rule | None = None
     # For each component after the first the row of weights; None for nothing, -1 for ones
     adds: list[int | None] = field(default_factory=list)
-    # For each extreme the row of extremes and its sign; None for nothing
-    extremes: list[tuple[int, int] | None] = field(default_factory=list)
+    # For each extreme the row of extremes, its sign, and whether it is added; None for nothing
+    extremes: list[tuple[int, int, bool] | None] = field(default_factory=list)
     is_asked: bool = False  # whether an edge from it looks at the event itself
     is_left: bool = False  # whether its events wait only until one goes on with them: see `Step`
 
 
 @dataclass(slots=True)
-class _Template:
+class WalkedTemplate:
     """A template: its states by number, those that events of a letter are for, and its window."""
 
     is_guard: bool
@@ -249,41 +256,36 @@ class _Template:
 
 def templates_of(
     queries: Sequence[Query], program: Program, encoded: EncodedSet, shifts: list[int]
-) -> dict[int, _Template]:
+) -> dict[int, WalkedTemplate]:
     """The templates of a program by number; one without states is left out.
 
     `shifts` has the bits after the point of each row of weights.
     """
-    made: dict[int, _Template] = {}
+    made: dict[int, WalkedTemplate] = {}
     weights = {weight: row for row, weight in enumerate(encoded.batch.weight_specs)}
     counted = program.aggregates_at()
     for state, number in enumerate(program.state_template.tolist()):
         query = queries[program.template_query[number]]
         layout = components_of(query.aggregates, encoded.digits)
         if number not in made:
-            made[number] = _Template(
+            made[number] = WalkedTemplate(
                 program.template_role[number] == Role.GUARD,
                 query.window.within_us,
                 query.window.slide_us,
                 [a.sign for a in query.aggregates if a.sign],
                 [0, *(0 if c.weight.kind == "one" else shifts[weights[c.weight]] for c in layout)],
             )
-        at = counted.get(state, set())
+        at, part = counted.get(state, set()), program.state_part[state]
+        added = [each.weight.at(part) if each.aggregate in at else None for each in layout]
         made[number].states[state] = RuledState(
             adds=[
-                None
-                if each.aggregate not in at
-                else -1
-                if each.weight.kind == "one"
-                else weights[each.weight]
-                for each in layout
+                None if weight is None else -1 if weight.kind == "one" else weights[weight]
+                for weight in added
             ],
             extremes=[
-                (encoded.batch.extreme_attributes.index(str(a.attribute)), a.sign)
-                if place in at
-                else None
-                for place, a in enumerate(query.aggregates)
-                if a.sign
+                _extreme(encoded, aggregate, part) if place in at else None
+                for place, aggregate in enumerate(query.aggregates)
+                if aggregate.sign
             ],
         )
     _add_edges(program, made)
@@ -293,7 +295,18 @@ def templates_of(
     return made
 
 
-def _add_edges(program: Program, templates: dict[int, _Template]) -> None:
+def _extreme(
+    encoded: EncodedSet, aggregate: Aggregate, part: Part | None
+) -> tuple[int, int, bool] | None:
+    """What an event at a state does to an extreme that counts it: see `RuledState`."""
+    found = extreme_at(aggregate, part)
+    if found is None:
+        return None
+    row = encoded.batch.extreme_attributes.index(found.row)
+    return row, aggregate.sign, found.is_added
+
+
+def _add_edges(program: Program, templates: dict[int, WalkedTemplate]) -> None:
     of_state = {s: state for template in templates.values() for s, state in template.states.items()}
     atoms = {atom: number for number, atom in enumerate(program.alphabet.atoms)}
     edges = (program.edge_source, program.edge_target, program.edge_condition)
@@ -316,7 +329,9 @@ def _add_edges(program: Program, templates: dict[int, _Template]) -> None:
 # Guards
 
 
-def latest_matches(template: _Template, events: WalkedEvents, low: int, high: int) -> list[int]:
+def latest_matches(
+    template: WalkedTemplate, events: WalkedEvents, low: int, high: int
+) -> list[int]:
     """For each event of a partition, and its end, where the latest match before it began.
 
     Of all matches of a negated pattern that are complete by then the one that began last bars most.
@@ -373,7 +388,7 @@ def steps_of(events: WalkedEvents, chosen: Sequence[int]) -> Iterator[list[int]]
 
 
 def _windows(
-    template: _Template, events: WalkedEvents, latest: dict[int, Latest], low: int, high: int
+    template: WalkedTemplate, events: WalkedEvents, latest: dict[int, Latest], low: int, high: int
 ) -> Iterator[tuple[int, Numbers]]:
     """The windows of a partition in which a template has a trend, with its numbers."""
     chosen = [i for i in range(low, high) if template.enter[events.letter[i]]]
@@ -398,7 +413,7 @@ class _Window:
 
     def __init__(
         self,
-        template: _Template,
+        template: WalkedTemplate,
         events: WalkedEvents,
         latest: dict[int, Latest],
         start: int,
@@ -484,9 +499,12 @@ class _Window:
                 numbers[place] += numbers[0] * (1 if row < 0 else self.events.weights[row][i])
         for place, extreme in enumerate(state.extremes, len(self.template.shifts)):
             if extreme is not None:
-                value = self.events.extremes[extreme[0]][i]
-                if value == value:
-                    numbers[place] = min(numbers[place], value * extreme[1])
+                row, sign, is_added = extreme
+                value = self.events.extremes[row][i]
+                if is_added:
+                    numbers[place] += value * sign
+                elif value == value:
+                    numbers[place] = min(numbers[place], value * sign)
 
 
 # Conditions
@@ -540,7 +558,12 @@ class _Found:
         self.extremes: list[list[float]] = []
 
     def add(
-        self, part: int, template_number: int, window: int, numbers: Numbers, template: _Template
+        self,
+        part: int,
+        template_number: int,
+        window: int,
+        numbers: Numbers,
+        template: WalkedTemplate,
     ) -> None:
         """Add a window."""
         linear = len(template.shifts)

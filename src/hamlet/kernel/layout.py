@@ -40,6 +40,7 @@ class Scalars(NamedTuple):
     t_base: int  # where room for one row begins among the numbers
     t_base_x: int  # and among the extremes
     n_always: int  # units that may hold trends before any op touches them
+    n_moves: int  # units that move trends and have lazy ops
     alike: int  # see fast_paths.are_alike
     n_b: int  # bundles
     n_ops: int

@@ -66,6 +66,20 @@ class Counters:
     bursts_decided: list[NDArray[np.int64]] | None = None
 
 
+@dataclass(slots=True)
+class Standing:
+    """Where the machine stands in the events of a batch; to be read while it runs."""
+
+    state: NDArray[np.int64] | None = None
+
+    def at_event(self, batch: EventBatch) -> int:
+        """About how many events of a batch come before where it stands."""
+        if self.state is None:
+            return 0
+        first = np.searchsorted(batch.part, self.state[at.C_PART])
+        return int(first + self.state[at.C_STEPS])
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionRows:
     """Rows of what was decided in partitions that were run with so many words for each number."""
@@ -117,6 +131,7 @@ def run_batch(
     mode: NumberMode,
     trace: bool = False,
     portions: Sequence[Portion] | None = None,
+    standing: Standing | None = None,
 ) -> tuple[Emission, Counters]:
     """All windows of all partitions of a batch, closed at its end.
 
@@ -127,6 +142,7 @@ def run_batch(
         trace: Whether to keep what is decided about sharing.
         portions: The units that are no part of a group of rows, by code and words; all of them with
             one word when left out.
+        standing: Is told where the machine stands.
     """
     counters = Counters()
     if trace:
@@ -138,18 +154,24 @@ def run_batch(
     if portions is None:
         portions = [Portion.all_of(compiled, partition_ranges(batch))]
     for portion in portions:
-        emissions += _run_portion(portion, batch, mode, counters)
+        emissions += _run_portion(portion, batch, mode, counters, standing)
     return joined(compiled, emissions, mode), counters
 
 
 def _run_portion(
-    portion: Portion, batch: EventBatch, mode: NumberMode, counters: Counters
+    portion: Portion,
+    batch: EventBatch,
+    mode: NumberMode,
+    counters: Counters,
+    standing: Standing | None,
 ) -> Iterator[Emission]:
     """All windows of the units of a portion."""
     compiled, ranges, words = portion.compiled, portion.ranges, portion.words
     while len(ranges) and len(compiled.code.u_w):
         kept = Kept.nothing(mode, words)
-        emission, redo, _ = run_once(compiled, batch, ranges, kept, FAR, mode, words, counters)
+        emission, redo, _ = run_once(
+            compiled, batch, ranges, kept, FAR, mode, words, counters, standing
+        )
         yield emission
         if counters.trace:
             rows = counters.trace[-1].rows
@@ -222,6 +244,7 @@ def run_once(
     mode: NumberMode,
     words: int,
     counters: Counters,
+    standing: Standing | None = None,
 ) -> tuple[Emission, NDArray[np.int32], Kept]:
     """Run some partitions with numbers of one kind.
 
@@ -232,6 +255,8 @@ def run_once(
     memory, seen, sides, stored, records = _laid_out(
         compiled, events, len(ranges), zero, counters.trace is not None
     )
+    if standing is not None:
+        standing.state = memory.S
     redo = np.empty(len(ranges), np.int32)
     known = (kept.ints, kept.numbers, kept.extremes)
     written, redone, after, trace = stoppable(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
-from zoneinfo import available_timezones
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
@@ -21,7 +20,7 @@ from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_condition, print_duration
 from hamlet.plan.aggregates import FUNCTIONS
-from hamlet.plan.local_times import DAY_US
+from hamlet.plan.local_times import DAY_US, is_zone, zone_names
 from hamlet.plan.matching import matched_templates, with_bystanders
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
 from hamlet.plan.query import OTHER, Match, Query, Window
@@ -118,7 +117,7 @@ class _Binder:
                 return None
             query = Query(
                 name=self.name,
-                aggregates=results.aggregates,
+                aggregates=tuple(each.inside(window) for each in results.aggregates),
                 places=tuple(pattern.places),
                 branches=tuple(pattern.branches),
                 negations=tuple(pattern.negations),
@@ -268,11 +267,11 @@ class _Binder:
         if written is None:
             return True
         zone = str(written.value)
-        if zone not in available_timezones():
+        if not is_zone(zone):
             self._refuse(
                 "unknown-zone",
                 f"there is no time zone {zone}",
-                "Write one such as 'Europe/Rome'." + did_you_mean(zone, available_timezones()),
+                "Write one such as 'Europe/Rome'." + did_you_mean(zone, zone_names()),
                 written.span,
             )
             return False

@@ -298,7 +298,7 @@ class ResultBinder:
             known = [f"{each}({word})" for word, some in MEASURES.items() for each in some]
             self._refuse(
                 "no-such-measure",
-                f"{function}({measure.text}) is not there yet",
+                f"there is no {function}({measure.text})",
                 f"There are {listed(known)}.",
                 item.span,
             )

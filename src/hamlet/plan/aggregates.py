@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # What is added up over the occurrences of events in trends: 1, 1 where an attribute is not null,
-# the attribute itself, or its square.
-WeightKind = Literal["one", "present", "value", "square"]
+# the attribute itself, or its square; or over trends, of the last event less the first: its time
+# within its stretch, and 1 where that is an odd one (see `Weight` in kernel/base.py).
+WeightKind = Literal["one", "present", "value", "square", "time", "turn"]
 # From these sums, the extreme, or other aggregates to a result: see kernel/finish/cells.py
 Finisher = Literal["count", "sum", "mean", "variance", "deviation", "extreme", "computed"]
 
@@ -74,9 +75,19 @@ MEASURES: Mapping[str, Mapping[str, Function]] = MappingProxyType(
                 # The number of occurrences of any events, and that over the number of trends
                 Function("SUM", "count", False, ("one",), has_pairs=False),
                 Function("AVG", "mean", False, ("one",), has_pairs=False),
+                Function("MIN", "extreme", False, sign=1, has_pairs=False),
+                Function("MAX", "extreme", False, sign=-1, has_pairs=False),
             )
         },
-        DURATION: {},
+        DURATION: {
+            function.name: function
+            for function in (
+                Function("SUM", "sum", False, ("time", "turn"), has_pairs=False),
+                Function("AVG", "mean", False, ("time", "turn"), has_pairs=False),
+                Function("MIN", "extreme", False, sign=1, has_pairs=False),
+                Function("MAX", "extreme", False, sign=-1, has_pairs=False),
+            )
+        },
     }
 )
 

@@ -12,14 +12,12 @@ however long it is, the next begins at the next multiple.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from hamlet.plan.local_times import DAY_US
+from hamlet.plan.local_times import DAY_US, midnight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,9 +26,8 @@ if TYPE_CHECKING:
 
 # How long a calendar day is on its clock: days of 23, 24 and 25 hours, and odder ones, have room
 CALENDAR_DAY_US = 2 * DAY_US
-_EPOCH = date(1970, 1, 1)
-# Days that Python has dates for, and those around them; beyond, a zone is as it is there
-_FIRST, _LAST = (date(2, 1, 1) - _EPOCH).days, (date(9998, 12, 31) - _EPOCH).days
+# A stream has the same few days again and again.
+_midnight = lru_cache(maxsize=1 << 16)(midnight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +88,4 @@ PLAIN = Clock()
 
 def _midnights(zone: str, days: Longs) -> Longs:
     """When local days, counted from 1970-01-01, begin."""
-    return np.array([_midnight(zone, day) for day in days.tolist()], np.int64)
-
-
-@lru_cache(maxsize=1 << 16)
-def _midnight(zone: str, day: int) -> int:
-    """When a local day begins: where there is no midnight, when the clocks are put on."""
-    known = min(max(day, _FIRST), _LAST)
-    begin = datetime.combine(_EPOCH + timedelta(days=known), datetime.min.time(), ZoneInfo(zone))
-    ahead = begin.utcoffset() or timedelta(0)
-    return day * DAY_US - ahead // timedelta(microseconds=1)
+    return np.array([_midnight(day, zone) for day in days.tolist()], np.int64)

@@ -205,8 +205,11 @@ class Execution:
     def rows(self, template: int) -> RowShape | None:
         """What the loops of a template have in common that has rows in a table; None where not.
 
-        All of its edges but these loops are running totals, and all guards are single events.
+        All of its edges but these loops are running totals, and all guards are single events; and
+        nothing is asked for that grows along trends but sums.
         """
+        if template in self.program.lengthwise | self.program.timewise:
+            return None
         loops: dict[int, tuple[int, int, tuple[int, ...]]] = {}
         for source, target, number in self.edges_of.get(template, ()):
             condition = self.program.conditions[number]
@@ -238,8 +241,8 @@ class Execution:
     def bursts(self, units: Iterable[int]) -> dict[int, tuple[int, ...]]:
         """For each unit that can have shared bursts, the states that it has them at.
 
-        None of them reads what another is fed: all wait at once. Of types that stand in each
-        other's way the one whose atoms most units could share goes first.
+        None of them reads what another is fed, or takes away: all wait at once. Of types that stand
+        in each other's way the one whose atoms most units could share goes first.
         """
         atoms = self.program.state_atom
         candidates = {unit: self._burst_states(unit) for unit in units}
@@ -252,7 +255,7 @@ class Execution:
             for some in sorted(
                 each, key=lambda some: (-max(votes[int(atoms[s])] for s in some), some)
             ):
-                if not self._read_each_other(unit, chosen + some):
+                if not self._are_in_the_way(unit, chosen + some):
                     chosen += some
             if chosen:
                 found[unit] = tuple(sorted(chosen))
@@ -275,18 +278,29 @@ class Execution:
             for event_type, states in by_type.items()
             if event_type not in negated
             and all(self._can_have_bursts(unit, state) for state in states)
-            and not self._read_each_other(unit, tuple(states))
+            and not self._are_in_the_way(unit, tuple(states))
         ]
 
-    def _read_each_other(self, unit: int, states: tuple[int, ...]) -> bool:
-        """Whether one of some states comes right after another."""
-        return len(states) > 1 and any(
-            source != target and source in states and target in states
-            for source, target, _ in self.edges_of.get(unit, ())
-        )
+    def _are_in_the_way(self, unit: int, states: tuple[int, ...]) -> bool:
+        """Whether one of some states comes right after another, or takes what another waits for."""
+        if len(states) < 2:
+            return False
+        taken: dict[int, int] = {}
+        for source, target, number in self.edges_of.get(unit, ()):
+            if target not in states or source == target:
+                continue
+            moves = self.program.conditions[number].step == Step.MOVE
+            if source in states or (moves and taken.setdefault(source, target) != target):
+                return True
+        return False
 
     def _can_have_bursts(self, unit: int, state: int) -> bool:
-        """Whether a run at a state is one map: all it reads are totals, all that read it too."""
+        """Whether a run at a state is one map: all it reads are totals, all that read it too.
+
+        For the least and greatest length it matters how often the run is gone through.
+        """
+        if unit in self.program.lengthwise:
+            return False
         conditions, edges = self.program.conditions, self.edges_of.get(unit, ())
         into = [(source, c) for source, target, c in edges if target == state]
         out = [c for source, _, c in edges if source == state]
@@ -298,7 +312,20 @@ class Execution:
         is_read = all(self.grains[c] == Grain.TYPE for c in out)
         stays = all(conditions[c].step == Step.STAY for c in (*(c for _, c in into), *out))
         is_summable = self.is_summable is None or self.is_summable(state)
-        return loops and reads and is_read and stays and is_summable
+        is_one_map = stays or self._moves_on(unit, state)
+        return loops and reads and is_read and is_one_map and is_summable
+
+    def _moves_on(self, unit: int, state: int) -> bool:
+        """Whether a run at a state moves all trends that wait for it, and none begins or ends."""
+        conditions, edges = self.program.conditions, self.edges_of.get(unit, ())
+        return all(
+            source != START
+            and target != END
+            and conditions[c].step == Step.MOVE
+            and not conditions[c].guards
+            for source, target, c in edges
+            if state in (source, target)
+        )
 
     # Loops
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from zoneinfo import ZoneInfo, available_timezones
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
@@ -27,16 +27,13 @@ def is_zone(name: str) -> bool:
     >>> is_zone("Europe/Berlin"), is_zone("UTC"), is_zone("Europe/Bärlin")
     (True, True, False)
     """
-    try:
-        _zone(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
+    return name in zone_names()
 
 
-def zone_names() -> set[str]:
+@cache
+def zone_names() -> frozenset[str]:
     """All time zones that there are."""
-    return available_timezones()
+    return frozenset(available_timezones())
 
 
 @cache
@@ -53,8 +50,26 @@ def offset_us(ts: int, zone: str) -> int:
     if zone == "UTC":
         return 0
     moment = _EPOCH + timedelta(microseconds=folded(ts))
-    shift = moment.astimezone(_zone(zone)).utcoffset()
-    return 0 if shift is None else shift // timedelta(microseconds=1)
+    return _ahead_us(moment.astimezone(_zone(zone)))
+
+
+def midnight(day: int, zone: str) -> int:
+    """When a day of a zone begins: where there is no midnight, when its clocks are put on.
+
+    Args:
+        day: Counted from 1970-01-01.
+        zone: The name of the zone.
+
+    >>> midnight(1, "Europe/Berlin") == DAY_US - HOUR_US
+    True
+    """
+    shown = _EPOCH + timedelta(microseconds=folded(day * DAY_US))
+    return day * DAY_US - _ahead_us(shown.replace(tzinfo=_zone(zone)))
+
+
+def _ahead_us(shown: datetime) -> int:
+    """How far a time that clocks of a zone show is ahead of UTC."""
+    return (shown.utcoffset() or timedelta(0)) // timedelta(microseconds=1)
 
 
 def folded(ts: int) -> int:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hamlet.plan.measuring import measured_templates
 from hamlet.plan.positions import FREE_WAY
 from hamlet.plan.query import BETWEEN, OTHER, Match, Place
 from hamlet.plan.template import (
@@ -54,7 +55,11 @@ def with_bystanders(query: Query, types: tuple[str, ...]) -> Query:
 
 
 def matched_templates(query: Query, positions: list[Positions]) -> QueryTemplates:
-    """Every template that a query needs, with what its steps do."""
+    """Every template that a query needs, with what its steps do, and parts where it measures."""
+    return measured_templates(query, _matched(query, positions))
+
+
+def _matched(query: Query, positions: list[Positions]) -> QueryTemplates:
     count = len(query.branches)
     branches, negations = positions[:count], positions[count:]
     if query.match == Match.ANY:

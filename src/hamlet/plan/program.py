@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hamlet.plan.aggregates import DURATION, LENGTH
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
 from hamlet.plan.template import END, FREE, START, Alternative, Condition, PlannedQuery, Template
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.plan.predicates import EdgePredicate
+    from hamlet.plan.template import Part
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
     Ints = NDArray[np.int32]
@@ -49,6 +51,10 @@ class Program:
     guards as template numbers and predicates as indices of `predicates`; condition 0 is the free
     one. Aggregates: `aggregate_query`, and `aggregate_state_start` / `aggregate_states` (state
     numbers, row by row).
+
+    No arrays are `state_part`, for each state the part of trends that its events are where that is
+    known, and the templates for which the least or greatest length, or duration, of trends is
+    asked: `lengthwise` and `timewise`.
     """
 
     queries: tuple[int, ...]
@@ -66,6 +72,9 @@ class Program:
     aggregate_query: Ints
     aggregate_state_start: Ints
     aggregate_states: Ints
+    state_part: tuple[Part | None, ...]
+    lengthwise: frozenset[int]
+    timewise: frozenset[int]
 
     @property
     def arrays(self) -> dict[str, Ints]:
@@ -104,6 +113,7 @@ class _Compiler:
         self.condition_number: dict[Condition, int] = {FREE: 0}
         self.templates: list[tuple[int, Role]] = []
         self.states: list[tuple[int, int, bool]] = []
+        self.parts: list[Part | None] = []
         self.positive: list[list[tuple[int, frozenset[int]]]] = []  # by query: state, its places
         self.edges: list[tuple[int, int, int]] = []
 
@@ -129,6 +139,7 @@ class _Compiler:
             if role != Role.GUARD:
                 self.positive[query].append((len(self.states), frozenset(state.places)))
             self.states.append((number, atom, index in loops))
+            self.parts.append(state.part)
         for edge in template.edges:
             source = edge.source if edge.source == START else base + edge.source
             target = edge.target if edge.target == END else base + edge.target
@@ -172,6 +183,18 @@ class _Compiler:
             aggregate_query=_ints(aggregates),
             aggregate_state_start=_ints(starts),
             aggregate_states=_ints(states),
+            state_part=tuple(self.parts[old] for old in order),
+            lengthwise=self._templates_with(members, LENGTH),
+            timewise=self._templates_with(members, DURATION),
+        )
+
+    def _templates_with(self, members: list[PlannedQuery], measure: str) -> frozenset[int]:
+        """The templates, but for guards, of queries that ask for extremes of a measure."""
+        return frozenset(
+            template
+            for template, (query, role) in enumerate(self.templates)
+            if role != Role.GUARD
+            and any(each.measure == measure for each in members[query].query.extremes)
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from hamlet.plan.aggregates import FUNCTIONS, MEASURES, squared
+from hamlet.plan.aggregates import DURATION, FUNCTIONS, LENGTH, MEASURES, squared
 from hamlet.plan.clocks import CALENDAR_DAY_US, PLAIN, Clock
 from hamlet.plan.local_times import DAY_US
 from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
@@ -148,6 +148,11 @@ class Window:
         scale = 1 if self.clock.zone is None else CALENDAR_DAY_US // DAY_US
         return self.within_us // scale, self.slide_us // scale, self.clock.offset_us // scale
 
+    @property
+    def longest_us(self) -> int:
+        """No window takes longer, those of days on which clocks are put back included."""
+        return self.lengths_us[0] + (0 if self.clock.zone is None else DAY_US)
+
     def starts(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """When windows begin, by their numbers."""
         return self.clock.moments(numbers * self.slide_us)
@@ -186,6 +191,7 @@ class Aggregate:
         places: Those whose events it is about; none for COUNT(*).
         attribute: What it is applied to.
         measure: Instead, what trends are measured by: LENGTH or DURATION.
+        span_us: Of DURATION how long windows are at most: no trend takes longer.
     """
 
     name: str
@@ -193,11 +199,16 @@ class Aggregate:
     places: tuple[int, ...] = ()
     attribute: str | None = None
     measure: str | None = field(default=None, metadata=LATER)
+    span_us: int = field(default=0, metadata=LATER)
 
     @property
     def column(self) -> Column:
         """What it is in expressions over the aggregates of a query."""
         return Column("this", self.name)
+
+    def inside(self, window: Window) -> Aggregate:
+        """The same in windows of some kind."""
+        return replace(self, span_us=window.longest_us) if self.measure == DURATION else self
 
     def says_the_same(self, other: Aggregate) -> bool:
         """Whether two are one but for their names."""
@@ -307,9 +318,8 @@ class Query:
         match expression:
             case Column(attribute=name):
                 (found,) = (each for each in self.aggregates if each.name == name)
-                return found.finisher == "count" or (
-                    found.finisher == "sum" and str(found.attribute) in whole
-                )
+                is_attribute = found.finisher == "sum" and found.measure is None
+                return found.finisher == "count" or (is_attribute and str(found.attribute) in whole)
             case Operation(operator="+" | "-" | "*", operands=operands):
                 return all(self.has_digits(operand, whole) for operand in operands)
         return isinstance(expression, Constant) and expression.kind == "int"
@@ -323,6 +333,16 @@ class Query:
     def extremes(self) -> tuple[Aggregate, ...]:
         """The aggregates that are a least or a greatest value."""
         return tuple(aggregate for aggregate in self.aggregates if aggregate.sign)
+
+    @property
+    def asks_lengths(self) -> bool:
+        """Whether it asks for the least or greatest number of events of a trend."""
+        return any(each.measure == LENGTH for each in self.extremes)
+
+    @property
+    def asks_durations(self) -> bool:
+        """Whether it asks how long trends take."""
+        return any(each.measure == DURATION for each in self.aggregates)
 
     @property
     def is_conjunction(self) -> bool:

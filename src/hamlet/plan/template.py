@@ -120,6 +120,15 @@ class Condition:
 FREE = Condition()
 
 
+class Part(StrEnum):
+    """Which part of a trend events at a state are, where that is known: see measuring.py."""
+
+    FIRST = "first"
+    MIDDLE = "middle"  # neither, or not known to be the last
+    LAST = "last"
+    ONLY = "only"  # the first and the last
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """One place, or a set of places of one type; `atom` is what its events themselves satisfy."""
@@ -127,6 +136,7 @@ class State:
     type: str
     places: tuple[int, ...]
     atom: Expression | None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ function unpacked(found) {
   });
   let begin = 0;
   const groups = found.groups.map((text, i) => {
-    const one = { name: groupName(text), begin, end: begin + found.rows[i] };
+    const one = { name: groupName(text), text, begin, end: begin + found.rows[i] };
     begin = one.end;
     return one;
   });
@@ -198,9 +198,19 @@ function drawRows() {
     const [row, group] = rows[i];
     return [windowOf(query, found.windows[row]), found.groups[group].name,
       ...found.values.map((values) => showNumber(values[row]))];
-  }, 2 + state.aggregate);
+  }, 2 + state.aggregate, (i) => opened(query, found.windows[rows[i][0]], found.groups[rows[i][1]].text));
   byId("save").onclick = () => saveRows(query, found, rows, heads);
   byId("save").disabled = !rows.length;
+}
+
+// What a row opens to.
+function opened(query, window, group) {
+  const examples = examplesOfRow(state.query, window, group);
+  if (examples) return shownExamples(examples);
+  const start = window * query.slide_us + query.origin_us;
+  // In the zone of the windows where they have one, else in UTC
+  const moment = isClock ? new Date(start / 1000).toISOString().slice(0, 23) + (query.zone ? "" : "Z") : String(start / 1e6);
+  return howToAsk(told.command, query.name, moment, group);
 }
 
 function windowOf(query, window) {
@@ -236,7 +246,7 @@ function saveRows(query, found, rows, heads) {
 
 // A table of which one page is made at a time
 
-function paged(host, heads, size, texts, row, shown) {
+function paged(host, heads, size, texts, row, shown, detail) {
   let page = 0;
   const pages = Math.max(1, Math.ceil(size / ROWS_OF_PAGE));
   const kind = (i) => (i >= texts ? { class: `number${i === shown ? " shown" : ""}` } : {});
@@ -255,7 +265,9 @@ function paged(host, heads, size, texts, row, shown) {
     const from = page * ROWS_OF_PAGE, to = Math.min(size, from + ROWS_OF_PAGE);
     body.replaceChildren();
     for (let i = from; i < to; i++) {
-      body.append(make("tr", {}, ...row(i).map((cell, k) => make("td", kind(k), cell))));
+      const line = make("tr", {}, ...row(i).map((cell, k) => make("td", kind(k), cell)));
+      if (detail) openable(line, () => detail(i));
+      body.append(line);
     }
     where.textContent = size ? `${showNumber(from + 1)} to ${showNumber(to)} of ${showNumber(size)}` : "no rows";
     buttons.forEach((button, i) => { button.disabled = i < 2 ? page === 0 : page === pages - 1; });
@@ -263,6 +275,20 @@ function paged(host, heads, size, texts, row, shown) {
   turn();
   host.replaceChildren(make("div", { class: "scroll" }, table));
   if (pages > 1 || !size) host.append(make("div", { class: "pager" }, where, ...(size ? buttons : [])));
+}
+
+// A row whose first cell opens, and closes, what there is to say of it.
+function openable(line, detail) {
+  const cell = line.cells[0];
+  const button = make("button", { type: "button", class: "link opens", "aria-expanded": "false" }, cell.textContent);
+  button.onclick = () => {
+    const isOpen = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!isOpen));
+    if (isOpen) { line.nextSibling.remove(); return; }
+    const below = make("td", { colspan: line.cells.length }, detail());
+    line.after(make("tr", { class: "detail" }, below));
+  };
+  cell.replaceChildren(button);
 }
 
 function listQueries() {

@@ -15,12 +15,14 @@ import base64
 import hashlib
 import json
 import re
+import shlex
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from hamlet.explain import pictures, summary
@@ -29,6 +31,7 @@ from hamlet.lang.parser import parse_tree
 from hamlet.lang.printer import print_condition, print_query
 from hamlet.picture import render_svg
 from hamlet.plan.predicates import show_duration
+from hamlet.plan.windows import last_window
 from hamlet.report.columns import MOST_VALUES, packed
 from hamlet.report.decisions import decisions
 from hamlet.report.findings import Findings
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
     from hamlet.report.findings import QueryFinding
     from hamlet.report.saved import Run
 
-_SCRIPTS = ("chart.js", "series.js", "heat.js", "page.js")
+_SCRIPTS = ("chart.js", "series.js", "heat.js", "examples.js", "page.js")
 _NO_TRACE = "A run on Spark keeps no trace of its decisions."
 
 
@@ -99,6 +102,7 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
         "chosen": findings.unusual[0] if found else 0,
         "queries": [_query(*each) for each in asked],
         "sharing": _sharing(run, beside),
+        "command": _examples_command(run),
     }
     return Template(_resource("page.html")).substitute(
         title=escape(f"{run.workload.name}: report of a run"),
@@ -116,7 +120,9 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
         seconds=seconds_html(run),
         faults=faults_html(run),
         reproduce=reproduce_html(run),
-        data=_data("run", told) + "".join(_data(f"q{i}", piece) for i, piece in enumerate(pieces)),
+        data=_data("run", told)
+        + "".join(_data(f"q{i}", piece) for i, piece in enumerate(pieces))
+        + _data("examples", _examples(run, parts)),
     )
 
 
@@ -163,6 +169,32 @@ def _query(
         "most": list(found.most) if found.most else None,
         "top": part.groups[found.group] if part.groups else None,
     }
+
+
+def _examples(run: Run, parts: Sequence[Part]) -> list[list[Any]]:
+    """Examples of rows: query, window and group as the page has them, how many, and trends."""
+    number = {part.query.name: i for i, part in enumerate(parts)}
+    found = []
+    for each in run.examples:
+        window = parts[number[each["query"]]].query.window
+        start = window.clock.times(np.array([each["start_us"]]))
+        place = int(last_window(start, window.slide_us)[0])
+        row = [number[each["query"]], place, each["group"], each["count"], each["examples"]]
+        found.append(row)
+    return found
+
+
+def _examples_command(run: Run) -> str:
+    """What is typed for examples, up to the row; empty where the run was not typed."""
+    if not run.command:
+        return ""
+    words = ["hamlet", "examples", run.workload.name, "--events", run.events]
+    for name, usual in (("type", "type"), ("time", "time"), ("order", None)):
+        if run.options.get(name, usual) != usual:
+            words += [f"--{name}", str(run.options[name])]
+    if run.engine != "local":
+        words += ["--engine", run.engine]
+    return shlex.join(words)
 
 
 def _sharing(run: Run, beside: Sequence[Run]) -> dict[str, Any]:

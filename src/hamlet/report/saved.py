@@ -5,6 +5,7 @@
     statistics.json   what the run did
     workload.hql      what was asked
     run.json          how: command, options, engine, events, versions, machine
+    examples.json     trends behind some rows of the results, where there are any
 
 The folder appears whole or not at all, and is all that a report is made from.
 """
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from hamlet.results import Results
 
 RESULTS, TRACE, STATISTICS = "results.parquet", "trace.parquet", "statistics.json"
-WORKLOAD, HOW = "workload.hql", "run.json"
-FILES = (RESULTS, TRACE, STATISTICS, WORKLOAD, HOW)
+WORKLOAD, HOW, EXAMPLES = "workload.hql", "run.json", "examples.json"
+FILES = (RESULTS, TRACE, STATISTICS, WORKLOAD, HOW, EXAMPLES)
 _VERSION = 1
 
 
@@ -56,6 +57,7 @@ class Run:
         begun: When it began, ISO 8601.
         circumstances: Machine and versions.
         notes: What may be a mistake, and why queries have no rows.
+        examples: Trends behind some rows of the results: see `hamlet.report.examples`.
     """
 
     workload: PlannedWorkload
@@ -70,6 +72,7 @@ class Run:
     begun: str = ""
     circumstances: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    examples: tuple[dict[str, Any], ...] = ()
 
     @staticmethod
     def of(results: Results, workload: PlannedWorkload | None = None) -> Run:
@@ -104,6 +107,7 @@ class Run:
             ),
             circumstances=circumstances_of(record.engine if record else "local"),
             notes=results.notes,
+            examples=tuple(results.drawn),
         )
         if record is None:
             return run
@@ -148,6 +152,8 @@ class Run:
             "notes": list(self.notes),
         }
         _write_json(folder / HOW, how)
+        if self.examples:
+            _write_json(folder / EXAMPLES, {"examples": list(self.examples)})
 
     @staticmethod
     def load(folder: str | Path) -> Run:
@@ -175,6 +181,7 @@ class Run:
                 _read_table(folder / TRACE) if (folder / TRACE).exists() else None,
                 **{name: how[name] for name in _OF_HOW},
                 notes=tuple(how.get("notes", ())),  # runs of earlier versions have none
+                examples=_read_examples(folder / EXAMPLES),
             )
         except (KeyError, TypeError) as error:
             reason = f"it is not what hamlet run --save wrote ({error})"
@@ -236,6 +243,10 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ReadError(str(path), "it is not a JSON object")
     return found
+
+
+def _read_examples(path: Path) -> tuple[dict[str, Any], ...]:
+    return tuple(_read_json(path)["examples"]) if path.exists() else ()
 
 
 def _read_table(path: Path) -> Any:

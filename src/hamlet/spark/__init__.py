@@ -1,15 +1,20 @@
 """Workloads on Spark: a DataFrame of events in, a DataFrame of results out.
 
 The only folder that imports pyspark. Spark reads, filters, finds letters and shuffles; the engine
-gets narrow Arrow batches and gives rows of results. `register` has the table function for SQL.
+gets narrow Arrow batches and gives rows of results. `register` has the table function for SQL, and
+`StreamingWorkload` is a workload on a stream whose queries come and go.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from hamlet.spark.stream.handle import StreamingWorkload
+
+__all__ = ["StreamingWorkload", "register"]
 
 
 def register(session: SparkSession, name: str = "trends") -> None:
@@ -23,3 +28,13 @@ def register(session: SparkSession, name: str = "trends") -> None:
     from hamlet.spark.sql import table_function
 
     session.udtf.register(name, table_function())
+
+
+def __getattr__(name: str) -> Any:
+    """What is imported when it is first asked for: tasks import this package too."""
+    if name == "StreamingWorkload":
+        from hamlet.spark.stream.handle import StreamingWorkload
+
+        return StreamingWorkload
+    reason = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(reason)

@@ -14,21 +14,27 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from hamlet import errors
+from hamlet.engine.examples import Origin
 from hamlet.errors import HamletError, RunError
 from hamlet.io.whole import put_whole
 from hamlet.spark import session
 from hamlet.spark.batch import answer
+from hamlet.spark.collecting import Collecting
+from hamlet.spark.events import events_of
+from hamlet.spark.examples import origin_of
 from hamlet.spark.files.reading import read_files
 from hamlet.spark.remote import Py4JError, cancel, stage_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
     from hamlet.engine import Options, Progress
+    from hamlet.engine.examples import Examples, Row
     from hamlet.engine.statistics import RunStatistics
+    from hamlet.events.table import EventTable
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Results
     from hamlet.spark.results import SparkResults
@@ -54,13 +60,27 @@ class Run:
     seconds: dict[str, float] = field(default_factory=dict)
     begun: float = field(default_factory=clock.perf_counter)
 
-    def collect(self) -> Results:
-        """All results, on this machine."""
+    def collect(self, *, draws: bool = False) -> Results:
+        """All results, on this machine.
+
+        Args:
+            draws: Whether examples for a report are drawn, while Spark can be asked for events.
+        """
         with self._results() as answers:
             results = answers.collected()
             self._timed("run")
+            # As long as Spark can be asked
+            if results.notes:
+                self._timed("notes")
+            if draws and results.drawn:
+                self._timed("examples")
         results.statistics.seconds = self.seconds
         return results
+
+    def examples(self, query: str, **which: Any) -> Examples:
+        """Some of the trends behind a row of results; see `SparkResults.examples`."""
+        with self._results() as answers:
+            return answers.examples(query, **which)
 
     def write_parts(self, folder: Path) -> RunStatistics:
         """Write the long form to a folder of Parquet parts, which appears whole or not at all."""
@@ -94,8 +114,23 @@ class Run:
                     name=source.name,
                     reasons=source.reasons,
                 )
+                answers.origin = self._origin(spark)
+                answers.notes_of_files = source.notes
                 self._timed("read")
                 yield answers
+
+    def _origin(self, spark: SparkSession) -> Origin:
+        """What results came from: the files, of which all columns are read for examples."""
+
+        def collected(rows: Mapping[int, Sequence[Row]]) -> EventTable:
+            source = read_files(spark, self.events, self.plan, self.options, has_all=True)
+            events = events_of(
+                source.frame, self.plan, self.options, name=source.name, reasons=source.reasons
+            )
+            every = Collecting(source.frame, events, self.plan, self.options, bool(source.reasons))
+            return origin_of(every).events(rows)
+
+        return Origin(self.plan, self.options, collected)
 
     def _timed(self, stage: str) -> None:
         self.seconds[stage] = clock.perf_counter() - self.begun - sum(self.seconds.values())
@@ -105,7 +140,9 @@ class Run:
 def _session(master: str | None, remote: str | None) -> Iterator[tuple[SparkSession, bool]]:
     """A session, and whether it is ours; then it is stopped in the end."""
     is_ours = session.running() is None
-    spark = session.start(master, remote=remote, quiet=True)
+    # A server has workers of its own.
+    settings = session.QUICK_WORKERS if remote is None else {}
+    spark = session.start(master, remote=remote, settings=settings, quiet=True)
     with _plain_interrupts(), _quiet_bridge():
         try:
             with _cancelled_by_interrupts(spark):

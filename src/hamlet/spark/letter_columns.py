@@ -32,12 +32,13 @@ TYPE, FAULT, BITS = "type", "fault", "bits"
 _FEW = 3
 
 
-def letters_of(events: EventFrame, plan: WorkloadPlan) -> LetterColumns:
+def letters_of(events: EventFrame, plan: WorkloadPlan, tag: str = "") -> LetterColumns:
     """The letters of events: all conditions of a workload that Spark can evaluate have a bit.
 
     Args:
         events: The events.
         plan: The workload.
+        tag: What the names of columns begin with, where there are letters of several workloads.
     """
     alphabet = alphabet_of(plan.queries)
     term = cache(events.expressible)
@@ -47,7 +48,7 @@ def letters_of(events: EventFrame, plan: WorkloadPlan) -> LetterColumns:
         if atom.condition is not None
     }
     conditions = {atom: column for atom, column in columns.items() if column is not None}
-    return LetterColumns(events, lettering_of(alphabet, conditions), conditions)
+    return LetterColumns(events, lettering_of(alphabet, conditions), conditions, tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,18 @@ class LetterColumns:
     events: EventFrame
     lettering: Lettering
     conditions: Mapping[Atom, Column]
+    tag: str = ""
+
+    @property
+    def _type(self) -> str:
+        return f"{self.tag}{TYPE}"
+
+    @property
+    def _fault(self) -> str:
+        return f"{self.tag}{FAULT}"
+
+    def _bits(self, number: int) -> str:
+        return f"{self.tag}{BITS}{number}"
 
     def named(self) -> dict[str, Column]:
         """The columns that say what an event is: type and fault in one, and bits.
@@ -65,15 +78,16 @@ class LetterColumns:
         place, or a column of its own where types travel as text.
         """
         faults = self.events.faults
-        named = {f"{BITS}{i}": self.bits(i) for i in range(self._bit_columns)}
+        named = {self._bits(i): self.bits(i) for i in range(self._bit_columns)}
         if self.lettering.is_text:
-            return {FAULT: _first_of(faults, F.lit(None)), TYPE: self.events.types, **named}
+            fault = _first_of(faults, F.lit(None))
+            return {self._fault: fault, self._type: self.events.types, **named}
         number = _number_of(self.events.types, self.lettering.types)
-        return {TYPE: _first_of(faults, number), **named}
+        return {self._type: _first_of(faults, number), **named}
 
     def is_fault(self, number: int) -> Column:
         """Which rows have a fault, by its number."""
-        return F.col(FAULT if self.lettering.is_text else TYPE) == -1 - number
+        return F.col(self._fault if self.lettering.is_text else self._type) == -1 - number
 
     @property
     def _bit_columns(self) -> int:
@@ -102,40 +116,40 @@ class LetterColumns:
             way = self.is_one_of(types)
             if masks is not None:
                 bits = [
-                    F.col(f"{BITS}{i}").bitwiseAND(F.lit(mask).cast("long")) != 0
+                    F.col(self._bits(i)).bitwiseAND(F.lit(mask).cast("long")) != 0
                     for i, mask in enumerate(masks)
                     if mask
                 ]
                 way &= reduce(or_, bits)
             ways.append(way)
         is_met = reduce(or_, ways)
-        return is_met & F.col(FAULT).isNull() if self.lettering.is_text else is_met
+        return is_met & F.col(self._fault).isNull() if self.lettering.is_text else is_met
 
     def is_good(self) -> Column:
         """Which rows have no fault."""
         if self.lettering.is_text:
-            return F.col(FAULT).isNull()
-        return F.col(TYPE).isNull() | (F.col(TYPE) >= 0)
+            return F.col(self._fault).isNull()
+        return F.col(self._type).isNull() | (F.col(self._type) >= 0)
 
     def is_one_of(self, types: Iterable[str]) -> Column:
         """Which rows have one of some types, whatever else they are."""
         if self.lettering.is_text:
-            return F.col(TYPE).isin(*types)
+            return F.col(self._type).isin(*types)
         numbers = {self.lettering.types.index(name) for name in types}
         if len(numbers) == len(self.lettering.types):
-            return F.col(TYPE) >= 0
-        return F.col(TYPE).isin(*sorted(numbers))
+            return F.col(self._type) >= 0
+        return F.col(self._type).isin(*sorted(numbers))
 
     def columns(self) -> Iterator[Column | str]:
         """The integers as they travel, and the text of the type where that does."""
-        bits = [F.col(f"{BITS}{i}") for i in range(self._bit_columns)]
+        bits = [F.col(self._bits(i)) for i in range(self._bit_columns)]
         if self.lettering.longs and not self.lettering.is_text:
-            number = F.col(TYPE).cast("long")
+            number = F.col(self._type).cast("long")
             bits[:1] = [bits[0].bitwiseOR(number) if bits else number]
         for i, each in enumerate(bits):
-            yield each.alias(f"{BITS}{i}")
+            yield each.alias(self._bits(i))
         if self.lettering.is_text:
-            yield TYPE
+            yield self._type
 
 
 def count_where(condition: Column) -> Column:

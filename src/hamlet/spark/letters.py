@@ -103,7 +103,9 @@ class Lettering:
             length: How many events there are.
         """
         if text is not None:
-            return numpy_of(pc.index_in(text, value_set=pa.array(self.types, text.type)))
+            # Rows of types that others ask for are left out later.
+            found = pc.index_in(text, value_set=pa.array(self.types, text.type))
+            return numpy_of(found.fill_null(0))
         if not longs:
             return np.zeros(length, np.int32)
         return (longs[0] & ((1 << self.type_bits) - 1)).astype(np.int32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,12 +14,15 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from hamlet.engine.examples import Row, asked_start, examples_of
 from hamlet.engine.statistics import RunStatistics
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.events.times import UTC, from_seconds, time_type, times_of
 from hamlet.kernel.finish import Answer
-from hamlet.results import Results
+from hamlet.results import Results, group_text
+from hamlet.spark.empty_results import explained
 from hamlet.spark.events import LACKING
+from hamlet.spark.examples import moment_column, origin_of, read_value
 from hamlet.spark.kinds import arrow_type
 
 if TYPE_CHECKING:
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Observation
 
+    from hamlet.engine.examples import Examples
     from hamlet.plan.number_mode import Numbers
     from hamlet.plan.query import Query, Result
+    from hamlet.spark.collecting import Collecting
     from hamlet.spark.shuffle_plan import Counts
 
 _WAIT_S = 20.0
@@ -44,6 +49,8 @@ class SparkResults:
         table: The long form: query, window_start, window_end, group, aggregate, value, log10,
             exact. Times are timestamps, timestamp_ntz where the input had those or dates, or
             doubles in seconds where it had numbers.
+        origin: What they came from, for examples; None where that is not known.
+        notes_of_files: What may be a mistake in files that were read.
     """
 
     def __init__(
@@ -56,6 +63,7 @@ class SparkResults:
         *,
         numbers: Numbers = "exact",
         whole: Collection[str] = (),
+        collecting: Collecting | None = None,
     ) -> None:
         """Put results together.
 
@@ -67,6 +75,7 @@ class SparkResults:
             told: What tasks tell of their work.
             numbers: The kind of numbers.
             whole: Attributes whose sums are whole numbers.
+            collecting: The events they came from, for examples, and for what may be wrong.
         """
         self.table = table
         self._queries = tuple(queries)
@@ -75,6 +84,9 @@ class SparkResults:
         self._told = tuple(told)
         self._numbers = numbers
         self._whole = frozenset(whole)
+        self._collecting = collecting
+        self.origin = None if collecting is None else origin_of(collecting)
+        self.notes_of_files: tuple[str, ...] = ()
         self._metrics: list[dict[str, Any]] = []
 
     @property
@@ -138,10 +150,80 @@ class SparkResults:
         return self._numbers == "exact" and query.has_digits(result.expression, self._whole)
 
     def _query(self, name: str) -> Query:
+        return self._queries[self._number(name)]
+
+    def _number(self, name: str) -> int:
         if name not in self.queries:
             known = f"Queries are {listed(self.queries)}.{did_you_mean(name, self.queries)}"
             raise UnknownName("query", name, known)
-        return self._queries[self.queries.index(name)]
+        return self.queries.index(name)
+
+    # Examples
+
+    def examples(
+        self,
+        query: str,
+        *,
+        window: Any = None,
+        group: Mapping[str, Any] | str | None = None,
+        n: int = 5,
+        how: str = "random",
+        seed: int = 0,
+    ) -> Examples:
+        """Some of the trends behind a row of results: see `Results.examples`.
+
+        The events of that window and group are collected, and drawn from on this machine. Where
+        window or group are left out, or the query has HAVING, the results are computed to find the
+        row.
+
+        Raises:
+            PlanError: There is no such row, or no examples of it.
+        """
+        number = self._number(query)
+        if self.origin is None:
+            remedy = "Take the results of hamlet.spark.batch.answer."
+            raise PlanError("these results do not know their events", remedy)
+        text = group if isinstance(group, str) or group is None else group_text(group)
+        row = self._row(self._queries[number], window, text)
+        events = self.origin.events({number: [row]})
+        found = examples_of(self.origin, number, events, row, n=n, how=how, seed=seed)
+        if not found.count and how == "random":
+            raise self._no_row(query, window, text)
+        return found
+
+    def _row(self, query: Query, window: Any, group: str | None) -> Row:
+        """The first row of a query with a window and group."""
+        start = None if window is None else self._start(query, window)
+        if window is not None and start is None:
+            raise self._no_row(query.name, window, group)
+        if start is None or group is None or query.having is not None:
+            rows = self.table.where(F.col("query") == query.name)
+            if start is not None:
+                kind = self.table.schema["window_start"].dataType
+                rows = rows.where(F.col("window_start") == moment_column(start, kind))
+            rows = rows if group is None else rows.where(F.col("group") == group)
+            first = rows.select("window_start", "group").orderBy("window_start", "group").limit(1)
+            found = first.toArrow()
+            if not found.num_rows:
+                raise self._no_row(query.name, window, group)
+            start = int(_microseconds(found["window_start"])[0].as_py())
+            group = str(found["group"][0])
+        return Row(start, int(query.window.ends(np.array([start]))[0]), group)
+
+    def _start(self, query: Query, window: Any) -> int | None:
+        """When a window begins that is asked for, in microseconds; None where none does."""
+        kind = self.table.schema["window_start"].dataType
+        if isinstance(window, datetime) and window.tzinfo is None and not _is_naive(kind):
+            window = window.astimezone()  # so Spark gives times to Python
+        start = asked_start(window, times_of(arrow_type(kind)), query.window.clock.zone)
+        if start is None or query.window.clock.time(start) % query.window.slide_us:
+            return None
+        return start
+
+    @staticmethod
+    def _no_row(query: str, window: Any, group: str | None) -> PlanError:
+        asked = " ".join(str(each) for each in (window, group) if each is not None)
+        return PlanError(f"{query} has no row {asked}" if asked else f"{query} has no rows", "")
 
     # What was done
 
@@ -191,6 +273,17 @@ class SparkResults:
             raise PlanError("results that have not been computed have no statistics", remedy)
         return found
 
+    def notes(self) -> list[str]:
+        """What may be a mistake, and why queries have no rows: see `Results.notes`.
+
+        Results are computed to know which queries have rows. Where some have none, a job counts
+        events by type, and another collects the earliest.
+        """
+        if self._collecting is None:
+            return []
+        known = {row[0] for row in self.table.select("query").distinct().collect()}
+        return explained(self._collecting, [int(name in known) for name in self.queries])
+
     # On one machine
 
     def collected(self) -> Results:
@@ -202,7 +295,14 @@ class SparkResults:
             rows = long.filter(pc.equal(long["query"], query.name))
             if rows.num_rows:
                 answers.append(Answer(number, self._rows(query, rows)))
-        return Results(self._queries, answers, times=times, statistics=self.statistics())
+        results = Results(self._queries, answers, times=times, statistics=self.statistics())
+        results.origin = self.origin
+        events = self._collecting
+        if events is not None:
+            known = set(pc.unique(long["query"]).to_pylist())
+            sizes = [int(name in known) for name in self.queries]
+            results.explain_by(lambda: (*self.notes_of_files, *explained(events, sizes)))
+        return results
 
     def _rows(self, query: Query, long: pa.Table) -> pa.Table:
         """The long form of one query as an answer has it."""
@@ -228,7 +328,7 @@ class SparkResults:
         columns = {}
         for number, attribute in enumerate(query.group_by):
             kind = arrow_type(self._kinds[attribute])
-            values = pa.array([_value(each[attribute], kind) for each in read], kind)
+            values = pa.array([read_value(each[attribute], kind) for each in read], kind)
             columns[f"key.{number}"] = values.take(known.indices)
         return columns
 
@@ -243,15 +343,8 @@ def _decimal(query: str, result: str) -> Column:
     return F.when(fits, digits.cast(kind)).when(digits.isNotNull(), failed.cast(kind))
 
 
-def _value(value: Any, kind: pa.DataType) -> Any:
-    """A value that was written as JSON."""
-    if pa.types.is_decimal(kind):
-        return Decimal(value)
-    if pa.types.is_floating(kind):
-        return float(value)
-    if pa.types.is_timestamp(kind):
-        return datetime.fromisoformat(value)
-    return date.fromisoformat(value) if pa.types.is_date(kind) else value
+def _is_naive(kind: T.DataType) -> bool:
+    return isinstance(kind, T.TimestampNTZType)
 
 
 def _plain_zone(kind: pa.DataType) -> pa.DataType:

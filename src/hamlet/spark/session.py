@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LEAST_JAVA = 17
+# For sessions that a command starts, where workers have the package whenever they start.
+QUICK_WORKERS = {"spark.python.daemon.module": "hamlet.spark.daemon"}
 # Settings of a session that is ours alone; none of them changes results. Those of spark.sql are
 # left as they are where the user has set them.
 _OURS = {

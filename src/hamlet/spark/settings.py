@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from hamlet.errors import PlanError, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
 SLICES = "spark.hamlet.slices"
@@ -26,13 +29,13 @@ class Settings:
         time: "on", "off", or "auto" where the input is large.
     slice_rows: A group with fewer rows is never cut.
     rows_in_memory: A task with more rows puts them into files and runs them in order of time.
-    parallelism: How many tasks run at once.
+    parallelism: How many tasks run at once; asked of the session where it matters, which is seldom.
     """
 
     slices: str = "auto"
     slice_rows: int = _SLICE_ROWS
     rows_in_memory: int = _ROWS_IN_MEMORY
-    parallelism: int = 1
+    parallelism: Callable[[], int] = lambda: 1
 
     @staticmethod
     def of(session: SparkSession) -> Settings:
@@ -49,7 +52,7 @@ class Settings:
             slices,
             _rows(session, SLICE_ROWS, _SLICE_ROWS),
             _rows(session, ROWS_IN_MEMORY, _ROWS_IN_MEMORY),
-            parallelism(session),
+            cache(partial(parallelism, session)),
         )
 
 

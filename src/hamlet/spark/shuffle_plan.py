@@ -184,7 +184,7 @@ def _cuts(way: _Way, hot: Hot | None, settings: Settings, kind: Numbers) -> list
         return [_Cut(way.sets)]  # slices begin at multiples of their length
     slices = slices_of(hot, way.longest_us)
     some = tuple(s for s in way.sets if all(composes(queries[number]) for number in s.queries))
-    if hot is None or not some or settings.parallelism < 2:
+    if hot is None or not some or settings.parallelism() < 2:
         return [_Cut(way.sets, slices)]
     numbers = [number for sharable in some for number in sharable.queries]
     common = pane_us(queries[number].query.window for number in numbers)
@@ -192,7 +192,7 @@ def _cuts(way: _Way, hot: Hot | None, settings: Settings, kind: Numbers) -> list
     if found is None:
         return [_Cut(way.sets, slices)]
     panes = derive(way.rewritten, some, found.pane_us)
-    most = _MOST_PANE_QUERIES[kind] * settings.parallelism * len(numbers)
+    most = _MOST_PANE_QUERIES[kind] * settings.parallelism() * len(numbers)
     if len(panes.plan.queries) - panes.first > most:
         return [_Cut(way.sets, slices)]
     others = tuple(sharable for sharable in way.sets if sharable not in some)

@@ -141,7 +141,7 @@ def hot_groups(
     if not hot:
         return None
     spans = _spans(rows, hot)
-    of_slice = max(total / settings.parallelism / _SLICES_OF_TASK, 1.0) * of_sample
+    of_slice = max(total / settings.parallelism() / _SLICES_OF_TASK, 1.0) * of_sample
     counts = {key: count * of_sample for key, count in hot.items()}
     return Hot(counts, spans, of_slice, has_keys=bool(keys))
 
@@ -195,7 +195,7 @@ def _hot(rows: DataFrame, settings: Settings, of_sample: int) -> tuple[dict[int,
     groups = groups.observe(counted, F.coalesce(F.sum("n"), F.lit(0)).alias("total"))
     found = groups.where(F.col("n") >= settings.slice_rows / of_sample).collect()
     total = int(counted.get["total"])
-    least = total / settings.parallelism / 2
+    least = total / settings.parallelism() / 2
     return {int(row["key"]): int(row["n"]) for row in found if row["n"] > least}, total
 
 

@@ -49,6 +49,11 @@ def run(pattern: str, events: list[dict[str, Any]] = EVENTS, window: str = "10 s
 
 def all_trends(pattern: str) -> set[tuple[tuple[Any, ...], ...]]:
     """Every trend, written down by the reference."""
+    return set().union(*trends_of_sides(pattern))
+
+
+def trends_of_sides(pattern: str) -> list[set[tuple[tuple[Any, ...], ...]]]:
+    """Every trend of each side of AND, of a pattern without it all of them."""
     (query,) = bound_queries(f"RETURN COUNT(*) PATTERN {pattern} WITHIN 10 s")
     asked = {place.type for place in query.places}
     types = [row["type"] if row["type"] in asked else OTHER for row in EVENTS]
@@ -56,9 +61,18 @@ def all_trends(pattern: str) -> set[tuple[tuple[Any, ...], ...]]:
         Event((_microseconds(row["time"]), ()), kind, row)
         for row, kind in zip(EVENTS, types, strict=True)
     )
-    partition = _partition(query, known)
-    found = (trend for branch in query.branches for trend in partition.trends(branch, query.match))
-    return {tuple(tuple(sorted(event.row.items())) for event in trend) for trend in found}
+    split: dict[Any, list[Event]] = {}
+    for event in known:
+        split.setdefault(tuple(event.row.get(a) for a in query.partition), []).append(event)
+    partitions = [_partition(query, tuple(events)) for events in split.values()]
+    return [
+        {
+            tuple(tuple(sorted(event.row.items())) for event in trend)
+            for partition in partitions
+            for trend in partition.trends(branch, query.match)
+        }
+        for branch in query.branches
+    ]
 
 
 def shown(trends: Any) -> list[tuple[tuple[Any, ...], ...]]:
@@ -83,15 +97,23 @@ def test_as_many_as_there_are_are_all_of_them(pattern: str) -> None:
 def test_each_trend_is_drawn_as_often_as_any_other(pattern: str) -> None:
     """Chi square of forty draws for each trend, far above what chance would give."""
     results = run(pattern)
-    plan, source, options = results._origin
-    urn = urn_of(plan, 0, source, options, Row(0, 10_000_000, "{}"), "random")
+    urn = urn_of_all(results)
     count, rng = urn.count, random.Random(7)
     seen = Counter(urn.draw(rng) for _ in range(40 * count))
 
-    chi = sum((seen[trend] - 40) ** 2 / 40 for trend in seen) + 40 * (count - len(seen))
+    assert is_uniform(seen, count)
 
+
+def urn_of_all(results: Any) -> Any:
+    row = Row(0, 10_000_000, "{}")
+    return urn_of(results.origin, 0, results.origin.events({0: [row]}), row, "random")
+
+
+def is_uniform(seen: Counter[Any], count: int) -> bool:
+    """Whether draws, forty for each of some things, are as chance would give them."""
+    chi = sum((times - 40) ** 2 / 40 for times in seen.values()) + 40 * (count - len(seen))
     freedom = count - 1
-    assert chi < freedom + 5 * (2 * freedom) ** 0.5 + 25
+    return chi < freedom + 5 * (2 * freedom) ** 0.5 + 25
 
 
 @pytest.mark.parametrize("pattern", QUERIES)
@@ -131,6 +153,36 @@ def test_those_that_attain_an_extreme(pattern: str, how: str, pick: Any) -> None
     }
 
 
+def measured(pattern: str, asked: str) -> Any:
+    return Workload.parse(f"RETURN COUNT(*), {asked} PATTERN {pattern} WITHIN 10 s").run(EVENTS)
+
+
+def seconds(trend: tuple[tuple[Any, ...], ...]) -> float:
+    return float(dict(trend[-1])["time"] - dict(trend[0])["time"])
+
+
+@pytest.mark.parametrize(("asked", "pick"), [("MIN(DURATION)", min), ("MAX(DURATION)", max)])
+@pytest.mark.parametrize("pattern", QUERIES)
+def test_those_that_take_the_least_and_the_most_time(pattern: str, asked: str, pick: Any) -> None:
+    expected = all_trends(pattern)
+    best = pick(map(seconds, expected))
+
+    found = measured(pattern, asked).examples("q1", n=1000, how=asked)
+
+    assert set(shown(found)) == {trend for trend in expected if seconds(trend) == best}
+
+
+@pytest.mark.parametrize(("asked", "pick"), [("MIN(LENGTH)", min), ("MAX(LENGTH)", max)])
+@pytest.mark.parametrize("pattern", QUERIES)
+def test_those_of_the_least_and_the_greatest_length(pattern: str, asked: str, pick: Any) -> None:
+    expected = all_trends(pattern)
+    best = pick(map(len, expected))
+
+    found = measured(pattern, asked).examples("q1", n=1000, how=asked)
+
+    assert set(shown(found)) == {trend for trend in expected if len(trend) == best}
+
+
 def test_of_very_many_trends_some_are_drawn_at_once() -> None:
     rng = random.Random(1)
     events = [{"type": "AB"[i % 2], "time": i / 100, "x": rng.random()} for i in range(600)]
@@ -162,11 +214,94 @@ def test_what_is_not_there_is_refused(how: dict[str, Any], said: str) -> None:
         run("SEQ(A, B+)").examples("q1", **how)
 
 
-def test_pairs_have_no_examples() -> None:
-    results = Workload.parse("RETURN COUNT(*) PATTERN A AND B+ WITHIN 10 s").run(EVENTS)
+PAIRS = (
+    "SEQ(A, B) AND B+",
+    "A AND B{1,2}",
+    "B+ AND (A OR B){1,2}",
+    "B AND B",
+    "(A OR B) AND (B OR C)",
+    "SEQ(A, B+) AND (A OR B)+ WHERE B.x < NEXT(B).x",
+    "SEQ(A, NOT C, B) AND SEQ(A, B)",
+    "(A OR B)+ AND (B OR C)+ MATCH NEXT",
+    "A AND SEQ(A?, B?) WHERE B.x > 8",
+    "(A OR B)+ AND B WHERE [x]",
+)
 
-    with pytest.raises(PlanError, match="pairs of trends"):
-        results.examples("q1")
+
+def all_pairs(pattern: str) -> set[frozenset[tuple[tuple[Any, ...], ...]]]:
+    one, other = trends_of_sides(pattern)
+    return {frozenset((s, t)) for s in one for t in other if s != t}
+
+
+def shown_pairs(found: Any) -> list[frozenset[tuple[tuple[Any, ...], ...]]]:
+    return [frozenset(shown(pair)) for pair in found]
+
+
+@pytest.mark.parametrize("pattern", PAIRS)
+def test_all_pairs_are_drawn_and_equally_often(pattern: str) -> None:
+    expected = all_pairs(pattern)
+    results = run_pairs(pattern)
+
+    found = results.examples("q1", n=len(expected) + 5)
+
+    assert found.count == len(expected) == int(results.table["exact"][0].as_py())
+    assert len(found) == len(expected)
+    assert set(shown_pairs(found)) == expected
+    urn = urn_of_all(results)
+    assert is_uniform(Counter(map(urn.draw, [random.Random(5)] * (40 * urn.count))), urn.count)
+
+
+@pytest.mark.parametrize("pattern", PAIRS)
+@pytest.mark.parametrize(
+    ("how", "value"),
+    [
+        ("longest", lambda pair: -sum(map(len, pair))),
+        ("shortest", lambda pair: sum(map(len, pair))),
+        ("first", lambda pair: max(dict(trend[-1])["time"] for trend in pair)),
+        ("MAX(B.x)", lambda pair: -max(values_of(pair), default=0)),
+        ("MIN(B.x)", lambda pair: min(values_of(pair), default=99)),
+    ],
+)
+def test_chosen_pairs(pattern: str, how: str, value: Any) -> None:
+    expected = all_pairs(pattern)
+    best = min(map(value, expected))
+
+    found = run_pairs(pattern).examples("q1", n=1000, how=how)
+
+    assert set(shown_pairs(found)) == {pair for pair in expected if value(pair) == best}
+    assert found.count == len(found)
+
+
+def values_of(pair: Any) -> list[float]:
+    return [dict(e)["x"] for trend in pair for e in trend if dict(e)["type"] == "B"]
+
+
+def run_pairs(pattern: str) -> Any:
+    return Workload.parse(f"RETURN COUNT(*), MIN(B.x), MAX(B.x) PATTERN {pattern} WITHIN 10 s").run(
+        EVENTS
+    )
+
+
+def test_a_pair_is_shown_as_two_trends() -> None:
+    results = Workload.parse("RETURN COUNT(*) PATTERN A AND C WITHIN 5 s").run(
+        stream("1 A x=1, 2 C")
+    )
+
+    found = results.examples("q1")
+
+    one, other = found[0]
+    assert ([e["type"] for e in one], [e["type"] for e in other]) == (["A"], ["C"])
+    assert repr(found).splitlines() == [
+        "q1 [0.0, 5.0) {}: 1 of 1 pair, random",
+        "1. 1 event and 1 event",
+        "   type=A  time=1  x=1",
+        "   and",
+        "   type=C  time=2",
+    ]
+    assert "<p>and</p>" in found._repr_html_()
+    assert found.as_data()["trends"] == [
+        [[{"type": "A", "time": 1, "x": 1}], [{"type": "C", "time": 2, "x": None}]]
+    ]
 
 
 @pytest.mark.parametrize("shift", ["10 s OFFSET 5 s", "1 d OFFSET 1 d IN 'Asia/Tokyo'"])

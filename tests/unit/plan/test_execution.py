@@ -129,6 +129,33 @@ def test_sums_of_values_of_different_sizes_are_kept_for_each_query():
     assert loops_of(Execution(program, is_summable=lambda _: False)) == {Grain.TYPE}
 
 
+@pytest.mark.parametrize(
+    ("asked", "bursts"),
+    [
+        pytest.param("COUNT(*) PATTERN SEQ(A, B+, C) MATCH NEXT", {"B"}, id="moves"),
+        pytest.param("MAX(DURATION) PATTERN SEQ(A, B+, C)", {"B"}, id="durations"),
+        pytest.param("MAX(LENGTH) PATTERN SEQ(A, B+, C)", set(), id="every event is one more"),
+        pytest.param("COUNT(*) PATTERN SEQ(A, B+) MATCH NEXT", set(), id="each event ends some"),
+        pytest.param("COUNT(*) PATTERN SEQ(B+, C) MATCH NEXT", set(), id="each begins one"),
+        pytest.param("COUNT(*) PATTERN SEQ(A, B+, C) MATCH CONTIGUOUS", set(), id="passes"),
+        # What comes first of B and D takes the trends that wait at A.
+        pytest.param("COUNT(*) PATTERN SEQ(A, (B+ OR D+), C) MATCH NEXT", {"B"}, id="in the way"),
+        pytest.param("COUNT(*) PATTERN SEQ(A, (B+ OR D+), C)", {"B", "D"}, id="both read"),
+    ],
+)
+def test_loops_wait_where_a_run_is_one_map(asked: str, bursts: set[str]):
+    execution = Execution(program_of(f"RETURN {asked} WITHIN 10 s"))
+
+    found = {
+        execution.type_of(state)
+        for loops in execution.loops().values()
+        for state, grain in loops.items()
+        if grain == Grain.BURST
+    }
+
+    assert found == bursts
+
+
 def test_with_two_loops_the_one_that_more_queries_have_is_shared():
     program = program_of(
         "RETURN COUNT(*) PATTERN SEQ(A+, B+) WITHIN 10 s; RETURN COUNT(*) PATTERN B+ WITHIN 10 s"

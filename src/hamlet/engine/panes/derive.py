@@ -13,7 +13,8 @@ too: whether the pane has a match of the guard.
 
 A query *composes* where edges look at no pairs of events, where trends wait on however many
 events go on with them, and where each match of a guard has one
-event that is a match alone, so that no match crosses from pane to pane unseen.
+event that is a match alone, so that no match crosses from pane to pane unseen. What is asked of
+trends must not depend on which of their events are the first and the last.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ class Panes:
 
 def composes(planned: PlannedQuery) -> bool:
     """Whether windows of a query can be put together from panes, which begin at plain times."""
-    if not planned.query.window.clock.is_plain:
+    query = planned.query
+    if not query.window.clock.is_plain or query.asks_lengths or query.asks_durations:
         return False
     templates = planned.templates
     guards: set[int] = set()

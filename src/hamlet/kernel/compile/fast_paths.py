@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.code import STAYS
+from hamlet.kernel.code import NO_EXTREME, STAYS
 from hamlet.kernel.compile.bundles import whole_bundles
 from hamlet.kernel.compile.counters import find_counters
+from hamlet.kernel.compile.parts import begins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,7 @@ def quick_units(code: Code) -> Ints:
     quick[has_rows, at.Q_KIND] = at.HAS_ROWS
     counts = has_rows & (starts >= 0) & (ends != starts)
     counts &= (code.u_nc == 1) & (code.u_nx == 0) & (code.u_always == 0)
-    counts &= np.diff(code.u_lazy_p) > 0
+    counts &= (np.diff(code.u_lazy_p) > 0) & (code.u_steps == 0)
     counts &= ~_any(code.u_lazy_p, code.lazies.reshape(-1, at.LAZY)[:, at.LZ_OWN] < 0)
     quick[counts, at.Q_KIND] = at.COUNTS_ONLY
     return quick.reshape(-1)
@@ -94,7 +95,7 @@ def quick_ops(code: Code) -> Ints:
     kinds = code.u_quick.reshape(-1, at.QUICK)[code.o_unit, at.Q_KIND]
     quick[:, at.QO_SYNC] = np.where(kinds == at.COUNTS_ONLY, at.SYNC_COUNTS, at.SYNC_ALL)
     read, fed = _only(code.o_src_p, code.o_src_row), _only(code.o_dst_p, code.o_dst_row)
-    adds = _any(code.o_w_p, code.o_w != -1) | _any(code.o_x_p, code.o_x >= 0)
+    adds = _any(code.o_w_p, code.o_w != -1) | _any(code.o_x_p, code.o_x != NO_EXTREME)
     moves = code.u_steps[code.o_unit] == 1
     _fill_moves(code, quick, moves)
     simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds & ~moves)
@@ -178,9 +179,9 @@ def _tables(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
         is_direct,
         is_lazy,
         *_lists(bundles.rest),
-        np.cumsum([0, *(len(of_letter) for of_letter in bundles.whole)]),
+        begins(len(of_letter) for of_letter in bundles.whole),
         [bundle for bundle, _ in full],
-        np.cumsum([0, *(len(some) for _, some in full)])[:-1],
+        begins(len(some) for _, some in full)[:-1],
         [op for _, some in full for op in some],
         *_lists(of_letters.guards),
         *_lists(of_letters.long),
@@ -209,7 +210,7 @@ def _wakes(compiled: Compiled, letters: NDArray[np.uint8]) -> list[list[int]]:
 
 def _lists(lists: list[list[int]]) -> tuple[Ints, list[int]]:
     """Lists as pointers and one list."""
-    pointers = np.cumsum([0, *(len(some) for some in lists)])
+    pointers = begins(map(len, lists))
     return pointers, [value for some in lists for value in some]
 
 
@@ -372,10 +373,10 @@ def bundle_arrays(compiled: Compiled, is_used: list[bool]) -> tuple[dict[str, In
     ops[:, at.QO_BUNDLE] = of_unit[code.o_unit]
     arrays = {
         "u_bundle": of_unit,
-        "b_p": np.cumsum([0, *(len(bundle.units) for bundle in bundles)]),
+        "b_p": begins(len(bundle.units) for bundle in bundles),
         "b_unit": np.array([u for bundle in bundles for u in bundle.units], np.int64),
         "b_patience": np.array(compiled.patience, np.int64),
-        "u_rows_p": np.cumsum([0, *map(len, rows)]),
+        "u_rows_p": begins(map(len, rows)),
         "u_rows": np.array([row for some in rows for row in some], np.int64),
         "u_waits": waits,
     }
@@ -426,5 +427,5 @@ def _parted(pointers: Ints, flat: Ints) -> list[list[int]]:
 
 def _flat(arrays: list[Any]) -> Ints:
     """The offset of each array, and the arrays."""
-    offsets = len(arrays) + np.cumsum([0, *(len(array) for array in arrays)])[:-1]
+    offsets = len(arrays) + begins(map(len, arrays))[:-1]
     return np.concatenate([np.asarray(part, dtype=np.int64) for part in (offsets, *arrays)])

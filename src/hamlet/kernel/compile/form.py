@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.base import components_of
+from hamlet.kernel.base import components_of, extreme_rows, weights_of
+from hamlet.kernel.jit import interpretable
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
 
@@ -63,8 +64,11 @@ class EventForm:
             batch.column_names,
             encoded.ordered_usable,
             NumberMode.of(batch.weights),
-            tuple(_is_summable(row) for _, row in rows),
-            tuple(spec.kind in ("one", "present") and bool((row == 1).all()) for spec, row in rows),
+            tuple(_is_counted(spec) or _is_summable(row) for spec, row in rows),
+            tuple(
+                spec.kind == "one" or (_is_counted(spec) and bool((row == 1).all()))
+                for spec, row in rows
+            ),
         )
 
     @staticmethod
@@ -76,8 +80,10 @@ class EventForm:
     ) -> EventForm:
         """The form that events are taken to have before there are any."""
         components = [c for query in queries for c in components_of(query.aggregates, digits)]
-        weights = tuple(dict.fromkeys(component.weight for component in components))
-        extremes = (str(each.attribute) for query in queries for each in query.extremes)
+        weights = weights_of(components)
+        extremes = (
+            row for query in queries for each in query.extremes for row in extreme_rows(each)
+        )
         count = len(program.predicates)
         return EventForm(
             weights,
@@ -92,6 +98,11 @@ class EventForm:
         )
 
 
+def _is_counted(weight: Weight) -> bool:
+    """Whether a weight is 0 or 1, whatever the events."""
+    return weight.kind in ("one", "present")
+
+
 def _is_summable(weights: NDArray[Any]) -> bool:
     """Whether sums over a run may be had as differences of running sums.
 
@@ -101,6 +112,16 @@ def _is_summable(weights: NDArray[Any]) -> bool:
     """
     if weights.dtype == np.int64:
         return True
-    sizes = np.abs(weights[weights != 0])
-    low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
+    low, high = _sizes(weights)
     return bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400)
+
+
+@interpretable
+def _sizes(weights):  # type: ignore[no-untyped-def]
+    """The least and the greatest size of weights that are not 0, which are no NaN; 1 for none."""
+    low, high = np.inf, 0.0
+    for weight in weights:
+        size = abs(weight)
+        low = size if 0.0 < size < low else low
+        high = size if size > high else high
+    return (low, high) if high > 0.0 else (1.0, 1.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.code import NO_WEIGHT
-from hamlet.kernel.compile.parts import counts
+from hamlet.kernel.compile.parts import begins, counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +49,8 @@ def accumulators(
         sums[number] += [w for w in used if w not in sums[number]]
         held = _stack_numbers(maker, unit, extremes[op])
         stacks[number] += [x for x in dict.fromkeys(held) if x >= 0 and x not in stacks[number]]
-    sum_base = np.cumsum([0, *(len(each) for each in sums)])
-    stack_base = np.cumsum([0, *(len(each) for each in stacks)])
+    sum_base = begins(map(len, sums))
+    stack_base = begins(map(len, stacks))
     op_sums = [[-1] * len(each) for each in weights]
     op_stacks = [[-1] * len(each) for each in extremes]
     for unit, state in lazies:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.base import Component, components_of
-from hamlet.kernel.code import NO_WEIGHT, ONE
+from hamlet.kernel.base import Component, ExtremeAt, components_of, extreme_at
+from hamlet.kernel.code import ADDED, NO_EXTREME, NO_WEIGHT, ONE
 from hamlet.kernel.compile.parts import RaggedLists, Unit
 from hamlet.kernel.stack_code import COMPARE_CODES, GENERAL, emit
 from hamlet.plan.execution import Execution, Grain
@@ -230,14 +230,22 @@ class Maker:
             elif self._is_one(component):
                 numbers.append(ONE)
             else:
-                numbers.append(self.weight_number[component.weight])
+                weight = component.weight.at(self.program.state_part[state])
+                numbers.append(NO_WEIGHT if weight is None else self.weight_number[weight])
         return numbers
 
     def state_extremes(self, query: int, state: int) -> list[int]:
-        """For each extreme the attribute that an event at a state has a value of."""
+        """For each extreme the row that an event at a state has a value in: see `Code.o_x`."""
         at = self.aggregates_at.get(state, set())
+        part = self.program.state_part[state]
         return [
-            self.extreme_number[str(a.attribute)] if number in at else -1
-            for number, a in enumerate(self.queries[query].aggregates)
-            if a.sign
+            self._extreme(extreme_at(aggregate, part)) if number in at else NO_EXTREME
+            for number, aggregate in enumerate(self.queries[query].aggregates)
+            if aggregate.sign
         ]
+
+    def _extreme(self, found: ExtremeAt | None) -> int:
+        if found is None:
+            return NO_EXTREME
+        row = self.extreme_number[found.row]
+        return ADDED - row if found.is_added else row

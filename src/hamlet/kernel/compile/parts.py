@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class RaggedLists:
 
     def pointers(self) -> Ints:
         """Where each list begins in the flat array, and where the last ends."""
-        return np.cumsum([0, *(len(each) for each in self.lists)], dtype=np.int64)
+        return begins(map(len, self.lists))
 
     def flat(self, column: int | None = None) -> Ints:
         """All lists one after the other; of lists of tuples one column."""
@@ -36,6 +37,15 @@ class RaggedLists:
 def ints(values: Iterable[Any]) -> Ints:
     """An array of integers."""
     return np.array(list(values), dtype=np.int64)
+
+
+def begins(sizes: Iterable[int]) -> Ints:
+    """Where things of some sizes begin, one after the other, and where the last ends.
+
+    >>> begins([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    return ints(accumulate(sizes, initial=0))
 
 
 def counts(groups: int, sorted_members: list[int]) -> Ints:

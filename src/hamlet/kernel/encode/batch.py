@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.base import EventBatch, Weight, components_of, finite_codes
+from hamlet.kernel.base import (
+    EventBatch,
+    ExtremeRow,
+    Weight,
+    components_of,
+    extreme_rows,
+    finite_codes,
+    weights_of,
+)
 from hamlet.kernel.encode.arranging import arranged
 from hamlet.kernel.encode.digits import (
     digits_of,
@@ -104,7 +112,7 @@ def encode(
     table.mark_used(taking_part)
     queries = [plan.queries[number].query for number in sharable.queries]
     digits, zeros, specs, weights = _weights(queries, placed, NumberMode(numbers), grids)
-    extremes, length = _attributes(queries, lambda a: a.sign != 0), len(placed.part)
+    extremes, length = _extreme_rows(queries), len(placed.part)
     edges = _edges(program, placed) if has_edges else _no_edges(program, placed)
     batch = EventBatch(
         part=placed.part,
@@ -115,9 +123,7 @@ def encode(
         weight_specs=specs,
         weights=weights,
         extreme_attributes=extremes,
-        extremes=_matrix(
-            [finite_codes(doubles_or(placed.column(a), np.nan)) for a in extremes], length
-        ),
+        extremes=_matrix([_extremes(placed, name, length) for name in extremes], length),
         previous=edges.previous,
         next=edges.next,
         column_names=tuple(edges.general.columns),
@@ -167,6 +173,29 @@ def _attributes(queries: list[Query], is_one: Callable[[Aggregate], bool]) -> tu
     )
 
 
+def _extreme_rows(queries: list[Query]) -> tuple[str, ...]:
+    """What extremes are made of, each once."""
+    return tuple(
+        dict.fromkeys(
+            row for query in queries for each in query.extremes for row in extreme_rows(each)
+        )
+    )
+
+
+def _extremes(placed: Arranged, name: str, length: int) -> NDArray[Any]:
+    """One row of extremes; times are those of events, whatever clock their windows have."""
+    match name:
+        case ExtremeRow.ONE:
+            return np.ones(length)
+        case ExtremeRow.NOTHING:
+            return np.zeros(length)
+        case ExtremeRow.TIME:
+            return placed.ts.astype(np.float64)
+        case ExtremeRow.BACK:
+            return -placed.ts.astype(np.float64)
+    return finite_codes(doubles_or(placed.column(name), np.nan))
+
+
 def _sums(queries: list[Query]) -> list[tuple[str, str, bool]]:
     """What is added up, each once: its name, its attribute, and whether it is its squares."""
     found = {
@@ -209,12 +238,14 @@ def _weights(
     specs: dict[Weight, None] = {}
     for query in queries:
         components = components_of(query.aggregates, digits)
-        specs.update((component.weight, None) for component in components)
+        specs.update((weight, None) for weight in weights_of(components))
     length = len(placed.rows)
     matrix = np.empty((len(specs), length), mode.dtype)
     for number, weight in enumerate(specs):
         if weight.kind == "one":
             matrix[number] = 1
+        elif weight.is_timed:
+            matrix[number] = _timed(weight, placed.ts)
         elif weight.kind == "present":
             matrix[number] = present(placed.column(str(weight.attribute)))
         else:
@@ -222,6 +253,12 @@ def _weights(
             name = squared(str(weight.attribute)) if is_square else str(weight.attribute)
             matrix[number] = values[name, weight.digit]
     return digits, frozenset(zeros), tuple(specs), matrix
+
+
+def _timed(weight: Weight, ts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What events add to a sum of durations: see `Weight`."""
+    found = ts % weight.span_us if weight.kind == "time" else ts // weight.span_us % 2
+    return -found if weight.is_taken_off else found
 
 
 # Edges

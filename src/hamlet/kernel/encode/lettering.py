@@ -25,6 +25,7 @@ from hamlet.kernel.encode.sorting import (
 )
 from hamlet.kernel.jit import interpretable
 from hamlet.plan.predicates import columns_of
+from hamlet.plan.remembered import remembered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,9 +141,9 @@ def _occurring(
 ) -> Bits:
     """The combinations of atoms that rows of a type satisfy."""
     asked = [atom.condition is not None for atom in atoms]
-    occurs = np.zeros(1 << sum(asked), np.uint8)
+    occurs = np.zeros((1 << sum(asked)) + 1, np.uint8)  # the last is for rows of other types
     _note(read_only(codes), code, packed, occurs)
-    found = np.flatnonzero(occurs)
+    found = np.flatnonzero(occurs[:-1])
     bits = np.ones((len(found), len(atoms)), np.uint8)
     bits[:, asked] = (found[:, None] >> np.arange(sum(asked))) & 1
     return bits
@@ -158,18 +159,21 @@ def _by_packed(
     return table
 
 
+# No branch depends on the type of a row: types come in no order that could be guessed.
+
+
 @interpretable
 def _note(codes, code, packed, occurs):  # type: ignore[no-untyped-def]
+    other = len(occurs) - 1
     for row in range(len(codes)):
-        if codes[row] == code:
-            occurs[packed[row]] = 1
+        occurs[packed[row] if codes[row] == code else other] = 1
 
 
 @interpretable
 def _number(codes, code, packed, numbers, letter):  # type: ignore[no-untyped-def]
     for row in range(len(codes)):
-        if codes[row] == code:
-            letter[row] = numbers[packed[row]]
+        number = numbers[packed[row]]
+        letter[row] = number if codes[row] == code else letter[row]
 
 
 def _combinations(
@@ -222,9 +226,15 @@ def _stretch(table: EventTable, conditions: list[Expression]) -> int:
 
     Each stretch compares all words of a text once, so it should not have fewer rows than words.
     """
-    names = {column.attribute for condition in conditions for column in columns_of(condition)}
+    names = {name for condition in conditions for name in _names_in(condition)}
     words = [table.column(name).words for name in names]
     return max(_STRETCH, *(len(column) for column in words if column is not None), 0)
+
+
+@remembered
+def _names_in(condition: Expression) -> tuple[str, ...]:
+    """The attributes that a condition looks at."""
+    return tuple(column.attribute for column in columns_of(condition))
 
 
 def _spread(bits: Bits, columns: list[int], width: int) -> Bits:

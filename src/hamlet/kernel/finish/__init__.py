@@ -10,8 +10,8 @@ up), partial.py (there and back).
 
 from __future__ import annotations
 
-from hamlet.kernel.finish.answers import Answer, SetAnswers, finish
+from hamlet.kernel.finish.answers import Answer, Emitted, SetAnswers, finish, finish_together
 from hamlet.kernel.finish.groups import Groups
 from hamlet.kernel.finish.integers import TEXT
 
-__all__ = ["TEXT", "Answer", "Groups", "SetAnswers", "finish"]
+__all__ = ["TEXT", "Answer", "Emitted", "Groups", "SetAnswers", "finish", "finish_together"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from hamlet.kernel.encode.sorting import dense_codes
+from hamlet.kernel.emissions import stacked
 from hamlet.kernel.finish.cells import cells_of, rows_kept
 from hamlet.kernel.finish.groups import groups_in_order
-from hamlet.kernel.finish.totals import SetTotals, Totals
+from hamlet.kernel.finish.totals import SetTotals, Totals, Units, group_of_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,17 +98,19 @@ class SetAnswers:
 
     def windows(self) -> int:
         """How many windows have a row, counted for each query."""
-        return self._different(self.window_start)
+        # Rows stand in the order of windows, so a window begins where another time does.
+        is_new = np.ones(len(self.window_start), np.bool_)
+        np.not_equal(self.window_start[1:], self.window_start[:-1], out=is_new[1:])
+        is_new[self.starts[:-1][np.diff(self.starts) > 0]] = True
+        return int(np.count_nonzero(is_new))
 
     def different_groups(self) -> int:
         """How many groups have a row, counted for each query."""
-        return self._different(self.group)
-
-    def _different(self, values: Longs) -> int:
-        """How many different values queries have among their rows, added up."""
-        ranks = dense_codes(values)[0].astype(np.int64)
-        query = np.repeat(np.arange(len(self)), np.diff(self.starts))
-        return len(dense_codes(ranks * len(self) + query)[1])
+        sizes = np.array([len(groups.json) for groups in self.groups], np.int64)
+        first = np.cumsum(sizes) - sizes
+        has_row = np.zeros(int(sizes.sum()), np.bool_)
+        has_row[self.group + np.repeat(first, np.diff(self.starts))] = True
+        return int(np.count_nonzero(has_row))
 
 
 def finish(
@@ -130,10 +132,52 @@ def finish(
         is_integer: Whether sums of an attribute are whole, and so have exact digits.
         groups: The groups of each query of the set, in the order of `program.queries`.
     """
-    queries = [plan.queries[number].query for number in program.queries]
-    ordered = groups_in_order(groups, [query.group_by for query in queries])
-    totals, starts = SetTotals.of(queries, emission, program, ordered, digits).joined()
-    return answers_from(program.queries, queries, starts, totals, ordered, digits, is_integer)
+    return finish_together(plan, [Emitted(program, emission, digits, is_integer, groups)])
+
+
+class Emitted(NamedTuple):
+    """What a kernel emitted for a sharable set, with what it takes to make rows of it.
+
+    The attributes are the arguments of `finish`.
+    """
+
+    program: Program
+    emission: Emission
+    digits: Mapping[str, tuple[int, ...]]
+    is_integer: Mapping[str, bool]
+    groups: Sequence[Groups]
+
+
+def finish_together(plan: WorkloadPlan, sets: Sequence[Emitted]) -> SetAnswers:
+    """What kernels emitted for several sets, as rows of each of their queries, in one go.
+
+    The sets must have the same digits for the attributes that they have in common.
+    """
+    numbers = [number for each in sets for number in each.program.queries]
+    queries = [plan.queries[number].query for number in numbers]
+    groups: list[Groups] = []
+    of_records: list[Longs] = []
+    records: list[Emission] = []
+    first = 0
+    for program, emission, _, _, unordered in sets:
+        mine = [plan.queries[number].query.group_by for number in program.queries]
+        ordered = groups_in_order(unordered, mine)
+        groups += ordered
+        of_records.append(group_of_record(emission, program, ordered))
+        records.append(replace(emission, unit=emission.unit + np.int32(first)))
+        first += len(program.template_query)
+    digits = {name: known for each in sets for name, known in each.digits.items()}
+    is_integer = {name: is_one for each in sets for name, is_one in each.is_integer.items()}
+    totals, starts = SetTotals.of_records(
+        queries,
+        stacked(records),
+        Units.joined(
+            [Units.of(each.program) for each in sets], [len(each.program.queries) for each in sets]
+        ),
+        np.concatenate(of_records),
+        digits,
+    ).joined()
+    return answers_from(numbers, queries, starts, totals, groups, digits, is_integer)
 
 
 def answers_from(

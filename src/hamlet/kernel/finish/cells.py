@@ -22,7 +22,9 @@ from hamlet.kernel.finish.quotients import quotient, recombined
 from hamlet.kernel.finish.rounding import log10_of
 from hamlet.kernel.finish.wides import Wides
 from hamlet.plan import predicates
+from hamlet.plan.aggregates import DURATION
 from hamlet.plan.predicates import columns_of
+from hamlet.plan.remembered import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     _Digit = tuple[Column, int]
 
 
+# Durations are in seconds, times in microseconds.
+_SECOND_US = 1_000_000
+
+
 class Recipe(NamedTuple):
     """How an aggregate is made of totals; queries that have it alike are worked out together.
 
@@ -51,6 +57,8 @@ class Recipe(NamedTuple):
     is_whole: Whether its sums have exact digits.
     extreme: Which of the extremes it is.
     squares: How many of the components, the last ones, are of squares.
+    over: What it is divided by: 1, or a million where times in microseconds become seconds.
+    span_us: Of durations: see `Weight`.
     formula: What is computed from other aggregates, where it is no aggregate itself.
     operands: The names of those, and how they are made.
     """
@@ -61,6 +69,8 @@ class Recipe(NamedTuple):
     is_whole: bool = False
     extreme: int = -1
     squares: int = 0
+    over: int = 1
+    span_us: int = 0
     formula: Expression | None = None
     operands: tuple[tuple[str, Recipe], ...] = ()
 
@@ -69,6 +79,16 @@ def recipes_of(
     query: Query, digits: Mapping[str, tuple[int, ...]], is_integer: Mapping[str, bool]
 ) -> list[Recipe]:
     """How each result of a query is made; the arguments are those of `recipes_of_aggregates`."""
+    return _recipes_of(query, tuple(digits.items()), tuple(is_integer.items()))
+
+
+@remembered
+def _recipes_of(
+    query: Query,
+    digits_of: tuple[tuple[str, tuple[int, ...]], ...],
+    integers: tuple[tuple[str, bool], ...],
+) -> list[Recipe]:
+    digits, is_integer = dict(digits_of), dict(integers)
     known = recipes_of_aggregates(query, digits, is_integer)
     if not query.results:
         return known
@@ -103,17 +123,19 @@ def recipes_of_aggregates(
         mine[component.aggregate].append((1 + place, component.weight.exponent))
     found, extremes = list[Recipe](), 0
     for aggregate, parts in zip(query.aggregates, mine, strict=True):
+        over = _SECOND_US if aggregate.measure == DURATION else 1
         if aggregate.finisher == "extreme":
-            found.append(Recipe("extreme", extreme=extremes))
+            found.append(Recipe("extreme", extreme=extremes, over=over))
             extremes += 1
             continue
         is_whole = is_integer.get(str(aggregate.attribute), False)
-        if aggregate.finisher == "mean" and aggregate.measure is not None:
+        if aggregate.finisher in ("sum", "mean") and aggregate.measure is not None:
             parts = [(0, 0), *parts]  # over the number of trends
         columns, exponents = zip(*(parts or [(0, 0)]), strict=True)
         squares = sum(kind == "square" for kind in aggregate.weights)
         squares *= len(digits.get(aggregate.sum_of("square"), ()))
-        found.append(Recipe(aggregate.finisher, columns, exponents, is_whole, squares=squares))
+        made = Recipe(aggregate.finisher, columns, exponents, is_whole, squares=squares)
+        found.append(made._replace(over=over, span_us=aggregate.span_us))
     return found
 
 
@@ -237,7 +259,7 @@ def _rows_of(queries: list[int], starts: Longs) -> Rows:
 def _work_out(recipe: Recipe, totals: Totals, rows: Rows, cells: Cells) -> None:
     """Fill in the cells of some rows."""
     if recipe.finisher == "extreme":
-        values = totals.extremes[recipe.extreme][rows]
+        values = totals.extremes[recipe.extreme][rows] / recipe.over
         cells.value[rows], cells.log10[rows] = values, log10_of(values)
         return
     if recipe.formula is not None:
@@ -249,6 +271,9 @@ def _work_out(recipe: Recipe, totals: Totals, rows: Rows, cells: Cells) -> None:
     columns = [totals.components[column].take(rows) for column in recipe.columns]
     if recipe.finisher == "count":
         _write(cells, rows, _whole(columns[0]), None)
+        return
+    if recipe.span_us:
+        _write(cells, rows, _duration(recipe, *columns), None)
         return
     parts = list(zip(columns[1:], recipe.exponents[1:], strict=True))
     is_known = columns[0].is_some()
@@ -278,11 +303,15 @@ def _quantities(recipe: Recipe, totals: Totals, rows: Rows) -> Quantities:
     """An aggregate to compute with."""
     if recipe.finisher == "extreme":
         has_exponents = isinstance(totals.components[0], Wides)
-        return Quantities.of_doubles(totals.extremes[recipe.extreme][rows], has_exponents)
+        found = Quantities.of_doubles(totals.extremes[recipe.extreme][rows], has_exponents)
+        return found / found.constant(recipe.over) if recipe.over > 1 else found
     columns = [totals.components[column].take(rows) for column in recipe.columns]
     present = columns[0]
     if recipe.finisher == "count":
         return Quantities.of(present if isinstance(present, Wides) else Ratios(present))
+    if recipe.span_us:
+        total, over = _durations(recipe, *columns)
+        return Quantities.of(_one(total).divided_by(_one(over)))  # type: ignore[arg-type]
     parts = list(zip(columns[1:], recipe.exponents[1:], strict=True))
     is_known = present.is_some()
     if recipe.squares:
@@ -350,6 +379,20 @@ def _mean(present: Column, parts: list[_Digit], is_whole: bool) -> _Made:
     if isinstance(present, Wides):
         return _whole(_total(present, parts).over(present))
     return _Made(*quotient(parts, present))
+
+
+def _durations(recipe: Recipe, trends: Any, times: Any, turns: Any) -> tuple[Any, Any]:
+    """The sum of durations of trends, in microseconds, and what a result has it over."""
+    total = times + turns.size() * turns.constant(recipe.span_us)
+    over = trends.constant(recipe.over)
+    return total, over if recipe.finisher == "sum" else trends * over
+
+
+def _duration(recipe: Recipe, trends: Column, times: Column, turns: Column) -> _Made:
+    total, over = _durations(recipe, trends, times, turns)
+    if isinstance(total, Wides):
+        return _whole(total.over(over))
+    return _Made(*quotient([(total, 0)], over))
 
 
 def _total(present: Wides, parts: list[_Digit]) -> Wides:

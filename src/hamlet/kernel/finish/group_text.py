@@ -14,6 +14,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import types
@@ -41,8 +42,19 @@ def group_texts(values: Mapping[str, pa.Array], count: int) -> pa.Array:
     pieces: list[Any] = []
     for number, (name, column) in enumerate(values.items()):
         lead = ("{" if number == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": "
-        pieces += [pa.scalar(lead, TEXT), value_texts(column)]
+        pieces += [pa.scalar(lead, TEXT), *_pieces(column)]
     return pc.binary_join_element_wise(*pieces, *(pa.scalar(each, TEXT) for each in ("}", "")))
+
+
+def _pieces(column: pa.Array) -> list[Any]:
+    """What to put together for the JSON text of some values."""
+    if not is_text(column.type):
+        return [value_texts(column)]
+    words = column.cast(TEXT)
+    if _may_have_escapes(words):
+        return [_words(words)]
+    mark = pa.scalar('"', TEXT)
+    return [mark, words, mark]
 
 
 def value_texts(column: pa.Array) -> pa.Array:
@@ -83,6 +95,15 @@ def _words(column: pa.Array) -> pa.Array:
 
 # What JSON does not have in a text as it is.
 _ESCAPED = r'["\\\x00-\x1f]'
+
+
+def _may_have_escapes(words: pa.Array) -> bool:
+    """Whether any byte of some texts, or of others beside them, may have to be escaped."""
+    data = words.buffers()[2]
+    if data is None:
+        return False
+    found = np.frombuffer(data, np.uint8)
+    return bool(((found < 0x20) | (found == ord('"')) | (found == ord("\\"))).any())
 
 
 def _any(value: Any) -> str:

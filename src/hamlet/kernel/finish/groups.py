@@ -48,13 +48,26 @@ class Groups:
             return Groups(
                 self.of_partition, columns[-1], dict(zip(attributes, columns, strict=False))
             )
-        names = [str(number) for number in range(len(columns))]
-        table = pa.table(columns, names=names)
-        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
+        order = _order_of(columns)
         place = np.empty(len(order), np.int32)
         place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
         *values, texts = (column.take(order) for column in columns)
         return Groups(place[self.of_partition], texts, dict(zip(attributes, values, strict=True)))
+
+
+def _order_of(columns: list[Any]) -> Any:
+    """The order of rows by the first column, then the second, and so on."""
+    order = pc.array_sort_indices(columns[0])
+    if not _has_equal_neighbours(columns[0].take(order)):
+        return order
+    names = [str(number) for number in range(len(columns))]
+    table = pa.table(columns, names=names)
+    return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
+
+
+def _has_equal_neighbours(values: Any) -> bool:
+    """Whether a value is the same as the one before it; nulls may be."""
+    return pc.all(pc.not_equal(values[1:], values[:-1]), skip_nulls=False).as_py() is not True
 
 
 def groups_in_order(groups: Sequence[Groups], grouped: Sequence[Sequence[str]]) -> list[Groups]:

@@ -128,6 +128,10 @@ class Integers:
         one, two = self._operands(other, max)
         return Integers(np.abs(one) % two * np.where(one < 0, -1, 1))
 
+    def size(self) -> Integers:
+        """Without signs."""
+        return self * Integers(np.where(self.sign() < 0, np.int64(-1), np.int64(1)))
+
     def sign(self) -> NDArray[np.int8]:
         """-1, 0 or 1."""
         values = self.objects() if self.is_words else self.values

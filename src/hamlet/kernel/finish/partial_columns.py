@@ -16,6 +16,8 @@ the events:
     count_i     number          of aggregate i: occurrences, for SUM and AVG those with a value
     sum_i       sum             of aggregate i
     square_i    sum             of aggregate i: of the squares of its attribute
+    time_i      number          of aggregate i: of times, and of turns, that durations are made of
+    turn_i      number          (`Weight` in kernel/base.py)
     min_i       double          of aggregate i; null for none
     max_i       double          of aggregate i; null for none
 
@@ -52,6 +54,8 @@ _OF_WEIGHT: dict[WeightKind, str] = {
     "present": "count",
     "value": "sum",
     "square": "square",
+    "time": "time",
+    "turn": "turn",
 }
 _NAMES = {"query": pa.int32(), "role": pa.int8(), "window": pa.int64(), "group": TEXT}
 
@@ -74,7 +78,7 @@ def partial_schema(plan: WorkloadPlan, events: pa.Schema, numbers: Numbers) -> p
     fields = list(_NAMES.items())
     fields += [(name, _key_type(events, key)) for key, name in key_columns(plan).items()]
     fields.append(("trends", number))
-    types = {"count": number, "sum": total, "square": total}
+    types = {"count": number, "sum": total, "square": total, "time": number, "turn": number}
     types |= {each.name.lower(): pa.float64() for each in FUNCTIONS.values() if each.sign}
     queries = [planned.query for planned in plan.queries]
     needed = {name for q in queries for name in (*components_of_query(q), *extremes_of_query(q))}
@@ -99,7 +103,7 @@ def _type(field: pa.Field) -> pa.DataType:
         return field.type
     if kind in ("min", "max"):
         return pa.float64()
-    if kind in ("trends", "count", "sum", "square"):
+    if kind in ("trends", *_OF_WEIGHT.values()):
         if pa.types.is_struct(field.type) and field.type.get_field_index("mantissa") >= 0:
             return WIDE
         return SUM if kind in ("sum", "square") else PACKED

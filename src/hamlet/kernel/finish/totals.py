@@ -67,6 +67,28 @@ class Totals:
         return Totals(self.window, self.group, self.components[:width], self.extremes[:extremes])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """What the units of records are, by number: whose query they are of, and what part of it."""
+
+    query: NDArray[Any]
+    role: NDArray[Any]
+
+    @staticmethod
+    def of(program: Program) -> Units:
+        """Those of a sharable set."""
+        return Units(program.template_query, program.template_role)
+
+    @staticmethod
+    def joined(every: Sequence[Units], queries: Sequence[int]) -> Units:
+        """Those of several sets with so many queries each, one after the other."""
+        first = np.cumsum([0, *queries])
+        return Units(
+            np.concatenate([each.query + low for each, low in zip(every, first, strict=False)]),
+            np.concatenate([each.role for each in every]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class SetTotals:
     """The totals of all units of a set, one unit after the other.
@@ -80,7 +102,7 @@ class SetTotals:
     starts: Longs
     widths: list[int]
     queries: list[Query]
-    program: Program
+    units: Units
 
     @staticmethod
     def of(
@@ -99,8 +121,19 @@ class SetTotals:
             groups: The groups of each query.
             digits: For each attribute of SUM and AVG the exponents of its digits.
         """
+        group = group_of_record(emission, program, groups)
+        return SetTotals.of_records(queries, emission, Units.of(program), group, digits)
+
+    @staticmethod
+    def of_records(
+        queries: list[Query],
+        emission: Emission,
+        units: Units,
+        group: Longs,
+        digits: Mapping[str, tuple[int, ...]],
+    ) -> SetTotals:
+        """The same where the group of each record is known."""
         widths = [1 + len(components_of(query.aggregates, digits)) for query in queries]
-        group = _group_of_record(emission, program, groups)
         keys, order = _sorted_keys(emission.unit, emission.window, group)
         is_first = np.ones(len(keys), dtype=np.bool_)
         np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
@@ -113,22 +146,22 @@ class SetTotals:
                 summed(emission.numbers, component, lots)
                 for component in range(max(widths, default=1))
             ],
-            _extremes(queries, emission, program, order, starts),
+            _extremes(queries, emission, units, order, starts),
         )
-        bounds = np.searchsorted(
-            emission.unit[firsts], np.arange(len(program.template_query) + 1)
-        ).astype(np.int64)
-        return SetTotals(every, bounds, widths, queries, program)
+        bounds = np.searchsorted(emission.unit[firsts], np.arange(len(units.query) + 1)).astype(
+            np.int64
+        )
+        return SetTotals(every, bounds, widths, queries, units)
 
     def sides(self, local: int) -> dict[Role, Totals]:
         """The totals of each template of a query, given by its number in the set, but guards."""
-        program, query = self.program, self.queries[local]
+        units, query = self.units, self.queries[local]
         return {
-            Role(int(program.template_role[unit])): self._unit(unit).cut_to(
+            Role(int(units.role[unit])): self._unit(unit).cut_to(
                 self.widths[local], len(query.extremes)
             )
-            for unit in np.flatnonzero(program.template_query == local).tolist()
-            if program.template_role[unit] != Role.GUARD
+            for unit in np.flatnonzero(units.query == local).tolist()
+            if units.role[unit] != Role.GUARD
         }
 
     def _unit(self, unit: int) -> Totals:
@@ -136,10 +169,9 @@ class SetTotals:
 
     def joined(self) -> tuple[Totals, Longs]:
         """The totals of all queries, one after the other, and where those of each begin."""
-        program = self.program
-        is_pattern = program.template_role == Role.PATTERN
+        is_pattern = self.units.role == Role.PATTERN
         unit_of = np.zeros(len(self.queries), np.int64)
-        unit_of[program.template_query[is_pattern]] = np.flatnonzero(is_pattern)
+        unit_of[self.units.query[is_pattern]] = np.flatnonzero(is_pattern)
         if not any(query.is_conjunction for query in self.queries):
             # Units other than the patterns are guards, of which nothing is emitted.
             starts = np.append(self.starts[unit_of], self.starts[-1])
@@ -197,7 +229,7 @@ def joined(query: Query, sides: Mapping[Role, Totals]) -> Totals:
 # Records
 
 
-def _group_of_record(emission: Emission, program: Program, groups: Sequence[Groups]) -> Longs:
+def group_of_record(emission: Emission, program: Program, groups: Sequence[Groups]) -> Longs:
     """The group of each record, numbered among those of its query."""
     different = {id(each): each for each in groups}
     tables = [each.of_partition for each in different.values()]
@@ -256,7 +288,7 @@ def _columns(array: Doubles, order: NDArray[np.int32], width: int) -> list[Doubl
 def _extremes(
     queries: list[Query],
     emission: Emission,
-    program: Program,
+    units: Units,
     order: NDArray[np.int32],
     starts: NDArray[np.intp],
 ) -> list[Doubles]:
@@ -265,9 +297,9 @@ def _extremes(
     found = _columns(emission.extremes, order, most)
     if len(starts) == len(order):
         return [values + 0.0 for values in found]
-    units = emission.unit[order]
+    of_query = units.query[emission.unit[order]]
     return [
-        _extreme(values, _signs(queries, number)[program.template_query][units], starts)
+        _extreme(values, _signs(queries, number)[of_query], starts)
         for number, values in enumerate(found)
     ]
 

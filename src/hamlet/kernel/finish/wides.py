@@ -113,6 +113,10 @@ class Wides:
         odd = self.exponent & 1
         return _normal(np.sqrt(np.ldexp(self.mantissa, odd)), (self.exponent - odd) >> 1)
 
+    def size(self) -> Wides:
+        """Without signs."""
+        return Wides(np.abs(self.mantissa), self.exponent)
+
     def sign(self) -> NDArray[np.int8]:
         """-1, 0 or 1."""
         return np.sign(self.mantissa).astype(np.int8)

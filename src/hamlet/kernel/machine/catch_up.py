@@ -17,6 +17,7 @@ from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.accumulators import least_of, steps_of
 from hamlet.kernel.machine.counts import growth
 from hamlet.kernel.machine.memory import entries, shape
+from hamlet.kernel.machine.rows import add_row, empty_row, one_window, row_of
 
 
 @compiled
@@ -122,9 +123,10 @@ def sync_window(m, u, slot):
 def _catch_up(m, u, first, windows, is_later):
     """Apply runs to some windows of a unit, extremes perhaps later.
 
-    n steps of m events each multiply U by A = product of (1 + m). So the run adds to every row of
-    the state (A - 1) U, and to a sum with weights also A times the sum of weights / (1 + m), times
-    the count in U. Lazy ops of a unit do not read what others of them add to: each by itself.
+    Where trends stay, n steps of m events each multiply U by A = product of (1 + m). So the run
+    adds to every row of the state (A - 1) U, and to a sum with weights also A times the sum of
+    weights / (1 + m), times the count in U. Lazy ops of a unit do not read what others of them add
+    to: each by itself.
 
     That doubles have grown too large is sure to be seen when a window closes; looking at one of
     them here only saves work that would be in vain.
@@ -136,11 +138,51 @@ def _catch_up(m, u, first, windows, is_later):
         n = steps_of(m, z) - S[P[at.S_STAMP_N] + lazy]
         if n == 0 and S[P[at.S_LATE] + u] == 0:
             continue
+        if P[P[at.U_STEPS] + u] == 1:
+            _move_on(m, u, lazy, first, windows)
+            continue
         am, ae = growth(m, lazy, z, n)
         if P[quick + at.LZ_OWN] >= 0 and (P[P[at.U_NC] + u] == 1 or numbers.is_float(m.v)):
             _grow_loop(m, u, lazy, first, windows, is_later, n, am, ae)
         else:
             _grow_rows(m, u, lazy, first, windows, n, am, ae)
+
+
+@compiled
+def _move_on(m, u, lazy, first, windows):
+    """What a run does where trends move: those that wait for it are all at its state then.
+
+    There are as many as before, and each has had all events of the run. They were of different
+    times, or the unit would not have waited.
+    """
+    P, v = m.P, m.v
+    _, nc, nx = shape(P, u)
+    op = P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_OP]
+    own = row_of(m, u, P[P[at.O_DST_ROW] + P[P[at.O_DST_P] + op]])
+    for source in entries(P, at.O_SRC_P, op):
+        other = row_of(m, u, P[P[at.O_SRC_ROW] + source])
+        if other.at == own.at:
+            continue
+        for slot in range(first, first + windows):
+            waiting = one_window(other, slot, nc, nx)
+            if not numbers.is_zero(v, waiting.at):
+                add_row(one_window(own, slot, nc, nx), waiting, m.err)
+                empty_row(waiting)
+    low, stamps = P[P[at.O_W_P] + op], P[at.N_SUMS] + P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_SBASE]
+    for c in range(1, nc):
+        s = P[P[at.O_ZW] + low + c - 1]
+        if s < 0:
+            continue
+        total = numbers.sum_since(m.zs, P[P[at.SUM_TOTAL] + s], stamps + c - 1)
+        for d in range(own.at + first * nc, own.at + (first + windows) * nc, nc):
+            # Once the sum of weights; doubles have the half of it.
+            numbers.add_weighted_growth(v, d + c, v, d, 1, 2.0, 0.0, total, m.err)
+    for e in range(nx):
+        least = _least_of_run(m, lazy, op, e)
+        for slot in range(first, first + windows):
+            if not numbers.is_zero(v, own.at + slot * nc):
+                at_x = own.at_x + slot * nx + e
+                m.x[at_x] = min(m.x[at_x], least)
 
 
 @inlined
@@ -185,7 +227,7 @@ def _grow_rows(m, u, lazy, first, windows, n, am, ae):
                     v, base + slot + c, v, t + slot, n, am, ae, total, m.err
                 )
     for e in range(nx):
-        extend_extremes(m, u, op, e, _least_of_run(m, lazy, op, e), first, windows)
+        extend_extremes(m, u, op, e, _least_of_run(m, lazy, op, e), 0.0, first, windows)
 
 
 @inlined
@@ -257,8 +299,10 @@ def gather(m, u, op, first, windows):
 
 
 @compiled
-def extend_extremes(m, u, op, e, least, first, windows):
+def extend_extremes(m, u, op, e, least, added, first, windows):
     """Extreme e of an op's rows in some windows, for events whose own least value is given.
+
+    What they add to the extremes of trends that they go on with is given, too.
 
     Only in the windows where `gather` has found a trend to go on with.
     """
@@ -267,10 +311,11 @@ def extend_extremes(m, u, op, e, least, first, windows):
     for window in range(windows):
         if numbers.is_zero(m.v, t + window * nc):
             continue
-        value = least
+        value = np.inf
         base = P[P[at.U_XBASE] + u] + (first + window) * nx + e
         for k in entries(P, at.O_SRC_P, op):
             value = min(value, x[base + P[P[at.O_SRC_ROW] + k] * w * nx])
+        value = min(value + added, least)
         for k in entries(P, at.O_DST_P, op):
             fed = base + P[P[at.O_DST_ROW] + k] * w * nx
             x[fed] = min(x[fed], value)

@@ -14,7 +14,7 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.code import DROPPED, ONE, PASSES, STAYS
+from hamlet.kernel.code import ADDED, DROPPED, NO_EXTREME, ONE, PASSES, STAYS
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.catch_up import extend_extremes, gather
 from hamlet.kernel.machine.conditions import NO_EVENT, atoms_fit, edge_open
@@ -54,7 +54,8 @@ def direct(m, events, op, i):
             for slot in range(t, t + size, nc):
                 numbers.add(v, slot + c, v, slot, m.err)
     for e in range(nx):
-        extend_extremes(m, u, op, e, _own_extreme(P, S, events, u, op, e, i), 0, w)
+        own, added = _own_extreme(P, S, events, u, op, e, i)
+        extend_extremes(m, u, op, e, own, added, 0, w)
     for k in entries(P, at.O_DST_P, op):
         base = P[P[at.U_VBASE] + u] + P[P[at.O_DST_ROW] + k] * size
         for e in range(size):
@@ -107,12 +108,19 @@ def store_on(m, events, sides, stored, op, i, ts):
 
 @compiled
 def _own_extreme(P, S, events, u, op, e, i):
-    """The value of event i for extreme e, negated for MAX; infinite if it has none."""
+    """The value of event i for extreme e, infinite if it has none, and what it adds to others.
+
+    Both negated for MAX.
+    """
     attribute = P[P[at.O_X] + P[P[at.O_X_P] + op] + e]
-    if attribute < 0:
-        return np.inf
-    value = events.extremes[attribute * S[at.C_EVENTS] + i]
-    return value * P[P[at.X_SIGN] + P[P[at.U_XSBASE] + u] + e] if value == value else np.inf
+    if attribute == NO_EXTREME:
+        return np.inf, 0.0
+    row = ADDED - attribute if attribute <= ADDED else attribute
+    value = events.extremes[row * S[at.C_EVENTS] + i]
+    if value != value:
+        return np.inf, 0.0
+    value *= P[P[at.X_SIGN] + P[P[at.U_XSBASE] + u] + e]
+    return (np.inf, value) if attribute <= ADDED else (value, 0.0)
 
 
 @compiled
@@ -265,7 +273,8 @@ def _add_weights(m, events, u, op, i, total):
                 numbers.add(out, d + c, out, d, m.err)
         for e in range(nx):
             dx = total.at_x + slot * nx + e
-            total.x[dx] = min(total.x[dx], _own_extreme(P, S, events, u, op, e, i))
+            own, added = _own_extreme(P, S, events, u, op, e, i)
+            total.x[dx] = min(total.x[dx] + added, own)
 
 
 @compiled

@@ -317,10 +317,13 @@ def _meet(m, events, met, i, j, ts, ops, gops):
             n_gops += 1
             size, size_x = kept_for(P, g)
             kept += max(size, size_x)
-    if j > i + 1 and not numbers.is_float(m.v):
-        # Several lazy events of one time multiply by (1 + m), which is no shift.
+    if j > i + 1 and (P[at.N_MOVES] > 0 or not numbers.is_float(m.v)):
+        # Several lazy events of one time multiply by (1 + m), which is no shift; and where trends
+        # move, each of these events goes on with all of them.
         for k in range(S[at.C_ACTIVE]):
             u = S[P[at.S_ACTIVE] + k]
+            if numbers.is_float(m.v) and P[P[at.U_STEPS] + u] == 0:
+                continue
             for lazy in entries(P, at.U_LAZY_P, u):
                 if multiplicity(events, i, j, P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_Z]) > 1:
                     n = _touch(m, met, n, u, ts)

@@ -359,3 +359,125 @@ def least_open(y, s, keys, first, end, bound, op):
             is_other = keys[e] < bound or keys[e] > bound
             least = lesser(y[s + e] if is_other else np.inf, least)
     return least
+
+
+_in_any_order_apart = njit(**APART, fastmath={"reassoc", "nsz"})
+
+
+@_in_any_order_apart
+def look_back(v, a, b, x, c, d, keys, first, end, below, same, components, extremes):
+    """What stored events give whose key is below a bound, or the same as another.
+
+    The sums of v[a + e] and, with two components, of v[b + e]; the least of x[c + e] and x[d + e],
+    as far as there are extremes, of which there may be two with one component.
+    """
+    nothing = nothing_of(v)
+    count, total, least, second = nothing, nothing, np.inf, np.inf
+    end = _in_eights(first, end)
+    if components == 1:
+        if extremes == 0:
+            for e in range(first, end):
+                is_in = keys[e] < below or keys[e] == same
+                count += v[a + e] if is_in else nothing
+        elif extremes == 1:
+            for e in range(first, end):
+                is_in = keys[e] < below or keys[e] == same
+                count += v[a + e] if is_in else nothing
+                least = lesser(x[c + e] if is_in else np.inf, least)
+        else:
+            for e in range(first, end):
+                is_in = keys[e] < below or keys[e] == same
+                count += v[a + e] if is_in else nothing
+                least = lesser(x[c + e] if is_in else np.inf, least)
+                second = lesser(x[d + e] if is_in else np.inf, second)
+    elif extremes == 0:
+        for e in range(first, end):
+            is_in = keys[e] < below or keys[e] == same
+            count += v[a + e] if is_in else nothing
+            total += v[b + e] if is_in else nothing
+    else:
+        for e in range(first, end):
+            is_in = keys[e] < below or keys[e] == same
+            count += v[a + e] if is_in else nothing
+            total += v[b + e] if is_in else nothing
+            least = lesser(x[c + e] if is_in else np.inf, least)
+    return count, total, least, second
+
+
+def nothing_of(v: Any) -> Any:
+    """0 of the kind of numbers of one word."""
+    raise NotImplementedError
+
+
+def note(over: int, total: Any) -> int:
+    """`over`, below 0 if it was or if a number of one word may not fit: integers alone can."""
+    raise NotImplementedError
+
+
+def multiple(over: int, count: Any, factor: Any) -> Any:
+    """The product of two numbers of one word, and `over` as `note` has it."""
+    raise NotImplementedError
+
+
+def grow_size(over: int, v: Any, d: int, value: Any) -> int:
+    """`add_sizes` for one number that is at hand: `over` as `note` has it."""
+    raise NotImplementedError
+
+
+@overload(nothing_of, jit_options=INLINED)
+def _nothing_of(v: Any) -> Any:
+    nothing = np.int64(0) if _is_int(v) else 0.0
+
+    def of(v: Any) -> Any:
+        return nothing
+
+    return of
+
+
+@overload(note, jit_options=INLINED)
+def _note(over: Any, total: Any) -> Any:
+    if isinstance(total, types.Integer):
+
+        def ints(over: Any, total: Any) -> Any:
+            return over | (total + SAFE)
+
+        return ints
+
+    def doubles(over: Any, total: Any) -> Any:
+        return over
+
+    return doubles
+
+
+@overload(multiple, jit_options=INLINED)
+def _multiple(over: Any, count: Any, factor: Any) -> Any:
+    if isinstance(count, types.Integer):
+
+        def ints(over: Any, count: Any, factor: Any) -> Any:
+            if fits_product(count, factor):
+                return count * factor, over
+            return np.int64(0), np.int64(-1)
+
+        return ints
+
+    def doubles(over: Any, count: Any, factor: Any) -> Any:
+        return count * factor, over
+
+    return doubles
+
+
+@overload(grow_size, jit_options=INLINED)
+def _grow_size(over: Any, v: Any, d: int, value: Any) -> Any:
+    if _is_int(v):
+
+        def ints(over: Any, v: Any, d: int, value: Any) -> Any:
+            total = v[d] + abs(value)
+            v[d] = total
+            return over | (total + SAFE) | (value + SAFE)
+
+        return ints
+
+    def doubles(over: Any, v: Any, d: int, value: Any) -> Any:
+        return over
+
+    return doubles

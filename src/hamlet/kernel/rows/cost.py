@@ -33,6 +33,8 @@ from typing import NamedTuple
 SCAN_COLUMN, SCAN_EVENT = 4.0, 0.15
 # Of ranking; for each row of a tree, and for each of its columns
 RANK, ROW, ROW_COLUMN = 60.0, 4.0, 0.15
+# Of an event in a tree, whatever its row is like, more than of one in a scanned table
+TREE = 140.0
 # Of a snapshot; to settle: for each snapshot, for each entry and window, for each own column
 SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
 # Of seeing whether predicates disagree: of a look at a stored event, and how many there are where

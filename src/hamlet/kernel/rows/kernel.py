@@ -25,12 +25,11 @@ from hamlet.kernel.rows.survey import (
     begins_shared,
     column_room,
     first_window,
+    is_tree_chosen,
     own_columns,
-    scan_cost,
     shared_columns,
     survey,
     survey_own,
-    tree_cost,
 )
 from hamlet.kernel.rows.tree import sides_of
 from hamlet.kernel.rows.walk import ROOM_DECIDED, ROOM_LOG, ROOM_OUT, ROOM_SCRATCH, walk
@@ -179,7 +178,7 @@ def _run(
         live, of_block = found.live, found.of_block
         shared = can_share and begins_shared(P, early, part)
         width = shared_columns(P, found) if shared else own_columns(P)
-        is_tree = tree_cost(width, live) < scan_cost(width, live)
+        is_tree = is_tree_chosen(width, found)
         if P[at.KIND] != at.CHOSEN:
             is_tree = P[at.KIND] == at.TREE
         is_tree = is_tree and P[at.PREDICATES] == 1

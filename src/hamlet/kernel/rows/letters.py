@@ -17,6 +17,7 @@ from hamlet.kernel.rows.layout import (
     ADDS,
     ARRAYS,
     BELOW,
+    BY_BENEFIT,
     DIRECTS,
     DISPUTED,
     DISPUTES,
@@ -61,6 +62,8 @@ COMPARED = (
 _SPARE_ROWS = 6
 # Instead of a column
 SEVERAL = -2
+# With one column, and so few windows open at once, own numbers are as few as snapshots.
+_FEW_WINDOWS = 2
 # How many codes of a group are kept
 _MOST_CODES = 8
 
@@ -302,7 +305,8 @@ def lay_out(
     """
     code = laid_for(made, letters).code.copy()
     code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
-    code[SHARING], code[SEED] = sharing if made.is_sharable else OWN, seed
+    is_worth_it = sharing != BY_BENEFIT or made.columns > 1 or made.group.overlap > _FEW_WINDOWS
+    code[SHARING], code[SEED] = sharing if made.is_sharable and is_worth_it else OWN, seed
     code[DISPUTED], code[SAME_KEYS] = disputed
     return code
 

@@ -17,6 +17,7 @@ from hamlet.kernel.rows.cost import (
     SETTLE_OWN,
     SNAPSHOT,
     STEP,
+    TREE,
     scan_ns,
     tree_ns,
 )
@@ -64,6 +65,7 @@ class Survey(NamedTuple):
         parts: Events of the loop that are snapshots by themselves: that some E+ alone admit, and
             those on which edge predicates are expected to disagree.
         settles: How often something reads what E+ has given since the last time.
+        usual: How many events of the loop one of them finds in a window's length, on average.
     """
 
     loops: Any
@@ -74,6 +76,7 @@ class Survey(NamedTuple):
     entries: Any
     parts: Any
     settles: Any
+    usual: Any
 
 
 @apart
@@ -83,7 +86,7 @@ def survey(P, ts, tied, letter, first, end):
     loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
     births, births_one, births_two, births_three, of_three = 0, 0, 0, 0, 0
     entries, parts, settles = 0, 0, 0
-    oldest, block_end, opens = first, NO_BLOCK, NO_BLOCK
+    oldest, block_end, opens, found_live = first, NO_BLOCK, NO_BLOCK, 0.0
     is_dirty, is_unsettled = False, False
     i = first
     while i < end:
@@ -124,15 +127,17 @@ def survey(P, ts, tied, letter, first, end):
             while ts[oldest] <= ts[i] - within:
                 live -= P[P[IS_LOOP] + letter[oldest]]
                 oldest += 1
+            found_live += found * live
             most, most_of_block = max(most, live), max(most_of_block, of_block)
             of_three = max(of_three, births_one + births_two + births_three)
         is_dirty = is_dirty or fed > 0
         entries += fed
         i = j
+    usual = found_live / max(loops, 1)
     if P[PREDICATES] > 1:
         parts = min(loops, parts + loops * P[DISPUTED] // 1000)
         of_three += min(loops, 3 * most_of_block)
-    return Survey(loops, most, most_of_block, births, of_three, entries, parts, settles)
+    return Survey(loops, most, most_of_block, births, of_three, entries, parts, settles, usual)
 
 
 @apart
@@ -143,9 +148,9 @@ def survey_own(P, ts, letter, first, end):
     """
     n = end - first
     if P[KIND] == SCANNED or (P[KIND] == CHOSEN and not is_tree_cheaper(P, n)):
-        return Survey(n, n, n, 0, 0, 0, 0, 0)
+        return Survey(n, n, n, 0, 0, 0, 0, 0, float(n))
     within = P[WITHIN]
-    loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
+    loops, most, most_of_block, live, of_block, found_live = 0, 0, 0, 0, 0, 0.0
     oldest, block_end = first, NO_BLOCK
     for i in range(first, end):
         if P[P[IS_LOOP] + letter[i]] == 0:
@@ -158,8 +163,9 @@ def survey_own(P, ts, letter, first, end):
         while ts[oldest] <= ts[i] - within:
             live -= P[P[IS_LOOP] + letter[oldest]]
             oldest += 1
+        found_live += live
         most, most_of_block = max(most, live), max(most_of_block, of_block)
-    return Survey(loops, most, most_of_block, 0, 0, 0, 0, 0)
+    return Survey(loops, most, most_of_block, 0, 0, 0, 0, 0, found_live / max(loops, 1))
 
 
 @apart
@@ -183,7 +189,14 @@ def _row_ns(is_tree, columns, live):
 @inlined
 def is_tree_cheaper(P, live):
     """Whether rows over own columns are cheaper in a tree, with so many events in a window."""
-    return tree_cost(own_columns(P), float(live)) < scan_cost(own_columns(P), float(live))
+    columns = own_columns(P)
+    return TREE + tree_cost(columns, float(live)) < scan_cost(columns, float(live))
+
+
+@apart
+def is_tree_chosen(columns, s):
+    """Whether a partition has its rows in a tree: a burst of events is no reason to have one."""
+    return TREE + tree_cost(columns, float(s.live)) < scan_cost(columns, float(s.usual))
 
 
 @apart
@@ -230,11 +243,10 @@ def survey_costs(P, s):
     bursts, closes = s.births / loops, P[OVERLAP] / max(s.live, 1.0)
     reads, singles = s.settles / loops, s.parts / loops
     entries = (s.entries + s.parts * P[COLUMNS]) * s.live / loops
-    own = min(own_event_ns(P, False, s.live), own_event_ns(P, True, s.live))
-    return own, min(
-        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes, singles),
-        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes, singles),
-    )
+    own = min(own_event_ns(P, False, s.live), TREE + own_event_ns(P, True, s.live))
+    in_tree = shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes, singles)
+    scanned = shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes, singles)
+    return own, min(scanned, TREE + in_tree)
 
 
 @apart

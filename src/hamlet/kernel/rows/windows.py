@@ -6,13 +6,16 @@ of them. A unit with a longer slide begins trends in some of these only. One wit
 has its record written before the window of the table closes: what the table has for it after that
 is never read.
 
+Where partitions are small, what opens and closes windows is most of what an event costs. So it is
+one piece of code, but for what snapshots need, which is called where there may be some.
+
 Cost: O(rows) for each window that opens, O(units) for each that closes.
 """
 
 from __future__ import annotations
 
 from hamlet.kernel import numbers
-from hamlet.kernel.jit import apart
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cells import fill_cells, set_one, zero_cells
 from hamlet.kernel.rows.decision import end_pane
 from hamlet.kernel.rows.evaluation import settle
@@ -20,6 +23,7 @@ from hamlet.kernel.rows.layout import (
     END_AT,
     END_AT_X,
     END_P,
+    OWN,
     S_DIRTY,
     S_DUE,
     S_HI,
@@ -32,6 +36,7 @@ from hamlet.kernel.rows.layout import (
     S_PLACE,
     S_STORED,
     S_UNSETTLED,
+    SHARING,
     SIGN,
     START_AT,
     START_FROM,
@@ -53,13 +58,13 @@ from hamlet.kernel.rows.snapshots import enter, forget_closed
 def roll(m, b, out, part, ts):
     """Close the windows that have ended by a time, and open those that have begun."""
     P, S = m.P, m.S
-    slide, within = m.z.slide, m.z.within
+    slide, within, can_share = m.z.slide, m.z.within, P[SHARING] != OWN
     lo, hi = (ts - within) // slide + 1, ts // slide
     for kind in range(P[WINDOWS]):
         _close_ended(m, b, out, part, kind, (ts - P[P[WINDOW_WITHIN] + kind]) // slide + 1)
     for window in range(S[S_LO], min(S[S_HI], lo - 1) + 1):
         _empty(m, window % m.z.overlap)
-    if hi > S[S_HI]:
+    if can_share and hi > S[S_HI]:
         end_pane(m)
     if S[S_MODE] == 0:
         S[S_OWN_HI] = hi
@@ -67,7 +72,7 @@ def roll(m, b, out, part, ts):
         _open(m, window)
         if P[STARTS_LOOP] == 1:
             S[S_DIRTY] = 1
-            if window > S[S_OWN_HI]:
+            if can_share and window > S[S_OWN_HI]:
                 enter(m, b, m.v, 0, 0, m.z.columns, window, window)
     S[S_LO], S[S_HI] = lo, hi
     S[S_OPEN], S[S_PLACE] = hi - lo + 1, lo % m.z.overlap
@@ -76,7 +81,8 @@ def roll(m, b, out, part, ts):
     for kind in range(P[WINDOWS]):
         ends = m.begins[m.z.overlap + kind] * slide + P[P[WINDOW_WITHIN] + kind]
         S[S_DUE] = min(S[S_DUE], ends)
-    forget_closed(m, b)
+    if can_share:
+        forget_closed(m, b)
 
 
 @apart
@@ -86,7 +92,7 @@ def close_all(m, b, out, part):
         _close_ended(m, b, out, part, kind, m.S[S_HI] + 1)
 
 
-@apart
+@inlined
 def _close_ended(m, b, out, part, kind, end):
     """Write the records of units of one length and slide, of windows before `end`."""
     P, S = m.P, m.S
@@ -109,7 +115,7 @@ def empty_all(m):
     fill_cells(m.x, 0, m.z.rows * whole_x, float("inf"))
 
 
-@apart
+@inlined
 def _empty(m, place):
     """Have nothing in a window: so what is not open can be added to as well, to no effect."""
     size, size_x = window_size(m)
@@ -120,7 +126,7 @@ def _empty(m, place):
         fill_cells(m.x, row * whole_x + place * size_x, size_x, float("inf"))
 
 
-@apart
+@inlined
 def _open(m, window):
     """Have the empty trends in a window that it begins with."""
     P, place = m.P, window % m.z.overlap
@@ -131,7 +137,7 @@ def _open(m, window):
     m.begins[place] = m.S[S_STORED]
 
 
-@apart
+@inlined
 def _close(m, out, part, window, kind):
     """Write a record for each unit of one length and slide that has trends in a window."""
     P = m.P
@@ -146,7 +152,7 @@ def _close(m, out, part, window, kind):
                 break
 
 
-@apart
+@inlined
 def _record(m, out, part, unit, window, at, at_x):
     P, S = m.P, m.S
     nc, nx, columns = m.z.components, m.z.extremes, m.z.columns

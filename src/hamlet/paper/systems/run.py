@@ -52,6 +52,10 @@ def prepared(
         query = plan.queries[number].query
         if query.match != Match.ANY:
             raise SystemCannot(system, query.name, f"it has no MATCH {query.match}")
+        for each in query.aggregates:
+            if each.measure is not None and each.weights != ("one",):
+                asked = f"{each.function}({each.measure})"
+                raise SystemCannot(system, query.name, f"it has no {asked}")
     tables = tables_of(plan, program, encoded)
     batch = encoded.batch
     ranges = partition_ranges(batch)

@@ -36,7 +36,13 @@ from hamlet.events.formats import GZIP, check_separated, format_named, format_of
 from hamlet.events.json_file import NOT_AN_OBJECT, NOT_JSON
 from hamlet.events.source import Wanted
 from hamlet.spark.files.infer_types import ROWS, TypeSurvey
-from hamlet.spark.files.untyped import json_column, json_type, look_at, text_column
+from hamlet.spark.files.untyped import (
+    json_column,
+    json_note,
+    json_type,
+    look_at,
+    text_column,
+)
 from hamlet.spark.kinds import arrow_type, microseconds, naive_moment
 
 if TYPE_CHECKING:
@@ -74,12 +80,14 @@ class Source:
     frame: Their columns, and last the number of what is wrong with a row, if anything is.
     reasons: What can be wrong.
     size: How many bytes the files have; 0 where nobody knows.
+    notes: What may be a mistake.
     """
 
     name: str
     frame: DataFrame
     reasons: tuple[str, ...]
     size: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +97,34 @@ class _Part:
     columns: Those that are wanted, over the frame.
     names: Of all columns.
     faults: What can be wrong with a row; the first that is counts.
+    notes: What may be a mistake.
     """
 
     frame: DataFrame
     columns: Mapping[str, Column]
     names: tuple[str, ...]
     faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_files(
-    spark: SparkSession, source: str | Path, plan: WorkloadPlan, options: Options
+    spark: SparkSession,
+    source: str | Path,
+    plan: WorkloadPlan,
+    options: Options,
+    *,
+    has_all: bool = False,
 ) -> Source:
     """The events of a file, of all files in a folder, or of all files that a glob matches.
 
     A path with a scheme, such as hdfs://, is left to Spark; it has the ending of its format, or
-    none for a folder of Parquet files.
+    none for a folder of Parquet files. With `has_all` columns that no query looks at are read too.
 
     Raises:
         ReadError: A file cannot be read.
         SchemaError: A column is not the same in all files.
     """
-    wanted = Wanted.of(plan, options)
+    wanted = Wanted.of(plan, options, has_all=has_all)
     if "://" in str(source):
         name, size = str(source), 0
         parts = [_read_url(spark, str(source), wanted)]
@@ -124,7 +139,8 @@ def read_files(
             p for reader, some in by_reader.items() for p in function(reader)(spark, some, wanted)
         ]
     reasons = tuple(dict.fromkeys(reason for part in parts for _, reason in part.faults))
-    return Source(name, _joined(parts, wanted, reasons, name), reasons, size)
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    return Source(name, _joined(parts, wanted, reasons, name), reasons, size, notes)
 
 
 def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: str) -> DataFrame:
@@ -135,7 +151,8 @@ def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: 
     names = list(dict.fromkeys(column for part in parts for column in part.names))
     # Files with nothing in them, not even names of columns, are no events, as on one machine.
     names = names or list(wanted.columns)
-    present = [name for name in wanted.columns if any(name in part.columns for part in parts)]
+    asked = dict.fromkeys([*wanted.columns, *wanted.among(names)])
+    present = [name for name in asked if any(name in part.columns for part in parts)]
     kinds = [_kinds(part) for part in parts]
     for column in present:
         _check_alike(column, [each[column] for each in kinds if column in each], name)
@@ -283,8 +300,9 @@ def _json_part(
 
     A column that no line has is not there.
     """
-    facts = look_at(spark.read.text(paths), TypeSurvey(wanted, wanted.columns), is_json=True)
-    there = {n: facts[i] for i, n in enumerate(wanted.columns) if facts.get(i, Counter())["there"]}
+    asked = tuple(dict.fromkeys([*wanted.columns, *wanted.among(names)]))
+    facts = look_at(spark.read.text(paths), TypeSurvey(wanted, asked), is_json=True)
+    there = {n: facts[i] for i, n in enumerate(asked) if facts.get(i, Counter())["there"]}
     kinds = {name: json_type(name, each, wanted) for name, each in there.items() if each["given"]}
     is_plain = not facts.get(ROWS, Counter())["bad"] and None not in kinds.values()
     stored = {
@@ -308,7 +326,9 @@ def _json_part(
     ]
     faults += [column.fault for column in typed.values() if column.fault is not None]
     known = tuple(dict.fromkeys([*names, *typed]))
-    return _Part(frame, {n: each.column for n, each in typed.items()}, known, tuple(faults))
+    notes = [note for name in there if (note := json_note(name, there[name], wanted))]
+    columns = {n: each.column for n, each in typed.items()}
+    return _Part(frame, columns, known, tuple(faults), tuple(notes))
 
 
 def _quoted(name: str) -> str:
@@ -401,7 +421,9 @@ def _read_url(spark: SparkSession, url: str, wanted: Wanted) -> _Part:
         check_separated(url, header, separator)
         return _csv_part(spark, {(tuple(header), separator): [url]}, wanted)
     if format_.name == "json":
-        return _json_part(spark, [url], (), wanted)
+        lines = spark.read.text(url).limit(_LINES_SEEN).collect() if wanted.has_all else []
+        names = tuple(dict.fromkeys(_keys([str(line[0]).encode() for line in lines])))
+        return _json_part(spark, [url], names, wanted)
     frame = spark.read.parquet(url)
     names = tuple(frame.columns)
     renamed = frame.toDF(*(f"p{i}" for i in range(len(names))))

@@ -19,6 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from hamlet.events import text_rules as rules
 from hamlet.events.infer_types import reason_of
 from hamlet.events.source import NOT_A_TIME
+from hamlet.events.untyped import is_used_as, mixed_note
 from hamlet.spark.files import texts
 from hamlet.spark.files.infer_types import SCHEMA, TEXT, TypeSurvey
 
@@ -126,12 +127,28 @@ def json_column(
     if name == wanted.time:
         return _json_times(values, facts)
     kind = _kind_wanted(name, wanted)
-    if kind is None or not facts[_COUNTED[kind]]:
+    if kind is None or not _is_used_as(kind, facts):
         kinds = [each for each, fact in _COUNTED.items() if facts[fact] == facts["given"]]
         return Typed(values.of(kinds[0], facts) if kinds else values.as_text())
     column = values.of(kind, facts)
     reason = f"{name} is not {_CALLED[kind]}"
     return Typed(column, None if values.is_plain else (values.is_given() & column.isNull(), reason))
+
+
+def _is_used_as(kind: str, facts: Counter[str]) -> bool:
+    found = facts[_COUNTED[kind]]
+    return is_used_as(kind, Counter({kind: found, "": facts["given"] - found}))
+
+
+def json_note(name: str, facts: Counter[str], wanted: Wanted) -> str | None:
+    """What to say of a column that is text because its values are of several kinds."""
+    kind = _kind_wanted(name, wanted)
+    kinds = Counter({each: facts[fact] for each, fact in _COUNTED.items()})
+    kinds["other"] = facts["given"] - kinds.total()
+    is_mixed = sum(count > 0 for count in kinds.values()) > 1
+    if name == wanted.time or not is_mixed or (kind is not None and _is_used_as(kind, facts)):
+        return None
+    return mixed_note(name, kinds)
 
 
 def _json_times(values: _Values, facts: Counter[str]) -> Typed:

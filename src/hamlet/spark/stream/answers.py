@@ -10,7 +10,7 @@ come out in append mode. A second, tiny stream next to the events says when ever
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -20,18 +20,20 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from hamlet.engine.session import workload_digest
 from hamlet.errors import PlanError, SchemaError
 from hamlet.events.required_columns import needs_of, types_by_key
 from hamlet.events.times import FARTHEST_US
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.predicates import show_duration
+from hamlet.share.policy import NOTHING_FIXED
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import LACKING, are_given, events_of, lacking
 from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds
 from hamlet.spark.letter_columns import count_where, letters_of
 from hamlet.spark.stream.bucket import TOLD
-from hamlet.spark.stream.job import LANES_OF_LONG, ORDER, PACKED, job_of
+from hamlet.spark.stream.course import course_of
+from hamlet.spark.stream.generations import EVER_US
+from hamlet.spark.stream.job import LANES_OF_LONG, ORDER, PACKED, StreamJobs, job_of
 from hamlet.spark.stream.state import ANSWERED, BucketProcessor
 from hamlet.spark.versions import check_version
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from hamlet.spark.events import EventFrame
     from hamlet.spark.letter_columns import LetterColumns
     from hamlet.spark.stream.checkpoint import Checkpoint
+    from hamlet.spark.stream.generations import Live
     from hamlet.spark.stream.job import StreamJob
     from hamlet.spark.stream.settings import StreamSettings
 
@@ -72,7 +75,9 @@ def answer_stream(
     flush: bool = False,
     name: str = "events",
     reasons: Sequence[str] = (),
-    also: Mapping[str, Any] | None = None,
+    text: str = "",
+    source: Mapping[str, Any] | None = None,
+    output: str | None = None,
 ) -> DataFrame:
     """The results of every query, as a stream in append mode.
 
@@ -82,11 +87,13 @@ def answer_stream(
         options: How to run it.
         settings: How to run it as a stream.
         checkpoint: Where Spark will write its checkpoint; then what the stream is begun with is
-            noted there, and it can be ended.
+            noted there, it can be ended, and can go on with another workload.
         flush: Whether the next batch is the last, and closes all windows.
         name: What to call the events in a message.
         reasons: What was wrong with rows when they were read; see `events_of`.
-        also: What else the stream is begun with, by what to call it.
+        text: How the workload is written, to be noted in the checkpoint.
+        source: What the rows of the source are, to be noted there.
+        output: Where results go, which is to be the same whenever the stream goes on.
 
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
@@ -99,45 +106,32 @@ def answer_stream(
     if flush and checkpoint is None:
         raise PlanError("flush needs a checkpoint", "Say where the checkpoint of the stream is.")
     _check_time(frame, options, name)
-    events = events_of(frame, plan, options, name=name, reasons=reasons)
-    settings = _with_buckets(settings, checkpoint, frame.sparkSession)
-    letters = letters_of(events, plan)
-    # A row travels once for all queries.
-    derived = with_derived(plan, letters, [range(len(plan.queries))])
-    job = job_of(
-        derived.plan,
-        pa.schema([*_shipped_fields(events, needs_of(plan).partition), *derived.fields()]),
-        options,
-        settings,
-        lettering=letters.lettering,
-        order=_order_type(events),
-        times=events.times,
+    course = course_of(
+        plan, text, options, settings, checkpoint, _default_buckets(frame.sparkSession)
     )
-    _set_up(frame.sparkSession, job)
-    light = job.without_templates()
-    rows = _rows(plan, letters, derived, job, settings)
-    packed = rows.mapInArrow(light.packed, _spark_schema(PACKED))
+    parts = [_part(live, frame, options, settings, name, reasons) for live in course.live]
+    jobs = StreamJobs.of(part.job for part in parts)
+    parts = [replace(part, job=job) for part, job in zip(parts, jobs.jobs, strict=True)]
+    _set_up(frame.sparkSession, jobs)
+    light = jobs.without_templates()
+    packed = _rows(parts, settings).mapInArrow(light.packed, _spark_schema(PACKED))
     if checkpoint is not None:
-        checkpoint.begin(_facts(plan, events, options, settings, job) | dict(also or {}))
-        packed = _with_end(packed, checkpoint, job.buckets if flush else ())
+        facts = _facts(options, settings, jobs.jobs[-1])
+        facts |= {} if output is None else {"output": output}
+        course.note(checkpoint, facts, [part.facts() for part in parts], source)
+        packed = _with_end(packed, checkpoint, jobs.buckets if flush else ())
     answered = packed.groupBy("bucket").transformWithState(
-        BucketProcessor(job), ANSWERED, "Append", "EventTime"
+        BucketProcessor(jobs), ANSWERED, "Append", "EventTime"
     )
-    if job.has_partial:
+    if jobs.has_partial:
         # All that is known of a window comes in one batch, so nothing has to be kept here.
         answered = answered.repartition("place")
-    return _without_told(answered.mapInArrow(light.unpacked, _spark_schema(job.long_schema)))
+    return _without_told(answered.mapInArrow(light.unpacked, _spark_schema(jobs.long_schema)))
 
 
-def _with_buckets(
-    settings: StreamSettings, checkpoint: Checkpoint | None, spark: SparkSession
-) -> StreamSettings:
-    """Settings that say how many buckets there are: as many as before, or as fit the cores."""
-    if checkpoint is None or settings.buckets is not None:
-        return settings
-    cores = spark.sparkContext.defaultParallelism
-    begun_with = checkpoint.begun_with() or {"buckets": min(max(cores, 2), _MOST_BUCKETS)}
-    return replace(settings, buckets=begun_with["buckets"])
+def _default_buckets(spark: SparkSession) -> int:
+    """As many buckets as there are cores to work on them, within reason."""
+    return min(max(spark.sparkContext.defaultParallelism, 2), _MOST_BUCKETS)
 
 
 def _with_end(packed: DataFrame, checkpoint: Checkpoint, ended: Sequence[int]) -> DataFrame:
@@ -177,65 +171,140 @@ def _order_type(events: EventFrame) -> pa.DataType | None:
     return arrow_type(events.frame.select(events.order).schema.fields[0].dataType)
 
 
-def _facts(
-    plan: WorkloadPlan,
-    events: EventFrame,
-    options: Options,
-    settings: StreamSettings,
-    job: StreamJob,
-) -> dict[str, Any]:
-    """What a stream is begun with, by what to call it."""
-    kinds = {name: kind.simpleString() for name, (_, kind) in sorted(events.schema.items())}
+def _facts(options: Options, settings: StreamSettings, job: StreamJob) -> dict[str, Any]:
+    """What a stream is begun with for ever, by what to call it."""
     return {
-        "workload": workload_digest(plan),
         "lateness": "0 s" if not settings.lateness_us else show_duration(settings.lateness_us),
         "numbers": options.numbers,
-        "sharing": options.sharing,
         "type column": options.type,
         "time column": options.time,
         "order column": options.order or "none",
         "times in": job.times,
-        "column": kinds,
-        "buckets": settings.buckets,
         "pages": settings.pages,
-        "state": job.settings,
     }
 
 
-def _set_up(spark: SparkSession, job: StreamJob) -> None:
+def _set_up(spark: SparkSession, jobs: StreamJobs) -> None:
     """Settings without which it does not run, where they are as Spark has them by itself."""
     if spark.conf.get(_PROVIDER, "") != ROCKSDB:
         spark.conf.set(_PROVIDER, ROCKSDB)
     if spark.conf.get(_SHUFFLE, "200") == "200":
         cores = spark.sparkContext.defaultParallelism
-        spark.conf.set(_SHUFFLE, str(max(1, min(len(job.buckets), cores))))
+        spark.conf.set(_SHUFFLE, str(max(1, min(len(jobs.buckets), cores))))
+
+
+# Generations
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A generation as Spark sees it: which columns tell what an event is to it.
+
+    Names of columns begin with the number of the generation.
+    """
+
+    live: Live
+    letters: LetterColumns
+    derived: Derived
+    job: StreamJob
+
+    @property
+    def tag(self) -> str:
+        """What the names of its columns begin with."""
+        return self.letters.tag
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes that travel."""
+        return [attribute for attribute in self.job.schema.names if attribute != ORDER]
+
+    def facts(self) -> dict[str, Any]:
+        """What its state depends on, by what to call it."""
+        schema = self.letters.events.schema
+        kinds = {name: kind.simpleString() for name, (_, kind) in sorted(schema.items())}
+        return {"column": kinds, "state": self.job.settings}
+
+    def named(self) -> dict[str, Column]:
+        """The columns that it needs of every row, by name."""
+        events, lanes = self.letters.events, self.job.lanes
+        named = dict(self.letters.named())
+        keys = {key for lane in lanes for key in lane.partition}
+        for place, attribute in enumerate(self.attributes):
+            column = self.derived.shipped(events, attribute, is_key=attribute in keys)
+            named[f"{self.tag}{_ATTRIBUTE}{place}"] = column
+        for number, lane in enumerate(lanes):
+            given = are_given([events.schema[key] for key in lane.keys])
+            named[f"{self.tag}{_GIVEN}{number}"] = given
+        return named
+
+    def lanes(self) -> tuple[list[Column], list[Column]]:
+        """For each lane which rows it uses, whatever conditions say, and which take part in it."""
+        is_used, takes_part = [], []
+        for number, lane in enumerate(self.job.lanes):
+            alphabet = alphabet_of(self.live.plan.queries[each] for each in lane.queries)
+            given = F.col(f"{self.tag}{_GIVEN}{number}")
+            is_asked = self.letters.is_good() & self.letters.is_one_of(alphabet.types)
+            is_used.append(is_asked & given)
+            takes_part.append(self.letters.takes_part(alphabet) & given)
+        return is_used, takes_part
+
+    def packed(self, takes_part: list[Column]) -> list[Column | str]:
+        """The columns that its job packs."""
+        common = [_TIME] if self.letters.events.order is None else [_TIME, _ORDER]
+        own = [F.col(name).alias(f"{self.tag}{name}") for name in common]
+        attributes = [f"{self.tag}{_ATTRIBUTE}{i}" for i in range(len(self.attributes))]
+        lanes = _lane_columns(takes_part, self.tag) if self.job.lane_longs else []
+        return [*lanes, *self.letters.columns(), *own, *attributes]
+
+
+def _part(
+    live: Live,
+    frame: DataFrame,
+    options: Options,
+    settings: StreamSettings,
+    name: str,
+    reasons: Sequence[str],
+) -> _Part:
+    """A generation over the rows of a stream."""
+    generation, plan = live.generation, live.plan
+    events = events_of(frame, plan, options, name=name, reasons=reasons)
+    letters = letters_of(events, plan, tag=f"{generation.number} ")
+    # A row travels once for all queries.
+    derived = with_derived(plan, letters, [range(len(plan.queries))])
+    if live.span.ends_us < EVER_US:
+        # What a static policy has decided is about the queries of the newest.
+        options = replace(options, sharing=generation.sharing, fixed=NOTHING_FIXED)
+    job = job_of(
+        derived.plan,
+        pa.schema([*_shipped_fields(events, needs_of(plan).partition), *derived.fields()]),
+        options,
+        replace(settings, buckets=generation.buckets),
+        lettering=letters.lettering,
+        order=_order_type(events),
+        times=events.times,
+        generation=generation.number,
+        span=live.span,
+    )
+    return _Part(live, letters, derived, job)
 
 
 # Rows
 
 
-def _rows(
-    plan: WorkloadPlan,
-    letters: LetterColumns,
-    derived: Derived,
-    job: StreamJob,
-    settings: StreamSettings,
-) -> DataFrame:
-    """The rows that take part, with the columns that are packed.
+def _rows(parts: Sequence[_Part], settings: StreamSettings) -> DataFrame:
+    """The rows that take part in any generation, with the columns that are packed.
 
-    Rows count as used by their types and keys, whatever conditions say of them.
+    Rows count as used by their types and keys, whatever conditions say of them, and by the newest
+    generation.
     """
-    events = letters.events
-    named = {**letters.named(), _TIME: events.time}
+    newest = parts[-1]
+    events, letters = newest.letters.events, newest.letters
+    named = {_TIME: events.time}
     if events.order is not None:
         named[_ORDER] = events.order
-    attributes = [attribute for attribute in job.schema.names if attribute != ORDER]
-    keys = {key for lane in job.lanes for key in lane.partition}
-    for place, attribute in enumerate(attributes):
-        named[f"{_ATTRIBUTE}{place}"] = derived.shipped(events, attribute, is_key=attribute in keys)
-    for number, lane in enumerate(job.lanes):
-        named[f"{_GIVEN}{number}"] = are_given([events.schema[key] for key in lane.keys])
-    asked = types_by_key(plan)
+    for part in parts:
+        named |= part.named()
+    asked = types_by_key(newest.live.plan)
     named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, asked))}
     frame = events.frame.select(*(column.alias(n) for n, column in named.items()))
     time_kind = frame.schema[_TIME].dataType
@@ -243,12 +312,8 @@ def _rows(
     frame = frame.select("*", moment)
     milliseconds = -(-settings.lateness_us // 1000)
     frame = frame.withWatermark(_EVENT_TIME, f"{milliseconds} milliseconds")
-    is_used, takes_part = [], []
-    for number, lane in enumerate(job.lanes):
-        alphabet = alphabet_of(plan.queries[number] for number in lane.queries)
-        given = F.col(f"{_GIVEN}{number}")
-        is_used.append(letters.is_good() & letters.is_one_of(alphabet.types) & given)
-        takes_part.append(letters.takes_part(alphabet) & given)
+    by_part = [part.lanes() for part in parts]
+    is_used, _ = by_part[-1]
     counts = [F.count(F.lit(1)).alias(ROWS), count_where(reduce(or_, is_used)).alias(USED)]
     for number, (_, reason) in enumerate(events.faults):
         counts.append(count_where(letters.is_fault(number)).alias(reason))
@@ -256,16 +321,16 @@ def _rows(
         is_lacking = letters.is_good() & letters.is_one_of(types) & F.col(f"{LACKING}{number}")
         counts.append(count_where(is_lacking).alias(f"{WITHOUT}{attribute}"))
     # Watched rows also keep Spark from filtering first: every row moves the watermark.
-    frame = frame.observe(EVENTS, *counts).where(reduce(or_, takes_part))
-    order = [] if events.order is None else [_ORDER]
-    others = [_TIME, *order, *(f"{_ATTRIBUTE}{i}" for i in range(len(attributes)))]
-    return frame.select(*_lane_columns(takes_part), *letters.columns(), *others)
+    every = [is_in_lane for _, takes_part in by_part for is_in_lane in takes_part]
+    frame = frame.observe(EVENTS, *counts).where(reduce(or_, every))
+    columns: list[Column | str] = []
+    for part, (_, takes_part) in zip(parts, by_part, strict=True):
+        columns += part.packed(takes_part)
+    return frame.select(*columns)
 
 
-def _lane_columns(takes_part: list[Column]) -> list[Column]:
-    """Longs whose bits say which lanes a row is in; none where there is one lane."""
-    if len(takes_part) == 1:
-        return []
+def _lane_columns(takes_part: list[Column], tag: str) -> list[Column]:
+    """Longs whose bits say which lanes a row is in."""
     longs: list[Column] = []
     for begin in range(0, len(takes_part), LANES_OF_LONG):
         bits = [
@@ -273,7 +338,7 @@ def _lane_columns(takes_part: list[Column]) -> list[Column]:
             for bit, is_in_lane in enumerate(takes_part[begin : begin + LANES_OF_LONG])
         ]
         whole = reduce(lambda one, other: one.bitwiseOR(other), bits)
-        longs.append(whole.alias(f"{_LANES}{len(longs)}"))
+        longs.append(whole.alias(f"{tag}{_LANES}{len(longs)}"))
     return longs
 
 

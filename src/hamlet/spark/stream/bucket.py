@@ -19,6 +19,7 @@ from hamlet.errors import ReadError, RunError
 from hamlet.events.columns import numpy_of
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
+from hamlet.spark.stream.generations import EVER_US
 from hamlet.spark.stream.job import TIME
 from hamlet.spark.stream.pages import Pages, Places
 
@@ -50,6 +51,9 @@ class Stored(Places, Protocol):
 
     def put_core(self, data: bytes) -> None:
         """Keep it."""
+
+    def clear(self) -> None:
+        """Keep nothing."""
 
     def set_timer(self, old_ms: int | None, new_ms: int | None) -> None:
         """Be called again when the watermark has come to a time, and no longer at another."""
@@ -126,14 +130,19 @@ def step(
     deadlines[needed] = NEVER
     for page, deadline in session.page_deadlines().items():
         deadlines[page] = deadline
-    _store(job, session, stored, pages, deadlines, timer)
+    if job.span.is_over(watermark_us):
+        stored.set_timer(timer, None)
+        stored.clear()
+    else:
+        _store(job, session, stored, pages, deadlines, timer)
     session.forget_pages()
     windows = 0
     for some in closed:
-        windows += len(some)
-        yield from job.answered(lane, bucket, some)
+        answered = job.span.of(some, lane.queries)
+        windows += len(answered)
+        yield from job.answered(lane, bucket, answered)
     told = {
-        LATE: late,
+        LATE: late if job.is_newest else 0,
         WINDOWS: windows,
         PAGES_READ: len(read),
         PAGES_WRITTEN: len(changed),
@@ -169,7 +178,7 @@ def _store(
     timer: int | None,
 ) -> None:
     """Put away what is kept of all pages together, and set the timer to the next deadline."""
-    next_timer = _timer(deadlines)
+    next_timer = _timer(deadlines, job.span.last_us)
     if next_timer != timer:
         stored.set_timer(timer, next_timer)
     together = pages.together or {}
@@ -209,8 +218,15 @@ def _restore(
     return deadlines, header["timer"], Pages(stored, known)
 
 
-def _timer(deadlines: NDArray[np.int64]) -> int | None:
-    """When something is to be done, in milliseconds; None where nothing is."""
+def _timer(deadlines: NDArray[np.int64], last_us: int) -> int | None:
+    """When something is to be done, in milliseconds; None where nothing is.
+
+    Args:
+        deadlines: When there is something to do on each page.
+        last_us: When all is over, which is far away where no other workload follows.
+    """
     earliest = int(deadlines.min())
+    if last_us < EVER_US:
+        earliest = min(earliest, last_us)
     # No watermark is before 1970.
     return None if earliest == NEVER else max(-(-earliest // 1000), 1)

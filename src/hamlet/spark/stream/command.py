@@ -7,7 +7,7 @@ import signal
 import threading
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,26 +17,31 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from hamlet.engine import options_for
+from hamlet.engine.session import workload_digest
 from hamlet.engine.statistics import RunStatistics
-from hamlet.errors import PlanError, WriteError, counted
+from hamlet.errors import HamletError, PlanError, WriteError, counted
+from hamlet.events.source import Wanted
+from hamlet.explain.planned import PlannedWorkload, read_text
 from hamlet.io.targets import check_reachable
 from hamlet.spark import session
 from hamlet.spark.command import explained
 from hamlet.spark.stream.answers import EVENTS, ROWS, USED, WITHOUT, WORK, answer_stream
+from hamlet.spark.stream.boundary import wait_for_boundary
 from hamlet.spark.stream.bucket import LATE, WINDOWS
 from hamlet.spark.stream.checkpoint import Checkpoint
 from hamlet.spark.stream.form import Form, Topic, form_of
+from hamlet.spark.stream.generations import differences, shown_moment
 from hamlet.spark.stream.reading import read_stream
 from hamlet.spark.stream.settings import StreamSettings, duration_us
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from hamlet.engine import Options
-    from hamlet.plan.workload import WorkloadPlan
+    from hamlet.spark.stream.generations import Generation
 
 CONSOLE = "console"
 CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
@@ -45,7 +50,6 @@ _SETTINGS = {
     # What is written with each batch is what has changed.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    "spark.python.daemon.module": "hamlet.spark.stream.daemon",
     "spark.ui.enabled": "false",
 }
 # How times are written in JSON.
@@ -57,6 +61,7 @@ _JSON |= {"timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullField
 class StreamRun:
     """A stream of files or of a topic, to files, to a topic or to the screen.
 
+    workload: What to answer.
     source: A folder, or kafka:HOST:PORT/TOPIC.
     out: A folder, kafka:HOST:PORT/TOPIC, or console.
     format: Of files: parquet or jsonl.
@@ -69,9 +74,10 @@ class StreamRun:
     master: Where to run it; see `session.start`.
     packages: What Spark has to download, for Kafka.
     tell: Is given lines about how it goes.
+    watched: The file of the workload, whose changes are taken over; None to look at it once.
     """
 
-    plan: WorkloadPlan
+    workload: PlannedWorkload
     options: Options
     settings: StreamSettings
     source: str
@@ -86,6 +92,7 @@ class StreamRun:
     master: str | None
     packages: str | None
     tell: Callable[[str], None]
+    watched: WatchedFile | None
     totals: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> dict[str, Any]:
@@ -93,16 +100,15 @@ class StreamRun:
         self._check_places()
         with _told(), self._session() as spark:
             checkpoint = Checkpoint(spark, _absolute(self.checkpoint))
-            before = checkpoint.begun_with()
-            if before is None:
+            if not checkpoint.generations():
                 self._check_out()
-                form = form_of(self.source, self.schema, self.plan, self.options)
-            else:
-                form = Form(**before["source"])
             with _interruptible() as is_over:
-                is_done = self._run(spark, checkpoint, form, is_over, flush=False)
-                if self.flush and is_done and not is_over.is_set():
-                    is_done = self._run(spark, checkpoint, form, is_over, flush=True)
+                turn: StreamRun | None = self
+                while turn is not None:
+                    last, turn = turn, turn._run(spark, checkpoint, is_over, flush=False)
+                if self.flush and not is_over.is_set():
+                    last._run(spark, checkpoint, is_over, flush=True)
+                is_done = not is_over.is_set()
             return self._tell_totals(is_done)
 
     # Before it begins
@@ -134,7 +140,7 @@ class StreamRun:
     @contextmanager
     def _session(self) -> Iterator[SparkSession]:
         is_ours = session.running() is None
-        settings = dict(_SETTINGS)
+        settings = _SETTINGS | session.QUICK_WORKERS
         packages = self.packages
         if packages is None and (Topic.of(self.source) or Topic.of(self.out)):
             packages = CONNECTOR
@@ -154,16 +160,19 @@ class StreamRun:
         self,
         spark: SparkSession,
         checkpoint: Checkpoint,
-        form: Form,
         is_over: threading.Event,
         *,
         flush: bool,
-    ) -> bool:
-        """Run a stream; whether it has come to its end."""
+    ) -> StreamRun | None:
+        """Run a stream until it ends, or its workload changes: then give what is to go on."""
+        history = checkpoint.generations()
+        form = self._form(history)
         limits = {} if Topic.of(self.source) else {"maxFilesPerTrigger": str(self.files)}
-        source = read_stream(spark, _absolute(self.source), form, self.plan, self.options, limits)
+        source = read_stream(
+            spark, _absolute(self.source), form, self.workload.plan, self.options, limits
+        )
         results = answer_stream(
-            self.plan,
+            self.workload.plan,
             source.frame,
             self.options,
             self.settings,
@@ -171,20 +180,68 @@ class StreamRun:
             flush=flush,
             name=source.name,
             reasons=source.reasons,
-            also={"source": form.described(), "output": self._described_out()},
+            text=self.workload.text,
+            source=form.described(),
+            output=self._described_out(),
         )
+        self._tell_change(history, checkpoint)
         query = self._started(results)
-        seen = -1
+        seen, changed = -1, None
         try:
-            while query.isActive and not is_over.wait(_LOOK_EVERY_S):
+            while query.isActive and changed is None and not is_over.wait(_LOOK_EVERY_S):
                 seen = self._tell_progress(query, seen)
+                changed = self._changed()
+            if changed is not None:
+                wait_for_boundary(query, is_over)
         finally:
             query.stop()
         self._tell_progress(query, seen)
         failure = query.exception()
         if failure is not None and not is_over.is_set():
             raise failure
-        return not is_over.is_set()
+        return None if is_over.is_set() else changed
+
+    def _form(self, history: Sequence[Generation]) -> Form:
+        """What the rows of the source are: as it was, and what a changed workload needs besides."""
+        known = history[-1].source if history else None
+        before = None if known is None else Form(**known)
+        wanted = Wanted.of(self.workload.plan, self.options)
+        if before is not None and all(
+            before.columns[n] for n in wanted.among(list(before.columns))
+        ):
+            return before
+        found = form_of(self.source, self.schema, self.workload.plan, self.options)
+        if before is None:
+            return found
+        columns = {
+            name: kind or found.columns.get(name, "") for name, kind in before.columns.items()
+        }
+        return replace(before, columns=columns)
+
+    def _changed(self) -> StreamRun | None:
+        """What is to go on, where the file of the workload has changed; a mistake in it is told."""
+        if self.watched is None:
+            return None
+        try:
+            found = self.watched.changed()
+        except HamletError as error:
+            self.tell(f"{error}\nThe stream goes on as it was.")
+            return None
+        if found is None or workload_digest(found.plan) == workload_digest(self.workload.plan):
+            return None
+        options = options_for(found.plan, **self.watched.options)
+        return replace(self, workload=found, options=options)
+
+    def _tell_change(self, history: Sequence[Generation], checkpoint: Checkpoint) -> None:
+        """Tell what a workload that was just noted changes, and from when on."""
+        now = checkpoint.generations()
+        if not history or len(now) == len(history):
+            return
+        found = differences(history[-1].meanings(), now[-1].meanings())
+        parts = [f"{len(names)} {what}" for what, names in found.items()]
+        named = ", ".join((*found["added"], *found["removed"]))
+        moment = shown_moment(now[-1].since_us)
+        self.tell(f"workload  {', '.join(parts)} ({named}), from {moment} on")
 
     def _described_out(self) -> str:
         return self.out if self._is_elsewhere() else f"{_absolute(self.out)} ({self.format})"
@@ -270,7 +327,7 @@ class StreamRun:
 
 
 def stream_run(
-    plan: WorkloadPlan,
+    workload: PlannedWorkload,
     lateness: str,
     trigger: str | None,
     *,
@@ -286,12 +343,13 @@ def stream_run(
     master: str | None,
     packages: str | None,
     tell: Callable[[str], None],
+    watch: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Run a stream as the command line says; see `StreamRun`."""
     return StreamRun(
-        plan=plan,
-        options=options_for(plan, **options),
+        workload=workload,
+        options=options_for(workload.plan, **options),
         settings=StreamSettings(duration_us(lateness), buckets),
         source=source,
         out=out,
@@ -305,7 +363,33 @@ def stream_run(
         master=master,
         packages=packages,
         tell=tell,
+        watched=None if watch is None else WatchedFile(Path(watch), workload.text, options),
     ).run()
+
+
+class WatchedFile:
+    """The file of a workload, and what was read of it last.
+
+    options: How the workload is run.
+    """
+
+    def __init__(self, path: Path, text: str, options: Mapping[str, Any]) -> None:
+        self.path = path
+        self.options = options
+        self._text = text
+
+    def changed(self) -> PlannedWorkload | None:
+        """The workload, if it is another one than before; each change is told once.
+
+        Raises:
+            ReadError: The file cannot be read.
+            QueryError: There is a mistake in it.
+        """
+        text = read_text(self.path)
+        if text == self._text:
+            return None
+        self._text = text
+        return PlannedWorkload.parse(text, name=self.path.name)
 
 
 def _absolute(place: str) -> str:

@@ -32,6 +32,7 @@ from hamlet.kernel.encode.sorting import sort_by_code
 from hamlet.kernel.finish.partial import answers_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.spark.letters import LONG, lettering_of, letters_column
+from hamlet.spark.stream.generations import EVERYTHING
 from hamlet.spark.stream.lanes import lanes_of, spread
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.finish import Answer
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.spark.letters import Lettering
+    from hamlet.spark.stream.generations import Span
     from hamlet.spark.stream.lanes import Lane
     from hamlet.spark.stream.settings import StreamSettings
 
@@ -84,6 +86,10 @@ class StreamJob:
     pages: How many pages a bucket has.
     buckets: The numbers under which buckets are known.
     settings: What the bytes of states depend on, in a digest.
+    span: The windows that are answered; rows that are in none of them are not packed.
+    first_lane: The number of its first lane, where there are several jobs.
+    is_newest: Whether there is no later generation: only that counts rows that are late.
+    is_only: Whether there is no other generation, so that every row is for this one.
     """
 
     lanes: tuple[Lane, ...]
@@ -94,6 +100,10 @@ class StreamJob:
     pages: int
     buckets: tuple[int, ...] = ()
     settings: str = ""
+    span: Span = EVERYTHING
+    first_lane: int = 0
+    is_newest: bool = True
+    is_only: bool = True
 
     def without_templates(self) -> StreamJob:
         """The same for tasks that pack and unpack, which each batch sends to Python anew."""
@@ -104,23 +114,16 @@ class StreamJob:
         """Whether buckets give partial answers."""
         return any(lane.later for lane in self.lanes)
 
+    @property
+    def width(self) -> int:
+        """How many columns the rows have that are packed."""
+        text = int(self.lettering.is_text)
+        return self.lane_longs + self.lettering.longs + text + 1 + len(self.schema)
+
     # Packing
 
-    def packed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         """Rows as bytes, by bucket."""
-        some: list[pa.RecordBatch] = []
-        rows = size = 0
-        for batch in batches:
-            some.append(batch)
-            rows += batch.num_rows
-            size += batch.nbytes
-            if rows >= _ROWS_PACKED or size >= _BYTES_PACKED:
-                yield from self._packed(pa.Table.from_batches(some))
-                some, rows, size = [], 0, 0
-        if rows:
-            yield from self._packed(pa.Table.from_batches(some))
-
-    def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         columns = iter(table.columns)
         lanes = [numpy_of(next(columns)) for _ in range(self.lane_longs)]
         found: dict[str, Any] = {
@@ -135,7 +138,11 @@ class StreamJob:
         names = [name for name in self.schema.names if name != ORDER]
         found |= {name: _plain(each) for name, each in zip(names, columns, strict=True)}
         everything = pa.table(found)
-        taken = np.zeros(table.num_rows, np.bool_)
+        if not self.span.is_whole:
+            is_here = self.span.events(numpy_of(everything.column(TIME)))
+            everything = everything.filter(pa.array(is_here))
+            lanes = [each[is_here] for each in lanes]
+        taken = np.zeros(everything.num_rows, np.bool_)
         for number, lane in enumerate(self.lanes):
             schema = self.packed_schema(lane)
             rows = everything.select([name for name in schema.names if name != _FIRST])
@@ -165,7 +172,8 @@ class StreamJob:
     @property
     def lane_longs(self) -> int:
         """How many longs say which lanes a row is in."""
-        return 0 if len(self.lanes) == 1 else -(-len(self.lanes) // LANES_OF_LONG)
+        is_one = len(self.lanes) == 1 and self.is_only
+        return 0 if is_one else -(-len(self.lanes) // LANES_OF_LONG)
 
     def packed_schema(self, lane: Lane) -> pa.Schema:
         """The columns of packed rows."""
@@ -235,7 +243,7 @@ class StreamJob:
         return _small(long_table(nothing, None, self.times).schema)
 
     def answered(self, lane: Lane, bucket: int, closed: Closed) -> Iterator[Answered]:
-        """What a bucket gives for windows that have closed."""
+        """What a bucket gives for windows that have closed, and that the span has."""
         whole, later = closed.apart(lane.later)
         for piece in self._results(lane, whole.answers()):
             yield Answered(bucket, FINISHED, table_bytes(piece))
@@ -244,7 +252,7 @@ class StreamJob:
             names = [partial.column(name) for name in ("query", "window", "group")]
             places = lane.buckets_of(names, partial.num_rows)
             for place, data in self._by_place(lane, partial, places):
-                yield Answered(place, self.lanes.index(lane), data)
+                yield Answered(place, self.first_lane + self.lanes.index(lane), data)
 
     def _results(self, lane: Lane, answers: Sequence[Answer]) -> Iterator[pa.Table]:
         """Rows of results, in pieces that are not too large."""
@@ -270,22 +278,95 @@ class StreamJob:
         told = pa.Table.from_arrays(arrays, schema=self.long_schema)
         return Answered(bucket, FINISHED, table_bytes(told))
 
+    def finished(self, lane: Lane, partial: Sequence[Any]) -> Iterator[pa.RecordBatch]:
+        """Rows of results of partial answers of a lane, of which all that meets is there."""
+        whole = pa.concat_tables([table_of(data, lane.partial) for data in partial])
+        for piece in self._results(lane, answers_of(lane.plan, whole, lane.later)):
+            yield from piece.to_batches()
+
+
+@dataclass(frozen=True)
+class StreamJobs:
+    """The jobs of all generations that are live, the newest last: mostly there is one."""
+
+    jobs: tuple[StreamJob, ...]
+
+    @staticmethod
+    def of(jobs: Iterable[StreamJob]) -> StreamJobs:
+        """Jobs, whose lanes are numbered one after another."""
+        given = list(jobs)
+        numbered: list[StreamJob] = []
+        for place, job in enumerate(given):
+            first = sum(len(each.lanes) for each in numbered)
+            is_newest, is_only = place == len(given) - 1, len(given) == 1
+            numbered.append(replace(job, first_lane=first, is_newest=is_newest, is_only=is_only))
+        return StreamJobs(tuple(numbered))
+
+    @cached_property
+    def settings(self) -> str:
+        """What all of them depend on."""
+        return " ".join(f"{job.settings} {job.span}" for job in self.jobs)
+
+    def without_templates(self) -> StreamJobs:
+        """The same for tasks that pack and unpack."""
+        return StreamJobs(tuple(job.without_templates() for job in self.jobs))
+
+    @property
+    def has_partial(self) -> bool:
+        """Whether buckets give partial answers."""
+        return any(job.has_partial for job in self.jobs)
+
+    @property
+    def buckets(self) -> tuple[int, ...]:
+        """The numbers of all buckets."""
+        return tuple(bucket for job in self.jobs for bucket in job.buckets)
+
+    @property
+    def long_schema(self) -> pa.Schema:
+        """The columns of results."""
+        return self.jobs[-1].long_schema
+
+    def job_of(self, bucket: int) -> StreamJob | None:
+        """The job of a bucket; None where that is of a generation which is over."""
+        return next((job for job in self.jobs if bucket in job.buckets), None)
+
+    def packed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows as bytes, by bucket; the columns of one job stand after those of another."""
+        for table in _many_rows(batches):
+            first = 0
+            for job in self.jobs:
+                yield from job.packed(table.select(list(range(first, first + job.width))))
+                first += job.width
+
     def unpacked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of results of what buckets gave, of which all that meets is there."""
-        partial: dict[int, list[pa.Table]] = {}
+        partial: dict[int, list[Any]] = {}
         for batch in batches:
             _, lanes, data = batch.columns
             for number, each in zip(lanes.to_pylist(), data, strict=True):
                 if number == FINISHED:
                     yield from table_of(each.as_buffer(), self.long_schema).to_batches()
                 else:
-                    schema = self.lanes[number].partial
-                    partial.setdefault(number, []).append(table_of(each.as_buffer(), schema))
-        for number, tables in partial.items():
-            lane = self.lanes[number]
-            answers = answers_of(lane.plan, pa.concat_tables(tables), lane.later)
-            for piece in self._results(lane, answers):
-                yield from piece.to_batches()
+                    partial.setdefault(number, []).append(each.as_buffer())
+        for job in self.jobs:
+            for number, lane in enumerate(job.lanes, job.first_lane):
+                if number in partial:
+                    yield from job.finished(lane, partial[number])
+
+
+def _many_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows of batches in tables that are worth packing."""
+    some: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        some.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= _ROWS_PACKED or size >= _BYTES_PACKED:
+            yield pa.Table.from_batches(some)
+            some, rows, size = [], 0, 0
+    if rows:
+        yield pa.Table.from_batches(some)
 
 
 def job_of(
@@ -297,6 +378,8 @@ def job_of(
     lettering: Lettering | None = None,
     order: pa.DataType | None = None,
     times: Times = "timestamps",
+    generation: int = 0,
+    span: Span | None = None,
 ) -> StreamJob:
     """What the tasks of a stream do.
 
@@ -308,6 +391,8 @@ def job_of(
         lettering: Which conditions come as bits; none where left out.
         order: The type of the column that orders events of equal time.
         times: What windows are given in.
+        generation: Which one of the stream it is.
+        span: The windows that it answers for; all where left out.
 
     Raises:
         SchemaError: An attribute is not what the workload uses it for.
@@ -331,7 +416,8 @@ def job_of(
         schema=pa.schema(fields if order is None else [*fields, pa.field(ORDER, order)]),
         times=times,
         pages=settings.pages,
-        buckets=spread(sum(lane.count for lane in lanes)),
+        buckets=spread(sum(lane.count for lane in lanes), generation),
+        span=span or EVERYTHING,
     )
     # Sessions know conditions by their bits alone: what these mean belongs to the state too.
     bits = [[str(atom), bit] for atom, bit in lettering.bits.items()]

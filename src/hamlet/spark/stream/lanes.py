@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 # Every number from 1 to 10 divides it.
 _TASKS = 2520
 _MASK = (1 << 32) - 1
+# So many bits of a bucket's number are its own; those above are of its generation.
+_ROOM = 20
 _NO_TEMPLATES = QueryTemplates((), None, ())
 
 
@@ -146,19 +148,22 @@ def _grouped_by_all(plan: WorkloadPlan, sharable: SharableSet) -> frozenset[str]
     return frozenset.intersection(*grouped)
 
 
-def spread(count: int) -> tuple[int, ...]:
+def spread(count: int, generation: int = 0) -> tuple[int, ...]:
     """Numbers that Spark's hash spreads evenly over up to ten tasks, or any number near to it.
 
-    With 0, 1, 2, ... one task might get most of them, and others none.
+    With 0, 1, 2, ... one task might get most of them, and others none. Every generation of a
+    stream has numbers of its own.
 
     >>> spread(4)
     (6397, 2019, 848, 206)
+    >>> min(spread(4, generation=1)) >= 1 << 20
+    True
     """
     places: dict[int, list[int]] = {}
     for place in range(count):
         places.setdefault(place % _TASKS, []).append(place)
     numbers = [-1] * count
-    number = 0
+    number = generation << _ROOM
     while places:
         wanted = places.get(_spark_hash(number) % _TASKS)
         if wanted:

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-    from hamlet.spark.stream.job import StreamJob
+    from hamlet.spark.stream.job import StreamJobs
 
 ANSWERED = "place int, lane int, data binary"
 _MOST_JOBS = 16
-_jobs: dict[str, StreamJob] = {}
+_jobs: dict[str, StreamJobs] = {}
 
 
 class BucketProcessor(StatefulProcessor):
     """Answers the rows of buckets, which come packed; a row without data ends the stream."""
 
-    def __init__(self, job: StreamJob) -> None:
-        self._settings = job.settings
-        self._written = pickle.dumps(job)
+    def __init__(self, jobs: StreamJobs) -> None:
+        self._settings = jobs.settings
+        self._written = pickle.dumps(jobs)
 
     @property
-    def job(self) -> StreamJob:
+    def jobs(self) -> StreamJobs:
         """What is done; a worker reads it once for all of its batches."""
         if self._settings not in _jobs:
             if len(_jobs) >= _MOST_JOBS:
@@ -51,8 +51,12 @@ class BucketProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Answer the rows of a bucket in one batch."""
         data = [row["data"] for row in rows]
+        job = self.jobs.job_of(key[0])
+        if job is None:
+            self.clear()
+            return iter(())
         answers = step(
-            self.job,
+            job,
             key[0],
             self,
             [bytes(each) for each in data if each is not None],
@@ -65,7 +69,11 @@ class BucketProcessor(StatefulProcessor):
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Row]:
         """Close the windows of a bucket that the watermark has passed."""
-        answers = step(self.job, key[0], self, (), _watermark_us(timerValues), is_fired=True)
+        job = self.jobs.job_of(key[0])
+        if job is None:
+            self.clear()
+            return iter(())
+        answers = step(job, key[0], self, (), _watermark_us(timerValues), is_fired=True)
         return (Row(**answer._asdict()) for answer in answers)
 
     def close(self) -> None:
@@ -81,6 +89,11 @@ class BucketProcessor(StatefulProcessor):
     def put_core(self, data: bytes) -> None:
         """Keep the core."""
         self._core.update((data,))
+
+    def clear(self) -> None:
+        """Forget a bucket, of a generation that is over."""
+        self._core.clear()
+        self._pages.clear()
 
     def page(self, page: int) -> bytes | None:
         """A page."""
