@@ -164,6 +164,25 @@ def test_what_always_shares_takes_snapshots_and_never_takes_none() -> None:
     assert found["never"].snapshots == 0
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_window_of_more_than_a_thousand_events_counts_as_a_plain_sum_does(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So many keys are sorted in another way than few: of both signs, equal ones, zeros of both."""
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    random = Random(8)
+    drawn = (lambda: random.uniform(-1, 1), lambda: random.randrange(-9, 9) / 2, lambda: -0.0)
+    values = [random.choice(drawn)() * random.choice([1, 1, 1e-9, 1e9]) for _ in range(1_500)]
+    events = [{"type": "T", "time": i, "v": v} for i, v in enumerate(values)]
+    ending: list[int] = []
+    for i, v in enumerate(values):
+        ending.append(1 + sum(ending[j] for j in range(i) if values[j] < v))
+
+    rows = engine_rows("q: RETURN COUNT(*) PATTERN T+ WHERE T.v < NEXT(T).v WITHIN 2000 s", events)
+
+    assert [int(row["exact"]) for row in rows] == [sum(ending)]
+
+
 # Edge predicates that differ
 
 

@@ -110,7 +110,7 @@ class _Set:
         only = replace(self.plan, sets=(self.sharable,))
         turned = self._turned(pipeline)
         for each in known_sharing(only, [pipeline.program], self.options.sharing):
-            for names in self._classes(each):
+            for names in self._classes(each, planned):
                 some = [planned[name] for name in names]
                 if not all(can_be_witnessed(one.query, each["type"]) for one in some):
                     continue
@@ -124,7 +124,7 @@ class _Set:
                         known = (each, names, decided, is_turned)
                         yield _Loop(self, known, alike, group, rows).execution()
 
-    def _classes(self, known: dict[str, Any]) -> list[list[str]]:
+    def _classes(self, known: dict[str, Any], planned: dict[str, PlannedQuery]) -> list[list[str]]:
         """The queries that could share an E+, as the run had them together."""
         if not known["shared"]:
             return [[name] for name in known["queries"]]
@@ -135,8 +135,15 @@ class _Set:
         )
         classes = [each.split(", ") for each in ran]
         classes = [each for each in classes if set(each) < set(known["queries"])]
-        left = [n for n in known["queries"] if not any(n in each for each in classes)]
-        return [*classes, left] if left else classes
+        if any(set(each.split(", ")) == set(known["queries"]) for each in ran):
+            return [known["queries"]]
+        # A query that has nothing to decide about is not traced; with the same loop it is one.
+        left: dict[tuple[str, ...], list[str]] = {}
+        for name in known["queries"]:
+            if not any(name in each for each in classes):
+                asked = _compared(planned[name].query, known["type"])
+                left.setdefault(asked, []).append(name)
+        return [*classes, *left.values()]
 
     def _turned(self, pipeline: SetPipeline) -> set[tuple[str, tuple[str, ...]]]:
         """Loops that are run from the last event to the first."""
@@ -249,15 +256,9 @@ class _Loop:
         """E, with what all queries ask of its events, and of neighbours."""
         locals_ = {q.local[p.index] for q in self.queries for p in q.places if p.type == self.type}
         asked = [show(local) for local in locals_ if local is not None and len(locals_) == 1]
-        compared = {self._compared(query) for query in self.queries}
+        compared = {_compared(query, self.type) for query in self.queries}
         asked += compared.pop() if len(compared) == 1 else ()
         return f"{self.type}[{' AND '.join(asked)}]" if asked else self.type
-
-    def _compared(self, query: Query) -> tuple[str, ...]:
-        """What a query asks of neighbours in its loop."""
-        place = next(place for place in query.places if place.type == self.type)
-        pairs = dict(query.adjacent).get((place.index, place.index), ())
-        return tuple(show_edge(query.edge_predicates[number]) for number in pairs)
 
     def _how(self) -> str:
         if self.is_turned:
@@ -358,7 +359,7 @@ class _Loop:
 
     def _disputed(self) -> set[int]:
         """The events before which edge predicates let different ones."""
-        asking = {self._compared(query): query for query in self.queries}
+        asking = {_compared(query, self.type): query for query in self.queries}
         if len(asking) == 1:
             return set()
         ts = self.of.table.ts
@@ -503,6 +504,13 @@ class _Loop:
                 event.snapshot = self._single_name(row)
                 event.expression = {event.snapshot: 1}
                 known[event.snapshot] = event.counts
+
+
+def _compared(query: Query, event_type: str) -> tuple[str, ...]:
+    """What a query asks of neighbours in its loop."""
+    place = next(place for place in query.places if place.type == event_type)
+    pairs = dict(query.adjacent).get((place.index, place.index), ())
+    return tuple(show_edge(query.edge_predicates[number]) for number in pairs)
 
 
 def _name(number: int) -> str:

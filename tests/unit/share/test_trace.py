@@ -346,7 +346,7 @@ def test_a_trace_of_shifted_windows_tells_the_times_of_events(shift):
     text = f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x < NEXT(B).x WITHIN 10 s {shift}"
     events = [{"type": kind, "time": n, "x": n} for n, kind in enumerate("ABBAB", 4)]
 
-    trace = Workload.parse(text).run(events, trace=True).trace
+    trace = Workload.parse(text).run(events, sharing="always", trace=True).trace
 
     assert set(trace["pane_start"].to_pylist()) == {3.0}
     assert trace["time"].to_pylist() == [5.0, 8.0]

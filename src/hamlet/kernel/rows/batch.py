@@ -189,7 +189,8 @@ def _run_class(
     zero, policy, is_traced = how
     # By their bits, NaN and all: that is one look at each.
     same = np.array_equal(turned.f.view(np.int64), turned.g.view(np.int64))
-    some = (round(1000 * disputed), max(by_keys(group.predicates, turned.f), default=0) == 0)
+    is_mixed = len(group.predicates) > 1
+    some = (round(1000 * disputed), is_mixed and max(by_keys(group.predicates, turned.f)) == 0)
     code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, some)
     turned = turned._replace(f=turned.f.reshape(-1), g=turned.g.reshape(-1))
     scale = _scale(zero, events, group)

@@ -40,6 +40,8 @@ SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
 # Of seeing whether predicates disagree: of a look at a stored event, and how many there are where
 # more than bounds differ, for each predicate
 LOOK, LOOKS = 0.2, 10
+# Of an event over snapshots in a scanned table, against one that is taken in directly (direct.py)
+STEP = 60.0
 # Of a split: for each stored event and snapshot, or entry and window
 SPLIT_CELL = 0.7
 # Of an event, whatever its row is like: classes go through the events one after the other

@@ -40,6 +40,8 @@ from hamlet.kernel.rows.scan import make_room
 
 # Components and extremes of columns that are had in one pass, at most
 _MOST_COMPONENTS, _MOST_EXTREMES = 2, 2
+# Stored events that are many
+_MANY = 8
 
 
 class _Doing(NamedTuple):
@@ -127,6 +129,10 @@ def _do_narrow(m: Any, events: Any, table: Any, o: Any) -> Any:
         if z.components > _MOST_COMPONENTS or z.extremes > _MOST_EXTREMES:
             return False
         if z.operator == at.UNEQUAL or z.components + z.extremes > 3:
+            return False
+        # A count alone over many stored events is a sum that vectors are faster at.
+        many = o.stored - m.begins[m.S[at.S_PLACE]] > _MANY
+        if many and z.components == 1 and z.extremes == 0:
             return False
         _do_in_registers(m, events, table, o)
         return True

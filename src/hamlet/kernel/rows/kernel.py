@@ -18,6 +18,7 @@ from hamlet.kernel.rows import layout as at
 from hamlet.kernel.rows.cells import PAD
 from hamlet.kernel.rows.decision import D_PANES, begin_counting
 from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table, shape_of
+from hamlet.kernel.rows.ranking import COUNTS
 from hamlet.kernel.rows.scan import end_keys
 from hamlet.kernel.rows.snapshots import ENTRY, Basis
 from hamlet.kernel.rows.survey import (
@@ -82,7 +83,7 @@ def _addresses_of_basis(v, born, rows, ints, columns, components, log, amounts):
 
 
 @inlined
-def _addresses_of_ranks(doubles, ints, room):
+def _addresses_of_ranks(doubles, ints, counts, room):
     """What the kernel is handed of ranks, with room for so many events."""
     return Ranks(
         raw_pointer(doubles[0:]),
@@ -99,6 +100,7 @@ def _addresses_of_ranks(doubles, ints, room):
         raw_pointer(ints[7 * room :]),
         raw_pointer(ints[8 * room :]),
         raw_pointer(ints[9 * room :]),
+        raw_pointer(counts),
         room,
     )
 
@@ -161,7 +163,8 @@ def _run(
         numbers.room(zero, S[at.S_AMOUNTS_ROOM]),
     )
     basis = _addresses_of_basis(basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts)
-    ranks = _addresses_of_ranks(doubles, ints, ranked)
+    counts = np.empty(COUNTS, np.int64)
+    ranks = _addresses_of_ranks(doubles, ints, counts, ranked)
     for r in range(ranges.shape[0]):
         part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
         if can_share:
@@ -190,7 +193,7 @@ def _run(
                 ranked = 2 * of_block
                 doubles = np.empty(8 * ranked)
                 ints = np.empty(12 * ranked, np.int64)
-                ranks = _addresses_of_ranks(doubles, ints, ranked)
+                ranks = _addresses_of_ranks(doubles, ints, counts, ranked)
         elif P[at.PREDICATES] * room > keys.shape[0]:
             keys = np.empty(2 * P[at.PREDICATES] * room)
         wide = 1
@@ -303,12 +306,12 @@ def _run(
     kept += table_x.size + keys.size + newest.size + doubles.size + ints.size + state.size
     kept += P_array.size + err_array.size + weights.size + extremes.size + f.size + g.size
     kept += ts.size + tied.size + letter.size
-    kept += counters.size + decided.size + born.size
+    kept += counters.size + decided.size + born.size + counts.size
     kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
     again = redo[: redone if kept > 0 else 0]
-    counts = S[at.C_BURSTS], S[at.C_SHARED], S[at.C_SNAPSHOTS], S[at.C_SPLIT]
+    done = S[at.C_BURSTS], S[at.C_SHARED], S[at.C_SNAPSHOTS], S[at.C_SPLIT]
     records = parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx]
-    return records, again, counts, decided[: S[at.S_DECIDED] * at.DECIDED]
+    return records, again, done, decided[: S[at.S_DECIDED] * at.DECIDED]
 
 
 run = kept_on_disk(_run, digest("code.py", *Path(__file__).parent.glob("*.py")))

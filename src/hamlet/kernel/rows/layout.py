@@ -53,7 +53,7 @@ ARRAYS = (
     "KNOWN",  # by letter: what it does
     "IS_LOOP",  # whether its events are of the loop
     "IS_CLEAR",  # whether its events bar all stored ones
-    "IS_FEED",  # whether its events come into E+
+    "ENTERS",  # in how many ranges of columns its events come into E+
     "READS_LOOP",  # whether its events read or empty what E+ has given
     "OPS_P",
     "SKIPS_P",  # by letter of the loop: ranges of columns that do not admit its events
@@ -119,7 +119,7 @@ HEADER = len(SCALARS) + len(ARRAYS)
     KNOWN,
     IS_LOOP,
     IS_CLEAR,
-    IS_FEED,
+    ENTERS,
     READS_LOOP,
     OPS_P,
     SKIPS_P,

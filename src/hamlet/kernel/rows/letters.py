@@ -400,7 +400,7 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "KNOWN": known,
         "IS_LOOP": is_loop,
         "IS_CLEAR": is_clear,
-        "IS_FEED": [int(bool(each)) for each in feeds],
+        "ENTERS": list(map(len, feeds)),
         "READS_LOOP": [int(each) for each in reads],
         "OPS_P": _pointers((*by_letter, for_all)),
         "SKIPS_P": _pointers(skips),

@@ -105,6 +105,7 @@ class Ranks(NamedTuple):
     high: Any
     low_before: Any
     high_before: Any
+    counts: Any  # to sort with
     room: Any
 
 

@@ -16,6 +16,7 @@ from hamlet.kernel.rows.cost import (
     SETTLE_ENTRY,
     SETTLE_OWN,
     SNAPSHOT,
+    STEP,
     TREE,
     scan_ns,
     tree_ns,
@@ -29,8 +30,8 @@ from hamlet.kernel.rows.layout import (
     COLUMNS,
     COMPONENTS,
     DISPUTED,
+    ENTERS,
     EXTREMES,
-    IS_FEED,
     IS_LOOP,
     KIND,
     KNOWN,
@@ -60,7 +61,7 @@ class Survey(NamedTuple):
         of_block: And in any block.
         births: How often one finds that something has come in: bursts, and snapshots.
         of_three: The most snapshots in any three blocks.
-        entries: Events that come in.
+        entries: Ranges of columns that events come into.
         parts: Events of the loop that are snapshots by themselves: that some E+ alone admit, and
             those on which edge predicates are expected to disagree.
         settles: How often something reads what E+ has given since the last time.
@@ -91,7 +92,7 @@ def survey(P, ts, tied, letter, first, end):
     while i < end:
         fed, found, some, read, known, j = 0, 0, 0, 0, 0, i
         while j == i or (j < end and tied[j] == 1):
-            fed += P[P[IS_FEED] + letter[j]]
+            fed += P[P[ENTERS] + letter[j]]
             found += P[P[IS_LOOP] + letter[j]]
             read += P[P[READS_LOOP] + letter[j]]
             some += (P[P[KNOWN] + letter[j]] & PARTS) != 0
@@ -228,6 +229,8 @@ def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, sing
     settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
     row = _row_ns(is_tree, columns, live if is_tree else 0.5 * live)
     again = row * singles * (P[PREDICATES] - 1)
+    if not is_tree:
+        row += STEP
     settles = reads + closes + singles * P[PREDICATES]
     return row + again + SNAPSHOT * bursts + settle * settles
 
@@ -240,11 +243,10 @@ def survey_costs(P, s):
     bursts, closes = s.births / loops, P[OVERLAP] / max(s.live, 1.0)
     reads, singles = s.settles / loops, s.parts / loops
     entries = (s.entries + s.parts * P[COLUMNS]) * s.live / loops
-    own = min(own_event_ns(P, False, s.live), own_event_ns(P, True, s.live))
-    return own, min(
-        shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes, singles),
-        shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes, singles),
-    )
+    own = min(own_event_ns(P, False, s.live), TREE + own_event_ns(P, True, s.live))
+    in_tree = shared_event_ns(P, True, s.live, wide, bursts, reads, entries, closes, singles)
+    scanned = shared_event_ns(P, False, s.live, wide, bursts, reads, entries, closes, singles)
+    return own, min(scanned, TREE + in_tree)
 
 
 @apart

@@ -36,6 +36,7 @@ from hamlet.kernel.rows.layout import (
     DIRECTS,
     DISPUTES,
     EMPTIES,
+    ENTERS,
     FED_COLUMNS,
     FEEDS,
     IS_CLEAR,
@@ -94,8 +95,8 @@ from hamlet.kernel.rows.snapshots import enter, has_log_room
 from hamlet.kernel.rows.tree import clear_others, forget_trees, look_up, put_in
 from hamlet.kernel.rows.windows import close_all, roll
 
-# What there may be too little room for
-ROOM_OUT, ROOM_SCRATCH, ROOM_LOG, ROOM_DECIDED = 1, 2, 3, 4
+# What there may be too little room for; and the way of walking is another from here on
+ROOM_OUT, ROOM_SCRATCH, ROOM_LOG, ROOM_DECIDED, CHANGED = 1, 2, 3, 4, 5
 
 
 @apart
@@ -105,11 +106,23 @@ def walk(m, b, events, table, ranks, out, part, i, end):
     Returns where it stands and what it needs more of (0: nothing, it is done); that is found out
     before anything of a step is changed.
     """
+    S, short = m.S, CHANGED
+    while short == CHANGED:
+        if S[S_IS_TREE] == 0 and S[S_HI] <= S[S_OWN_HI]:
+            i, short = _walk_scanned(m, b, events, table, ranks, out, part, i, end)
+        else:
+            i, short = _walk_any(m, b, events, table, ranks, out, part, i, end)
+    return i, short
+
+
+@apart
+def _walk_any(m, b, events, table, ranks, out, part, i, end):
+    """The same until a scanned table has own columns alone: CHANGED."""
     P, S, z = m.P, m.S, m.z
     can_share = P[SHARING] != OWN
-    if not can_share and S[S_IS_TREE] == 0:
-        return _walk_scanned(m, b, events, table, ranks, out, part, i, end)
     while i < end:
+        if S[S_IS_TREE] == 0 and S[S_HI] <= S[S_OWN_HI]:
+            return i, CHANGED
         j = i + 1
         known = P[P[KNOWN] + events.letter[i]]
         while j < end and events.tied[j] == 1:
@@ -120,11 +133,9 @@ def walk(m, b, events, table, ranks, out, part, i, end):
             continue
         ts = events.ts[i]
         if ts >= S[S_DUE]:
-            if S[S_OUT] + z.overlap * z.units > S[S_OUT_ROOM]:
-                return i, ROOM_OUT
-            if can_share and not _has_log_room(m, b, z.overlap):
-                S[S_WANTED] = z.overlap
-                return i, ROOM_LOG
+            short = _short_to_roll(m, b, can_share)
+            if short != 0:
+                return i, short
             roll(m, b, out, part, ts)
         if (j - i) * z.layers > S[S_SCRATCH]:
             S[S_WANTED] = (j - i) * z.layers
@@ -142,18 +153,17 @@ def walk(m, b, events, table, ranks, out, part, i, end):
         if m.err[0] != 0:
             return i, 0
         i = j
-    if S[S_OUT] + z.overlap * z.units > S[S_OUT_ROOM]:
-        return i, ROOM_OUT
-    close_all(m, b, out, part)
-    if S[S_DECIDED_ROOM] > 0:
-        end_decisions(m)
-    return i, 0
+    return i, _end(m, b, out, part)
 
 
 @apart
 def _walk_scanned(m, b, events, table, ranks, out, part, i, end):
-    """The same over own columns in a scanned table: most events are taken in directly."""
+    """The same over own columns in a scanned table: most events are taken in directly.
+
+    Where windows open that are over snapshots it goes on in the other way: CHANGED.
+    """
     P, S, z = m.P, m.S, m.z
+    can_share = P[SHARING] != OWN
     while i < end:
         j, letter = i + 1, events.letter[i]
         known = P[P[KNOWN] + letter]
@@ -166,23 +176,78 @@ def _walk_scanned(m, b, events, table, ranks, out, part, i, end):
             i = j
             continue
         if events.ts[i] >= S[S_DUE]:
-            if S[S_OUT] + z.overlap * z.units > S[S_OUT_ROOM]:
-                return i, ROOM_OUT
+            short = _short_to_roll(m, b, can_share)
+            if short != 0:
+                return i, short
             roll(m, b, out, part, events.ts[i])
-        if known & DIRECTS:
-            take_in(m, b, events, table, i, letter)
-        elif (j - i) * z.layers > S[S_SCRATCH]:
+            if S[S_HI] > S[S_OWN_HI] and can_share:
+                return i, CHANGED
+        if not known & DIRECTS and (j - i) * z.layers > S[S_SCRATCH]:
             S[S_WANTED] = (j - i) * z.layers
             return i, ROOM_SCRATCH
+        if can_share and not _is_decided(m, b, events, table, ranks, part, i, j, known):
+            return i, ROOM_DECIDED
+        if known & DIRECTS:
+            take_in(m, b, events, table, i, letter)
         else:
             _step(m, b, events, table, ranks, i, j, known)
         if m.err[0] != 0:
             return i, 0
         i = j
+    return i, _end(m, b, out, part)
+
+
+@inlined
+def _short_to_roll(m, b, can_share):
+    """What there is too little room for where windows close and open."""
+    S, z = m.S, m.z
     if S[S_OUT] + z.overlap * z.units > S[S_OUT_ROOM]:
-        return i, ROOM_OUT
+        return ROOM_OUT
+    if can_share and not _has_log_room(m, b, z.overlap):
+        S[S_WANTED] = z.overlap
+        return ROOM_LOG
+    return 0
+
+
+@inlined
+def _end(m, b, out, part):
+    """Close all windows at the end of a partition; what there is too little room for."""
+    S = m.S
+    if S[S_OUT] + m.z.overlap * m.z.units > S[S_OUT_ROOM]:
+        return ROOM_OUT
     close_all(m, b, out, part)
-    return i, 0
+    if S[S_DECIDED_ROOM] > 0:
+        end_decisions(m)
+    return 0
+
+
+@apart
+def _is_decided(m, b, events, table, ranks, part, i, j, known):
+    """Decide about the burst that a step begins, if any, unless there is no room to write it down.
+
+    An event that is going to be taken in directly is counted here, as a step counts its own.
+    """
+    S = m.S
+    if S[S_DECIDED_ROOM] > 0 and S[S_DECIDED] == S[S_DECIDED_ROOM]:
+        return False
+    _decide(m, b, events, table, ranks, part, i, j, events.ts[i], known)
+    if known & DIRECTS:
+        _count(m, events.letter[i], known)
+    return True
+
+
+@inlined
+def _count(m, letter, known):
+    """Count an event that is taken in directly: see decision.py."""
+    entered = m.P[m.P[ENTERS] + letter]
+    if entered > 0:
+        m.S[S_DIRTY] = 1
+        m.D[D_ENTRIES] += entered
+    if known & LOOPS:
+        m.D[D_EVENTS] += 1
+        m.D[D_TOTAL] += 1
+        if known & PARTS:
+            m.D[D_PARTS] += 1
 
 
 @inlined
