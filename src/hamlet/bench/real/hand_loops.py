@@ -150,7 +150,8 @@ def _add_aggregate(form: Form, aggregate: Aggregate) -> None:
     if aggregate.counts_trends:
         return
     if aggregate.measure is not None:
-        raise NotByHand(f"it asks for {aggregate.function}({aggregate.measure})")
+        reason = f"it asks for {aggregate.function}({aggregate.measure})"
+        raise NotByHand(reason)
     steps = frozenset(i for i, step in enumerate(form.steps) if step.place in aggregate.places)
     if aggregate.sign:
         _once(form.extremes, Extreme(aggregate.sign, str(aggregate.attribute), steps))
