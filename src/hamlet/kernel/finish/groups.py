@@ -55,11 +55,16 @@ class Groups:
         return Groups(place[self.of_partition], texts, dict(zip(attributes, values, strict=True)))
 
 
+_COMPARED = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)
+
+
 def _order_of(columns: list[Any]) -> Any:
     """The order of rows by the first column, then the second, and so on."""
-    order = pc.array_sort_indices(columns[0])
-    if not _has_equal_neighbours(columns[0].take(order)):
-        return order
+    # Arrow compares neighbours of some types only.
+    if any(is_kind(columns[0].type) for is_kind in _COMPARED):
+        order = pc.array_sort_indices(columns[0])
+        if not _has_equal_neighbours(columns[0].take(order)):
+            return order
     names = [str(number) for number in range(len(columns))]
     table = pa.table(columns, names=names)
     return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
