@@ -31,12 +31,14 @@ FEATURES = ("several queries", "AND", "OR", "+", "NOT", "GROUPBY", "WHERE", "SLI
 
 # What no query with panes has; the same query without it may.
 NOT_OF_PANES = re.compile(r" MATCH (NEXT|CONTIGUOUS)| OFFSET -?[\d.]+ s| IN '[A-Z]\w+/\w+'")
+# Measures of trends that panes do not have, and one that they do.
+MEASURES = re.compile(r"\w+\(DURATION\)|(MIN|MAX)\(LENGTH\)")
 
 
 def composing(sample: Sample) -> Sample:
     """The sample with those of its queries that compose, or would without what never does."""
     kept = []
-    for text in NOT_OF_PANES.sub("", sample.workload).split(";"):
+    for text in NOT_OF_PANES.sub("", MEASURES.sub("SUM(LENGTH)", sample.workload)).split(";"):
         try:
             (planned,) = Workload.parse(text).plan.queries
         except QueryError:

@@ -17,6 +17,7 @@ from hamlet.engine.options import Options, events_of
 from hamlet.engine.pipeline import SetPipeline
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.kernel.base import EventBatch
+from hamlet.kernel.rows.letters import may_pay
 from hamlet.kernel.run import Counters, run_group
 from hamlet.plan.number_mode import NumberMode
 from hamlet.share.bundles import split_bundles
@@ -111,11 +112,17 @@ class _Before:
         return cls(pipeline, pipeline.compile_for(form), _drawn(pipeline, form, rates))
 
     def alone(self) -> frozenset[str]:
-        """The loops of which the dynamic policy shares no more than half of the bursts."""
+        """The loops of which the dynamic policy shares no more than half of the bursts.
+
+        Those are among them that it never shares, and so counts no bursts of.
+        """
         bursts: dict[str, int] = {}
         shared: dict[str, int] = {}
         for made in self.compiled.row_groups:
             name, counters = self.pipeline.loop_name(made), Counters()
+            if not may_pay(made):
+                bursts[name], shared[name] = bursts.get(name, 0) + 1, shared.get(name, 0)
+                continue
             run_group(self.compiled, made, "dynamic", self.batch, NumberMode.FLOAT, counters)
             bursts[name] = bursts.get(name, 0) + counters.bursts
             shared[name] = shared.get(name, 0) + counters.shared_bursts

@@ -79,12 +79,15 @@ def test_a_set_without_loops_of_such_a_kind_has_nothing_to_fix():
 
 def test_rates_with_sums_and_extremes_are_taken():
     where = "WHERE T.v < NEXT(T).v WITHIN 90 s"
-    text = f"RETURN SUM(T.v), COUNT(T) PATTERN SEQ(X, T+, Y) {where}"
+    alone = f"RETURN SUM(T.v), COUNT(T) PATTERN SEQ(X, T+, Y) {where}"
+    text = f"{alone}; {alone.replace('X', 'Z')}"
     more = f"; RETURN MAX(T.w) PATTERN SEQ(X, T+) {where}"
     for asked, rates, found in (
-        (text, {"T": 3, "X": 3}, {LOOP}),
-        (text, {"T": 3, "X": 0.01}, set()),
-        (text + more, {"T": 3, "X": 3}, {LOOP}),
+        (text, {"T": 3, "X": 3, "Z": 3}, {LOOP}),
+        (text, {"T": 3, "X": 0.01, "Z": 0.01}, set()),
+        (text + more, {"T": 3, "X": 3, "Z": 3}, {LOOP}),
+        # One query in one window has nobody to share with.
+        (alone, {"T": 3, "X": 0.01}, {LOOP}),
     ):
         plan = Workload.parse(asked).plan
         assert options_for(plan, sharing="static", rates=rates).fixed.alone == found

@@ -305,10 +305,15 @@ def lay_out(
     """
     code = laid_for(made, letters).code.copy()
     code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
-    is_worth_it = sharing != BY_BENEFIT or made.columns > 1 or made.group.overlap > _FEW_WINDOWS
-    code[SHARING], code[SEED] = sharing if made.is_sharable and is_worth_it else OWN, seed
+    is_asked = sharing != BY_BENEFIT or may_pay(made)
+    code[SHARING], code[SEED] = sharing if made.is_sharable and is_asked else OWN, seed
     code[DISPUTED], code[SAME_KEYS] = disputed
     return code
+
+
+def may_pay(made: PlacedGroup) -> bool:
+    """Whether snapshots may be less work than own columns, whatever the events are."""
+    return made.columns > 1 or made.group.overlap > _FEW_WINDOWS
 
 
 def laid_for(made: PlacedGroup, letters: NDArray[np.uint8]) -> Laid:
