@@ -80,7 +80,7 @@ def test_a_set_without_loops_of_such_a_kind_has_nothing_to_fix():
 def test_rates_with_sums_and_extremes_are_taken():
     where = "WHERE T.v < NEXT(T).v WITHIN 90 s"
     alone = f"RETURN SUM(T.v), COUNT(T) PATTERN SEQ(X, T+, Y) {where}"
-    text = f"{alone}; {alone.replace('X,', 'Z,')}"
+    text = f"{alone}; {alone.replace('X,', 'Z,').replace('Y)', 'W)')}"
     more = f"; RETURN MAX(T.w) PATTERN SEQ(X, T+) {where}"
     for asked, rates, found in (
         (text, {"T": 3, "X": 3, "Z": 3}, {LOOP}),
