@@ -183,6 +183,8 @@ class _Binder:
         for one in branches:
             for other in branches:
                 pairs |= twins(one, other, types, query.local)
+            if query.match == Match.NEXT:
+                pairs |= twins(one, one, types, query.local, are_begun=True)
         for aggregate, written in named:
             for p, q in sorted(pairs):
                 if p in aggregate.places and q not in aggregate.places:

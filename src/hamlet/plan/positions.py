@@ -175,6 +175,8 @@ def twins(
     other: Positions,
     types: tuple[str, ...],
     local: tuple[Expression | None, ...] = (),
+    *,
+    are_begun: bool = False,
 ) -> set[tuple[int, int]]:
     """Pairs of different places that may hold the same event of the same sequence.
 
@@ -183,6 +185,8 @@ def twins(
     automaton given twice, no twins means that every sequence runs through it in at most one way.
     Predicates are not looked at: what they rule out is still a pair here. But where `local` has
     what events at each place satisfy, places whose conditions exclude each other are no pair.
+    Where sequences `are_begun` only, the rest may be another one: no twins means then that also the
+    beginning of a sequence runs through the automaton in at most one way.
     """
 
     @cache
@@ -209,6 +213,8 @@ def twins(
                         queue.append((p, q))
         if steps > MOST_STEPS:
             raise TooComplex
+    if are_begun:
+        return {(p, q) for p, q in reached if p != q}
     useful = {(p, q) for p, q in reached if p in one.last and q in other.last}
     queue = list(useful)
     while queue:

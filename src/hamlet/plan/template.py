@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from hamlet.plan.positions import MOST_PAIRS, Positions, TooComplex, twins
 from hamlet.plan.predicates import Expression, all_of, show
+from hamlet.plan.query import Match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,16 +189,26 @@ class PlannedQuery:
 
 def templates_of(query: Query, positions: list[Positions]) -> QueryTemplates:
     """Every template that a query needs, from the positions of its branches and negations."""
-    templates = [template_of(query, each) for each in positions]
+    # What is kept of the trends of a NOT does not depend on MATCH.
+    are_begun = [query.match == Match.NEXT] * len(query.branches)
+    are_begun += [False] * len(query.negations)
+    templates = [
+        template_of(query, each, are_begun=is_begun)
+        for each, is_begun in zip(positions, are_begun, strict=True)
+    ]
     branches = tuple(templates[: len(query.branches)])
     both = intersection(*branches) if query.is_conjunction else None
     return QueryTemplates(branches, both, tuple(templates[len(query.branches) :]))
 
 
-def template_of(query: Query, positions: Positions) -> Template:
-    """The template of a position automaton with the predicates of a query."""
+def template_of(query: Query, positions: Positions, *, are_begun: bool = False) -> Template:
+    """The template of a position automaton with the predicates of a query.
+
+    A trend has one run. Where it matters what the beginning of one may go on with, as with MATCH
+    NEXT, that has one run too, at a state from which all that may follow is seen.
+    """
     types = tuple(place.type for place in query.places)
-    if twins(positions, positions, types):
+    if twins(positions, positions, types, are_begun=are_begun):
         return _determinised(query, positions)
     return _direct(query, positions)
 
