@@ -179,19 +179,23 @@ class _Binder:
         if not named:
             return
         types = tuple(place.type for place in query.places)
-        pairs = set[tuple[int, int]]()
+        why: dict[tuple[int, int], str] = {}
+        for one in branches:
+            if query.match == Match.NEXT:
+                # The state of what has begun is one for all that may follow.
+                reason = "cannot be had with MATCH NEXT: an event of what begins alike may be"
+                why |= dict.fromkeys(twins(one, one, types, query.local, are_begun=True), reason)
         for one in branches:
             for other in branches:
-                pairs |= twins(one, other, types, query.local)
-            if query.match == Match.NEXT:
-                pairs |= twins(one, one, types, query.local, are_begun=True)
+                reason = "is not defined: one event of a trend may be"
+                why |= dict.fromkeys(twins(one, other, types, query.local), reason)
         for aggregate, written in named:
-            for p, q in sorted(pairs):
+            for (p, q), reason in sorted(why.items()):
                 if p in aggregate.places and q not in aggregate.places:
                     one_label, other_label = query.places[p].label, query.places[q].label
                     self._refuse(
                         "ambiguous-alias",
-                        f"{print_condition(written)} is not defined: one event of a trend may be "
+                        f"{print_condition(written)} {reason} "
                         f"matched both as {one_label} and as {other_label}",
                         f"Aggregate the type, which is every such event: {types[p]}."
                         if not has_any

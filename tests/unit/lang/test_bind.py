@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hamlet.errors import line_and_column
+from hamlet import Workload
+from hamlet.errors import QueryError, line_and_column
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
 from hamlet.plan.predicates import Column, Constant, EdgePredicate, Operation, show, show_edge
@@ -555,6 +556,14 @@ def test_an_alias_that_an_event_may_or_may_not_be_is_refused_in_repetitions_too(
     problems = _problems("SEQ(B b{1,2}, B c{1,2})", returned="COUNT(b)")
 
     assert problems == [("ambiguous-alias", "b")]
+
+
+def test_with_match_next_an_alias_of_what_begins_alike_is_refused():
+    text = "RETURN COUNT(c) PATTERN SEQ(C c, A) OR SEQ(C, C d) {}WITHIN 10 s"
+
+    assert Workload.parse(text.format(""))
+    with pytest.raises(QueryError, match="with MATCH NEXT: an event of what begins alike may be"):
+        Workload.parse(text.format("MATCH NEXT "))
 
 
 # ANY
