@@ -88,29 +88,14 @@ def test_splits_and_merges_by_a_coin_equal_the_reference(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in range(1, 5))])
+@pytest.mark.parametrize("drawing", [sample_of_conditions, sample_of_predicates])
 def test_queries_that_ask_different_things_of_the_loop_equal_the_reference(
-    seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
+    drawing: Any, seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "KIND", KINDS[kind])
     random = Random(seed)
     for number in range(12):
-        drawn = sample_of_conditions(random)
-        with monkeypatch.context() as patch:
-            check(drawn, ("always", "never"))
-            patch.setitem(batch.SHARING, "dynamic", BY_COIN)
-            patch.setattr(batch, "SEED", number)
-            check(drawn, ("dynamic",))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in range(1, 5))])
-def test_queries_that_compare_neighbours_differently_equal_the_reference(
-    seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "KIND", KINDS[kind])
-    random = Random(seed)
-    for number in range(12):
-        drawn = sample_of_predicates(random)
+        drawn = drawing(random)
         with monkeypatch.context() as patch:
             check(drawn, ("always", "never"))
             patch.setitem(batch.SHARING, "dynamic", BY_COIN)

@@ -7,7 +7,6 @@ before or after a change, or is different because of what other queries came or 
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from stream_host import ChangingHost, batches
+from stream_law import changes_of, comparable, lawful
 
 from hamlet import Workload
 from hamlet.errors import PlanError, QueryError, ReadError, RunError, UnknownName
@@ -77,32 +77,6 @@ def written(names: Sequence[str]) -> str:
     return ";\n".join(f"{name}: {QUERIES[name]}" for name in names)
 
 
-def lawful(
-    table: pa.Table, names: Sequence[Sequence[str]], changes: Sequence[float]
-) -> list[dict[str, Any]]:
-    """Rows of batches, of the windows that the law names; the first workload is there from ever."""
-    rows: list[dict[str, Any]] = []
-    begins = [float("-inf"), *changes]
-    for name in QUERIES:
-        is_there = [name in each for each in names]
-        every = Workload.parse(written([name])).run(table).table.to_pylist()
-        for place, there in enumerate(is_there):
-            if there and not (place and is_there[place - 1]):
-                gone = next((i for i in range(place, len(names)) if not is_there[i]), None)
-                ends = float("inf") if gone is None else begins[gone]
-                rows += [
-                    row
-                    for row in every
-                    if row["window_start"] >= begins[place] and row["window_end"] <= ends
-                ]
-    return rows
-
-
-def comparable(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Rows in an order of their own, but for the last digit of a logarithm."""
-    return sorted(str({**row, "log10": row["log10"] and round(row["log10"], 12)}) for row in rows)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_queries_come_and_go_by_the_law(seed: int):
     chance = random.Random(seed)
@@ -126,7 +100,7 @@ def test_queries_come_and_go_by_the_law(seed: int):
 
     changes = [each.since_us / SECOND for each in host.history[1:]]
     assert changes == sorted(changes)
-    assert comparable(host.rows) == comparable(lawful(table, names, changes))
+    assert comparable(host.rows) == comparable(lawful(table, QUERIES, names, changes))
 
 
 def text_of(**queries: str) -> str:
@@ -234,13 +208,6 @@ def run(
     writer.trigger(availableNow=True).start().awaitTermination()
 
 
-def changes_of(folder: Path) -> list[float]:
-    """When the workload has changed, as the checkpoint has it."""
-    paths = sorted((folder / "checkpoint" / "hamlet" / "changes").iterdir())
-    noted = [json.loads(path.read_text()) for path in paths if not path.name.startswith(".")]
-    return [each["since_us"] / SECOND for each in noted]
-
-
 def test_a_stream_on_spark_goes_on_with_other_workloads(spark: SparkSession, tmp_path: Path):
     table = events(360, 3)
     names = [
@@ -257,12 +224,12 @@ def test_a_stream_on_spark_goes_on_with_other_workloads(spark: SparkSession, tmp
         begin = end
     run(spark, tmp_path, names[2], flush=True)
 
-    changes = changes_of(tmp_path)
+    changes = changes_of(tmp_path / "checkpoint")
     # Each is after the last event that was taken in before it.
     times = table["time"].to_pylist()
     assert changes == [times[cuts[2] - 1] + 0.001, times[cuts[4] - 1] + 0.001]
     found = parquet.read_table(tmp_path / "out").to_pylist()
-    assert comparable(found) == comparable(lawful(table, names, changes))
+    assert comparable(found) == comparable(lawful(table, QUERIES, names, changes))
     # The state of generations that are over is not kept.
     state = spark.read.format("statestore").option("stateVarName", "core")
     buckets = state.load(str(tmp_path / "checkpoint")).select("key.bucket").distinct().collect()
@@ -283,7 +250,7 @@ def test_the_policy_and_the_number_of_buckets_may_change(spark: SparkSession, tm
     wanted = Workload.parse(written(names)).run(table).table.to_pylist()
     found = parquet.read_table(tmp_path / "out").to_pylist()
     assert comparable(found) == comparable(wanted)
-    assert len(changes_of(tmp_path)) == 2
+    assert len(changes_of(tmp_path / "checkpoint")) == 2
 
 
 def test_a_stream_that_runs_or_has_ended_is_not_changed(spark: SparkSession, tmp_path: Path):
@@ -351,8 +318,8 @@ def test_queries_are_added_removed_and_replaced_while_a_stream_runs(
     query.processAllAvailable()
     query.stop()
     names = [["by_k", "none"], ["by_k", "none", "edge", "alone"], ["by_k", "alone"], ["alone"]]
-    changes = changes_of(tmp_path)
-    wanted = lawful(table, names, changes)
+    changes = changes_of(tmp_path / "checkpoint")
+    wanted = lawful(table, QUERIES, names, changes)
     every = Workload.parse(shorter).run(table).table.to_pylist()
     wanted += [row for row in every if row["window_start"] >= changes[-1]]
     found = parquet.read_table(tmp_path / "out").to_pylist()

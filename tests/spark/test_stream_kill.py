@@ -7,7 +7,6 @@ queries come and go.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -20,8 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-
-from hamlet import Workload
+from stream_law import changes_of, comparable, lawful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,27 +110,6 @@ def write_workload(folder: Path, names: Sequence[str]) -> None:
     (folder / "workload.hql").write_text(text, encoding="utf-8")
 
 
-def lawful(folder: Path, table: pa.Table) -> list[str]:
-    """The rows of batches, of the windows that begin after a query came and end before it went."""
-    paths = sorted((folder / "checkpoint" / "hamlet" / "changes").glob("[0-9]*"))
-    moments = [json.loads(path.read_text())["since_us"] / 1e6 for path in paths]
-    begins = [float("-inf"), *moments, float("inf")]
-    names = [FIRST, *CHANGES.values(), ()]
-    rows: list[str] = []
-    for name, query in QUERIES.items():
-        every = Workload.parse(f"{name}: {query}").run(table).table.drop_columns(["log10"])
-        there = [name in each for each in names]
-        for place in range(len(names)):
-            if there[place] and not (place and there[place - 1]):
-                came, went = begins[place], begins[there.index(False, place)]
-                rows += [
-                    str(row)
-                    for row in every.to_pylist()
-                    if row["window_start"] >= came and row["window_end"] <= went
-                ]
-    return sorted(rows)
-
-
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[list[Stream]]:
     """Streams that were started in a folder with a workload; none is left running."""
@@ -178,6 +155,8 @@ def test_ten_kills_and_an_interrupt_among_changes_lose_and_repeat_nothing(
     assert interrupted.process.returncode == 0, interrupted.lines
     assert "stopped; the same command goes on from here\n" in interrupted.lines
     assert last.process.returncode == 0, last.lines
-    assert len(list((tmp_path / "checkpoint" / "hamlet" / "changes").glob("[0-9]*"))) == 3
-    found = parquet.read_table(tmp_path / "out").drop_columns(["log10"])
-    assert sorted(map(str, found.to_pylist())) == lawful(tmp_path, table)
+    changes = changes_of(tmp_path / "checkpoint")
+    assert len(changes) == len(CHANGES)
+    found = parquet.read_table(tmp_path / "out").to_pylist()
+    wanted = lawful(table, QUERIES, [FIRST, *CHANGES.values()], changes)
+    assert comparable(found) == comparable(wanted)

@@ -161,26 +161,18 @@ def seconds(trend: tuple[tuple[Any, ...], ...]) -> float:
     return float(dict(trend[-1])["time"] - dict(trend[0])["time"])
 
 
-@pytest.mark.parametrize(("asked", "pick"), [("MIN(DURATION)", min), ("MAX(DURATION)", max)])
+@pytest.mark.parametrize(("function", "pick"), [("MIN", min), ("MAX", max)])
+@pytest.mark.parametrize(("measure", "of"), [("DURATION", seconds), ("LENGTH", len)])
 @pytest.mark.parametrize("pattern", QUERIES)
-def test_those_that_take_the_least_and_the_most_time(pattern: str, asked: str, pick: Any) -> None:
-    expected = all_trends(pattern)
-    best = pick(map(seconds, expected))
+def test_those_that_attain_a_measure(
+    pattern: str, measure: str, of: Any, function: str, pick: Any
+) -> None:
+    expected, asked = all_trends(pattern), f"{function}({measure})"
+    best = pick(map(of, expected))
 
     found = measured(pattern, asked).examples("q1", n=1000, how=asked)
 
-    assert set(shown(found)) == {trend for trend in expected if seconds(trend) == best}
-
-
-@pytest.mark.parametrize(("asked", "pick"), [("MIN(LENGTH)", min), ("MAX(LENGTH)", max)])
-@pytest.mark.parametrize("pattern", QUERIES)
-def test_those_of_the_least_and_the_greatest_length(pattern: str, asked: str, pick: Any) -> None:
-    expected = all_trends(pattern)
-    best = pick(map(len, expected))
-
-    found = measured(pattern, asked).examples("q1", n=1000, how=asked)
-
-    assert set(shown(found)) == {trend for trend in expected if len(trend) == best}
+    assert set(shown(found)) == {trend for trend in expected if of(trend) == best}
 
 
 def test_of_very_many_trends_some_are_drawn_at_once() -> None:

@@ -20,12 +20,14 @@ from pyspark.sql import functions as F
 
 from hamlet._version import __version__
 from hamlet.errors import PlanError, ReadError, WriteError
-from hamlet.spark.stream.generations import Generation, generation_json
+from hamlet.spark.stream.generations import generation_json, history_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from hamlet.spark.stream.generations import Generation
 
 FORMAT = 1
 _FOLDER, _ENDS = "hamlet", "ends"
@@ -92,10 +94,8 @@ class Checkpoint:
         begun = self.begun_with()
         if begun is None:
             return ()
-        first = Generation.of({"number": 0, "text": "", **begun})
         names = sorted(self._names(*CHANGES))
-        changes = [self._read_json(*CHANGES, name) for name in names]
-        return (first, *map(Generation.of, changes))
+        return history_of(begun, [self._read_json(*CHANGES, name) for name in names])
 
     def change(self, generation: Generation) -> None:
         """Note another workload, which is not noted yet.

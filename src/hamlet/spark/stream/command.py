@@ -29,7 +29,7 @@ from hamlet.spark.stream.answers import EVENTS, ROWS, USED, WITHOUT, WORK, answe
 from hamlet.spark.stream.boundary import wait_for_boundary
 from hamlet.spark.stream.bucket import LATE, WINDOWS
 from hamlet.spark.stream.checkpoint import Checkpoint
-from hamlet.spark.stream.course import plans_of
+from hamlet.spark.stream.course import plan_to_read
 from hamlet.spark.stream.form import Form, Topic, form_of
 from hamlet.spark.stream.generations import differences, shown_moment
 from hamlet.spark.stream.reading import read_stream
@@ -168,7 +168,7 @@ class StreamRun:
     ) -> StreamRun | None:
         """Run a stream until it ends, or its workload changes: then give what is to go on."""
         history = checkpoint.generations()
-        read = plans_of(checkpoint, self.workload.plan)
+        read = plan_to_read(checkpoint, self.workload.plan)
         form = self._form(history, read)
         limits = {} if Topic.of(self.source) else {"maxFilesPerTrigger": str(self.files)}
         source = read_stream(spark, _absolute(self.source), form, read, self.options, limits)

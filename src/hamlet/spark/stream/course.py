@@ -151,7 +151,7 @@ def _changed(
     )
 
 
-def plans_of(checkpoint: Checkpoint, plan: WorkloadPlan) -> WorkloadPlan:
+def plan_to_read(checkpoint: Checkpoint, plan: WorkloadPlan) -> WorkloadPlan:
     """The queries of a workload, and those of earlier ones that still have windows to answer.
 
     What they read of events is to be read as long as that.

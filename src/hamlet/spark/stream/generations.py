@@ -34,7 +34,7 @@ from hamlet.lang.tree import WorkloadTree
 from hamlet.plan.local_times import DAY_US
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -157,6 +157,16 @@ class Generation:
     def meanings(self) -> tuple[Meaning, ...]:
         """What its queries mean."""
         return meanings_of(self.text)
+
+
+def history_of(
+    begun: Mapping[str, Any], changes: Iterable[Mapping[str, Any]]
+) -> tuple[Generation, ...]:
+    """All generations, from what a stream was begun with and what was noted of its changes.
+
+    Streams that were begun by an earlier version have not noted how their queries are written.
+    """
+    return (Generation.of({"number": 0, "text": "", **begun}), *map(Generation.of, changes))
 
 
 class Meaning(NamedTuple):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hamlet.errors import ReadError, counted
 from hamlet.spark.stream.checkpoint import BEGUN, CHANGES
-from hamlet.spark.stream.generations import Generation, differences, shown_moment
+from hamlet.spark.stream.generations import differences, history_of, shown_moment
+
+if TYPE_CHECKING:
+    from hamlet.spark.stream.generations import Generation
 
 
 def status_text(folder: str) -> str:
@@ -35,7 +39,7 @@ def status_text(folder: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _generations(folder: str) -> list[Generation]:
+def _generations(folder: str) -> tuple[Generation, ...]:
     begun, changes = Path(folder, *BEGUN), Path(folder, *CHANGES)
     if not begun.is_file():
         raise ReadError(folder, "there is no checkpoint of a stream of hamlet, on this machine")
@@ -44,5 +48,4 @@ def _generations(folder: str) -> list[Generation]:
         found = [json.loads(path.read_text(encoding="utf-8")) for path in (begun, *paths)]
     except (OSError, ValueError) as error:
         raise ReadError(folder, "what is noted in it is damaged") from error
-    first = {"number": 0, "text": "", **found[0]}
-    return [Generation.of(each) for each in (first, *found[1:])]
+    return history_of(found[0], found[1:])
