@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from sampling import FAST
 
 from hamlet.engine.first_answer import VARIABLE as INTERPRET
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 CASES = Path(__file__).parent / "cases"
 # How long an example takes depends on what is compiled for the first time, and on other work.
-settings.register_profile("hamlet", deadline=None)
-settings.register_profile("fast", deadline=None, max_examples=FAST)
+# What fails is made smaller, but not explained line by line: to trace what is run takes minutes.
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
+settings.register_profile("hamlet", deadline=None, phases=PHASES)
+settings.register_profile("fast", deadline=None, phases=PHASES, max_examples=FAST)
 # Not a module of tests unless there is a cluster: see the Makefile.
 collect_ignore = [] if "HAMLET_CLUSTER_PYTHON" in os.environ else ["cluster"]
 SPARK = Path(__file__).parent / "spark"
@@ -42,12 +45,19 @@ JAVA += " -Djdk.lang.Process.launchMechanism=VFORK"
 # compiles, then Spark, then files in this order, then all others.
 ALONE = ("test_stream_kill.py", "test_bounds.py")
 LONG = (
-    "test_engine.py",
-    "test_stream.py",
-    "test_sharon_middles.py",
     "test_bench_paper.py",
-    "test_answers.py",
+    "test_stream.py",
+    "test_engine.py",
+    "test_docs.py",
+    "test_loop_groups.py",
+    "test_sharon_middles.py",
+    "test_bench_sharing.py",
+    "test_systems.py",
+    "test_random_workloads.py",
+    "test_sessions.py",
+    "test_case_files.py",
     "test_interrupts.py",
+    "test_answers.py",
 )
 
 
@@ -62,6 +72,10 @@ def pytest_configure(config: pytest.Config) -> None:
     is_fast = config.getoption("markexpr") == "not slow"
     settings.load_profile("fast" if is_fast else "hamlet")
     os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA)
+    # What a shell runs in the background ignores Ctrl-C, and what it starts does too: tests that
+    # interrupt themselves or a process would wait for ever.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # until all is collected: see below
     # Else each process would compile the same.
     if not hasattr(config, "workerinput") and getattr(config.option, "numprocesses", None):

@@ -39,7 +39,7 @@ PRINTED = {
     ],
 }
 # Covered by tests of their own: it writes a file, or needs Spark.
-ELSEWHERE = {"make_rides.py", "streaming.py"}
+ELSEWHERE = {"make_rides.py", "streaming.py", "daily.py", "lake.py"}
 
 
 def run(name: str, folder: Path, *arguments: str, **variables: str) -> str:

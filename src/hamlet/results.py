@@ -114,9 +114,8 @@ class Results:
     @staticmethod
     def of_run(run: LocalRun) -> Results:
         """The answers of a run put together, which is the last stage of it."""
-        with timed(run.statistics, "results"), interpreted(run.statistics.interpreted > 0):
+        with timed(run.statistics, "results"):
             results = Results(run.queries, run.answers, times=run.times, statistics=run.statistics)
-            assert results.table is not None  # made here, where it is timed
         results._notes, results._why_empty = run.notes, run.why_empty
         results.trace, results.bundles = run.trace, run.bundles
         return results
@@ -155,7 +154,11 @@ class Results:
 
     @cached_property
     def table(self) -> Any:
-        """The long form, an Arrow table."""
+        """The long form, an Arrow table; put together when it is first asked for."""
+        with timed(self.statistics, "results"), interpreted(self.statistics.interpreted > 0):
+            return self._table()
+
+    def _table(self) -> Any:
         made = [long_table_of_set(each, self._times) for each in self._sets]
         pieces = [long_schema(self._times).empty_table()]
         waiting: tuple[int, int, int] | None = None  # a set, and rows of it, not yet in pieces

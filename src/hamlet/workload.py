@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hamlet.plan.number_mode import Numbers
     from hamlet.results import Results
     from hamlet.share.policy import Policy
+    from hamlet.spark.stream.settings import Emit
 
 
 class Workload(PlannedWorkload):
@@ -68,9 +69,12 @@ class Workload(PlannedWorkload):
         sharing: Policy = ...,
         sample: Any = ...,
         rates: Mapping[str, float] | None = ...,
+        wide: bool | str = ...,
         lateness: str | float | timedelta | None = ...,
         checkpoint: str | Path | None = ...,
         flush: bool = ...,
+        emit: Emit | None = ...,
+        late: str | Path | None = ...,
     ) -> DataFrame: ...
 
     @overload
@@ -106,15 +110,18 @@ class Workload(PlannedWorkload):
         trace: bool | str | Path = False,
         system: str = "hamlet",
         progress: Progress | None = None,
+        wide: bool | str = False,
         lateness: str | float | timedelta | None = None,
         checkpoint: str | Path | None = None,
         flush: bool = False,
+        emit: Emit | None = None,
+        late: str | Path | None = None,
     ) -> Results | DataFrame:
         """Answer every query over a table of events.
 
         A DataFrame of Spark gives a DataFrame of results, which are computed when they are asked
-        for; `hamlet.spark.batch.answer` gives the wide form and what the run did as well. One that
-        is a stream gives a stream, in append mode: see docs/streaming.md.
+        for; `hamlet.spark.batch.answer` gives what the run did as well. One that is a stream gives
+        a stream, in append mode: see docs/streaming.md.
 
         >>> events = [{"time": t, "type": k} for t, k in enumerate("AACBBBB")]
         >>> workload = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s")
@@ -144,11 +151,17 @@ class Workload(PlannedWorkload):
                 or "mcep". Results are the same, where it has any.
             progress: Called with what is being done and which part of the whole has been done
                 before, from 0 to 1.
+            wide: On Spark, the name of a query: its rows alone, with a column for each grouping
+                attribute and each result, of their own types. True where there is one query.
             lateness: Of a stream, how long rows are waited for: "10 s", seconds or a timedelta.
             checkpoint: Of a stream, the folder that is its checkpointLocation. What it is begun
                 with is noted there, and starting it with anything else is refused.
             flush: Of a stream that has read what there is, whether its next batch is the last and
                 closes every window.
+            emit: Of a stream, "final" for results of windows that are over, each once, or "update"
+                for those of open windows as well, whenever they have changed: then rows say whether
+                they are `final`, and with which `batch` they came.
+            late: Of a stream, a folder for rows that come too late, as JSON lines.
 
         Raises:
             ReadError: A file cannot be read, or a checkpoint is of another stream.
@@ -165,6 +178,13 @@ class Workload(PlannedWorkload):
         from hamlet.results import Results
         from hamlet.share.coefficients import load_coefficients
 
+        stream_options = {
+            "lateness": lateness,
+            "checkpoint": checkpoint,
+            "flush": flush or None,
+            "emit": emit,
+            "late": late,
+        }
         path = None if isinstance(trace, bool) else Path(trace)
         if path is not None:
             check_trace_target(path, overwrite=False)
@@ -186,6 +206,7 @@ class Workload(PlannedWorkload):
         )
         if _is_of_spark(events):
             from hamlet.spark.batch import answer
+            from hamlet.spark.wide import chosen
 
             if keep:
                 raise PlanError("on Spark no trace is kept", "Run without it.")
@@ -194,11 +215,24 @@ class Workload(PlannedWorkload):
             if system != "hamlet":
                 reason = f"{system} does not run on Spark"
                 raise PlanError(reason, "Systems are compared by local runs.")
+            asked = None if wide is False else chosen(wide, self.queries)
             if events.isStreaming:
-                return self._streamed(events, options, lateness, checkpoint, flush)
-            _refuse_stream_options(lateness, checkpoint, flush)
-            return answer(self.plan, events, options).table
-        _refuse_stream_options(lateness, checkpoint, flush)
+                return self._streamed(
+                    events,
+                    options,
+                    lateness=lateness,
+                    checkpoint=checkpoint,
+                    flush=flush,
+                    emit=emit or "final",
+                    late=late,
+                    wide=None if asked is None else asked.name,
+                )
+            _refuse_stream_options(stream_options)
+            answers = answer(self.plan, events, options)
+            return answers.table if asked is None else answers.wide(asked.name)
+        _refuse_stream_options(stream_options)
+        if wide is not False:
+            raise PlanError("wide is for Spark", "Results of a local run have a method wide.")
         record = record_of(self, "local", events, options)
         # Who follows the progress is told of compilation by it: see console.py.
         with when_compiling() if progress is None else nullcontext():
@@ -214,20 +248,39 @@ class Workload(PlannedWorkload):
         self,
         events: DataFrame,
         options: Options,
+        *,
         lateness: str | float | timedelta | None,
         checkpoint: str | Path | None,
         flush: bool,
+        emit: Emit,
+        late: str | Path | None,
+        wide: str | None,
     ) -> DataFrame:
         from hamlet.spark.stream.answers import answer_stream
         from hamlet.spark.stream.checkpoint import Checkpoint
         from hamlet.spark.stream.settings import StreamSettings, duration_us
+        from hamlet.spark.stream.watermark import lateness_of
 
-        settings = StreamSettings(duration_us(lateness or 0))
+        asked = None if lateness is None else duration_us(lateness)
+        known = lateness_of(events, options.time, asked)
+        settings = StreamSettings(
+            lateness_us=(asked or 0) if known is None else known,
+            emit=emit,
+            late_rows=None if late is None else str(late),
+            has_watermark=known is not None,
+        )
         folder = None if checkpoint is None else Checkpoint(events.sparkSession, str(checkpoint))
         if flush and folder is not None:
             folder.check_was_read()
         return answer_stream(
-            self.plan, events, options, settings, checkpoint=folder, flush=flush, text=self.text
+            self.plan,
+            events,
+            options,
+            settings,
+            checkpoint=folder,
+            flush=flush,
+            text=self.text,
+            wide=wide,
         )
 
     def analyze(
@@ -287,8 +340,7 @@ def _is_of_spark(events: Any) -> bool:
     return str(type(events).__module__).split(".")[0] == "pyspark"
 
 
-def _refuse_stream_options(lateness: Any, checkpoint: Any, flush: bool) -> None:
-    given = {"lateness": lateness, "checkpoint": checkpoint, "flush": flush or None}
+def _refuse_stream_options(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if value is not None:
             remedy = f"Leave {name} out: these events are not a stream."

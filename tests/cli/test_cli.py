@@ -451,7 +451,7 @@ def test_a_reader_that_had_enough_ends_the_command_quietly(tmp_path: Path, reade
 def test_importing_hamlet_imports_nothing_heavy():
     script = (
         "import sys, hamlet, hamlet.cli\n"
-        "heavy = ('pyspark', 'pyarrow', 'pandas', 'hypothesis', 'rich')\n"
+        "heavy = ('numba', 'pyspark', 'pyarrow', 'pandas', 'hypothesis', 'rich')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
 

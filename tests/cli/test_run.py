@@ -385,7 +385,7 @@ def test_rows_that_cannot_be_read_are_counted_and_the_rest_is_answered(hamlet, q
         (["--events", "words.csv"], "x"),
         (["--out", "out.xlsx"], "the ending is none of .parquet, .csv, .tsv, .jsonl"),
         (["--out", "none/out.csv"], "there is no folder none; make it first"),
-        (["--out", "hdfs://host/results"], "results are written on this machine"),
+        (["--out", "hdfs://host/results", "--engine", "local"], "is not on this machine"),
         (["--out", "events.csv", "--overwrite"], "the events are there"),
         (["--out", "full", "--overwrite"], "the folder holds more than results (notes.txt)"),
         (["--out", "full"], "the folder holds more than results (notes.txt)"),

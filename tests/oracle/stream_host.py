@@ -3,7 +3,7 @@
 Rows arrive shuffled within what they may be late, and are cut into batches at random; the watermark
 is that of the batches before, in milliseconds; timers fire after the rows of a batch. Conditions
 are evaluated before rows are packed, or in the buckets. What buckets give in one batch meets in as
-many tasks as it likes.
+many tasks as it likes. What it keeps of late rows is their numbers.
 """
 
 from __future__ import annotations
@@ -123,6 +123,7 @@ class Host:
         self.newest: int | None = None
         self.rows: list[dict[str, Any]] = []
         self.told = dict.fromkeys(TOLD, 0)
+        self.batches = 0
 
     def _as_asked(self, types: list[str]) -> list[str]:
         """Types, with one for all that nobody mentions where somebody asks for that."""
@@ -141,6 +142,7 @@ class Host:
 
     def batch(self, rows: Sequence[int], *, is_end: bool = False) -> None:
         """One batch of rows, by their numbers."""
+        self.batches += 1
         data: dict[int, list[bytes]] = {}
         for packed in self.light.packed(self._columns(rows).to_batches(max_chunksize=3)):
             for bucket, each in zip(
@@ -153,7 +155,8 @@ class Host:
         for bucket, store in zip(self.job.buckets, self.stores, strict=True):
             if bucket in data or is_end:
                 some = data.get(bucket, [])
-                given += step(self.job, bucket, store, some, watermark, is_end=is_end)
+                how = {"is_end": is_end, "batch": self.batches}
+                given += step(self.job, bucket, store, some, watermark, **how)
             if (
                 store.timer is not None
                 and watermark is not None
@@ -194,7 +197,8 @@ class Host:
         time = pa.array(self.ts[kept], pa.timestamp("us"))
         attributes = [part[n] for n in self.job.schema.names if n in part.schema.names]
         letters = [each[kept] for each in self.letters]
-        columns = [*map(pa.array, longs + letters), *text, time, *order, *attributes]
+        numbers = [pa.array([str(row) for row in kept], pa.string())] if self.job.keeps else []
+        columns = [*map(pa.array, longs + letters), *text, time, *order, *attributes, *numbers]
         return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
 
     def _letters(self) -> list[Any]:

@@ -24,10 +24,9 @@ HOST = Path(__file__).parent / "interrupted.py"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_runs_of_every_kind_are_interrupted_at_random_moments(seed: int):
+def test_runs_of_every_kind_are_interrupted_at_random_moments():
     ended = subprocess.run(
-        [sys.executable, str(HOST), str(seed), "10"],
+        [sys.executable, str(HOST), "1", "12"],
         capture_output=True,
         encoding="utf-8",
         timeout=600,

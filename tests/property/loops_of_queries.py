@@ -21,6 +21,7 @@ PATTERNS = (
     "SEQ(A, T+, NOT C)", "SEQ(A, T+, NOT C, D)", "SEQ(NOT C, A, T+)", "SEQ(NOT C, T+)",
     "SEQ(T+, NOT C, T+)", "SEQ(A, NOT C, T+, D)", "SEQ(A, T+, NOT T, D)", "SEQ(A, NOT A, T+)",
     "SEQ(A, T+, NOT SEQ(C, X), D)", "(SEQ(A, NOT C, T+))+", "SEQ(A, T+, NOT D)", "SEQ(T+, NOT X)",
+    "SEQ(A, T+, D, A)", "SEQ(A, T+, D, NOT C, X)", "SEQ(A, T+, (D OR X), A, T+)",
 )  # fmt: skip
 RETURNS = (
     "COUNT(*)", "COUNT(*)", "COUNT(T)", "SUM(T.v)", "AVG(T.w)", "MIN(T.w)", "MAX(T.v)",

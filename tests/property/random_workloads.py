@@ -129,10 +129,11 @@ def query_texts(draw: DrawFn, types: str) -> str:
         parts += draw(st.lists(_edges(adjacent), max_size=3))
     parts += draw(st.sampled_from([[], [], [], ["[d]"], ["[d, g]"]]))
     where = f"\nWHERE {' AND '.join(parts)}" if parts else ""
-    items = dict.fromkeys(draw(st.lists(_aggregates(plain, pattern), min_size=1, max_size=4)))
+    matched = f"{pattern}{draw(st.sampled_from(MATCHES))}"
+    items = dict.fromkeys(draw(st.lists(_aggregates(plain, matched), min_size=1, max_size=4)))
     having = ""
     if draw(st.integers(0, 2)) == 2:
-        one, other = draw(_aggregates(plain, pattern)), draw(_aggregates(plain, pattern))
+        one, other = draw(_aggregates(plain, matched)), draw(_aggregates(plain, matched))
         computed = draw(st.lists(_filled(_COMPUTED, p=st.just(one), q=st.just(other)), max_size=2))
         items |= dict.fromkeys(f"{each} AS r{n}" for n, each in enumerate(computed))
         if draw(st.booleans()):
@@ -141,10 +142,8 @@ def query_texts(draw: DrawFn, types: str) -> str:
             terms = st.sampled_from([*kept, *names, "COUNT(*)"])
             having = f"\nHAVING {draw(_filled(_HAVING, p=terms, q=terms))}"
     grouping, window = draw(st.sampled_from(GROUPINGS)), draw(st.sampled_from(WINDOWS))
-    match = draw(st.sampled_from(MATCHES))
     return (
-        f"RETURN {', '.join(items)}\nPATTERN {pattern}{match}{where}\n"
-        f"{grouping}{having} WITHIN {window}"
+        f"RETURN {', '.join(items)}\nPATTERN {matched}{where}\n{grouping}{having} WITHIN {window}"
     )
 
 
@@ -165,7 +164,8 @@ def _adjacent(query: Query) -> list[tuple[str, str]]:
 
 
 @st.composite
-def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
+def _aggregates(draw: DrawFn, query: Query, matched: str) -> str:
+    """An aggregate that a pattern has, matched as it is: what an alias is may depend on that."""
     places = [place for place in query.places if place.negation is None and _names(place)]
     if not places:
         return "COUNT(*)"
@@ -180,7 +180,7 @@ def _aggregates(draw: DrawFn, query: Query, pattern: str) -> str:
     # One event may or may not be the alias, and beside ANY the type, too.
     for name in (variable, *_names(place)):
         item = shape.format(name)
-        if bound(f"RETURN {item} PATTERN {pattern} WITHIN 1 s") is not None:
+        if bound(f"RETURN {item} PATTERN {matched} WITHIN 1 s") is not None:
             return item
     return "COUNT(*)"
 

@@ -67,7 +67,7 @@ def test_queries_with_few_numbers_equal_the_reference(large: bool) -> None:
 def test_a_burst_is_no_reason_to_have_a_tree() -> None:
     with interpreted():
         even, bursty = (
-            bool(is_tree_chosen(4.0, Survey(10_000, 3_000, 3_000, 0, 0, 0, 0, 0, usual)))
+            bool(is_tree_chosen(4.0, Survey(10_000, 3_000, 3_000, 0, 0, 0, 0, 0, usual, 0)))
             for usual in (2_500.0, 40.0)
         )
 

@@ -18,6 +18,7 @@ from loops_of_queries import stream, workload
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.engine.session import Session
+from hamlet.kernel.compile import counters
 from hamlet.results import Results
 
 # What may stand behind a pattern: mostly what moves trends, which loops may wait for, too
@@ -69,6 +70,22 @@ def test_long_streams_are_the_same_however_they_are_run(
         assert not differences(counts, doubles, "float"), (text, sharing)
     cut = chance.randrange(1, 299)
     assert not differences(expected, in_pieces(text, events, cut)), (text, cut)
+
+
+@pytest.mark.parametrize("numbers", ["exact", "float"])
+@pytest.mark.parametrize("seed", range(6))
+def test_few_accumulators_are_added_up_as_many_are(
+    seed: int, numbers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    text, events = workload(chance, most=9), stream(chance, 300, bursts=9)
+    found = []
+
+    for most in (0, 1000):  # no accumulators are few, or all are
+        monkeypatch.setattr(counters, "_FEW", most)
+        found.append(rows_of(Workload.parse(text).run(events, numbers=numbers)))
+
+    assert not differences(*found, numbers), text
 
 
 def is_sum(row: dict[str, Any]) -> bool:

@@ -13,6 +13,8 @@ import pytest
 from loop_groups import long_stream, sample
 
 from hamlet import Workload
+from hamlet.kernel.rows import batch
+from hamlet.kernel.rows.layout import BY_COIN
 from hamlet.share.policy import POLICIES
 
 ROWS = [
@@ -113,3 +115,25 @@ def test_the_trace_has_every_burst_that_was_counted() -> None:
         assert sum(row["snapshots_created"] for row in rows) == results.statistics.snapshots
         if sharing == "always":
             assert {row["decided"] for row in rows} <= {"share", "merge"}
+
+
+def test_bursts_are_counted_as_traced_where_stretches_and_classes_change_by_a_coin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A burst that two stretches see is one, and so is one that begins between them."""
+    monkeypatch.setitem(batch.SHARING, "dynamic", BY_COIN)
+    for seed in range(12):
+        monkeypatch.setattr(batch, "SEED", seed)
+        random = Random(seed)
+        workload = Workload.parse(";\n".join(random.sample(ROWS, random.randint(3, len(ROWS)))))
+        events = long_stream(random, 400, rising=0.5)
+
+        traced, plain = (
+            workload.run(events, numbers="float", trace=trace) for trace in (True, False)
+        )
+
+        rows, counted = traced.trace.to_pylist(), plain.statistics
+        assert len(rows) == counted.bursts > 20
+        shared = sum(row["decided"] in ("share", "merge") for row in rows)
+        assert shared == counted.shared_bursts
+        assert sum(row["snapshots_created"] for row in rows) == counted.snapshots

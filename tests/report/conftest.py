@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hamlet import Workload
+from hamlet.report.live import LiveFigures
 from hamlet.report.page import render_report
 from hamlet.report.saved import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 QUERIES = """\
 low: RETURN COUNT(*), AVG(T.v) AS mean
@@ -111,3 +113,74 @@ def page_of() -> Callable[..., Page]:
         return Page(render_report(run, **options))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium without a screen, with everything that the console says."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+    for each in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(each)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.set_script_timeout(60)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def lively() -> LiveFigures:
+    """What a stream of three batches has told, with names that could be read as markup."""
+    hostile = '</script><b>"x"\\'
+    figures = LiveFigures(f"rules {hostile}")
+    figures.queries(
+        [
+            {"name": "rising", "text": "RETURN COUNT(*)", "since": "the beginning", "until": None},
+            {"name": hostile, "text": "", "since": "2026-11-18T10:00:00Z", "until": None},
+            {"name": "gone", "text": "", "since": "the beginning", "until": "2026-11-18T10:00:00Z"},
+        ]
+    )
+    for number in range(3):
+        figures.batch(
+            {
+                "batch": number,
+                "at": 1_800_000_000.0 + 2 * number,
+                "seconds": 0.5,
+                "rows": 1000 + number,
+                "used": 900,
+                "rows_per_s": 2000.0,
+                "malformed": 1,
+                "late": 2,
+                "watermark": None if number == 0 else 1_799_999_990.0,
+                "lag_s": None if number == 0 else 12.5,
+                "state_bytes": 4096,
+                "state_rows": 7,
+                "results": 4,
+                "windows": 2,
+                "bursts": 5,
+                "shared_bursts": 3,
+                "shared_events": 10,
+                "snapshots": 6,
+                "merges": 1,
+                "splits": 0,
+            }
+        )
+    for group in ('{"g": 1}', '{"g": 2}'):
+        figures.results(
+            {
+                "query": "rising",
+                "group": group,
+                "aggregate": "COUNT(*)",
+                "start": 10**7 * (180_000_000 + window),
+                "end": 10**7 * (180_000_001 + window),
+                "value": window if window else "1" + 30 * "0",
+            }
+            for window in range(5)
+        )
+    figures.say("workload  1 added")
+    return figures

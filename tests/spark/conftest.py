@@ -76,5 +76,10 @@ def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def generated_code(settings: Callable[..., None]) -> None:
-    """Have Spark compile expressions, as it does for users: for tests of what they mean."""
+    """Have Spark compile expressions, as it does for users: for tests of what they mean.
+
+    A server of Connect is told the same expressions, and compiles them as others do.
+    """
+    if "HAMLET_TEST_REMOTE" in os.environ:
+        return
     settings(codegen__factoryMode="FALLBACK", codegen__wholeStage="true")

@@ -31,6 +31,7 @@ from hamlet.spark.shuffle_plan import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -410,3 +411,33 @@ def test_a_batch_of_a_stream_is_refused_with_what_to_do(spark: SparkSession):
 
     with pytest.raises(PlanError, match=r"read them with spark\.read"):
         answer(Workload.parse(COUNT).plan, stream, Options())
+
+
+def test_without_counts_types_that_no_query_asks_for_are_left_to_the_files(
+    spark: SparkSession, settings: Callable[..., None], tmp_path: Path
+):
+    rows = [("ABCD"[i % 4], i, i % 3) for i in range(60)]
+    lake = str(tmp_path / "lake")
+    spark.createDataFrame(rows, "type string, time long, k int").write.partitionBy("type").parquet(
+        lake
+    )
+    frame, workload = spark.read.parquet(lake), Workload.parse(BY_K)
+
+    with_counts = answer(workload.plan, frame, Options())
+    settings(hamlet__counts="off")
+    without = answer(workload.plan, frame, Options())
+
+    scans = [
+        next(line for line in explained(each.table).splitlines() if "FileScan" in line)
+        for each in (with_counts, without)
+    ]
+    assert ["type" in scan.split("PartitionFilters: [")[1].split("]")[0] for scan in scans] == [
+        False,
+        True,
+    ]
+    found = [sorted(map(str, each.table.collect())) for each in (with_counts, without)]
+    assert found[0] == found[1]
+    assert len(found[0]) > 5
+    statistics = [each.statistics() for each in (with_counts, without)]
+    assert [each.events_in for each in statistics] == [60, 30]
+    assert statistics[0].events_used == statistics[1].events_used == 30

@@ -111,6 +111,8 @@ def test_a_folder_gets_parts_whole_or_not_at_all(
     left = hamlet("--out", "parts")
     first = sorted(path.name for path in Path("parts").iterdir())
     again = hamlet("--out", "parts")
+    with Path("w.hql").open("a") as file:
+        file.write(";\nq3: RETURN COUNT(*) PATTERN SEQ(B, A) WITHIN 10 s")
     overwritten = hamlet("--out", "parts", "--overwrite")
     second = sorted(path.name for path in Path("parts").iterdir())
 
@@ -121,6 +123,8 @@ def test_a_folder_gets_parts_whole_or_not_at_all(
     assert again.status == 2
     assert is_one_sentence(again.err)
     assert overwritten.status == 0
+    assert "note" not in left.err
+    assert "note      q3 has no rows: " in overwritten.err
     assert first != second
     table = pa.concat_tables(parquet.read_table(path) for path in Path("parts").iterdir())
     rows = sorted(row["exact"] or "" for row in table.to_pylist())
@@ -191,8 +195,9 @@ def test_progress_tells_of_tasks_and_grows(hamlet: Callable[..., Left], spark: S
     told: list[tuple[str, float]] = []
 
     with _watched(spark, lambda what, done: told.append((what, done))):
-        # Long enough to be looked at.
-        spark.range(0, 40_000_000, 1, 8).selectExpr("sum(hash(id * id))").collect()
+        # Tasks that last long enough to be looked at, and do nothing.
+        sleep = "java_method('java.lang.Thread', 'sleep', 300L + id)"
+        spark.range(0, 8, 1, 8).selectExpr(sleep).collect()
 
     assert told
     assert all(what.endswith(" tasks") for what, _ in told)
@@ -239,7 +244,7 @@ def test_bench_spark_prints_the_document_that_it_writes(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """As few groups and runs as show that it works: one measurement of four, once."""
-    small = {"GROUPS": 20, "QUERIES": 2, "REPEAT": 1, "RETURNS": ("COUNT(*)",)}
+    small = {"GROUPS": 20, "QUERIES": 2, "REPEAT": 1, "RETURNS": ("COUNT(*)",), "RIDES": 2000}
     for name, value in {**small, "NUMBERS": ("exact",)}.items():
         monkeypatch.setattr(bench, name, value)
     path = tmp_path / "spark.json"
@@ -252,6 +257,7 @@ def test_bench_spark_prints_the_document_that_it_writes(
     assert status == 0
     assert document == json.loads(path.read_text(encoding="utf-8"))
     assert [figure["case"] for figure in document["batch"]["figures"]] == ["batch"]
+    assert [each["state"] for each in document["batch"]["small"]] == ["cold", "warm"]
     assert err.endswith(f"wrote {path}\n")
 
 

@@ -39,6 +39,50 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         # Leaving closes its standard input, and waits for it.
 
 
+# A stream that is stopped, goes on and ends, in a process that has neither a context nor a Java.
+STREAM = """
+import sys
+import pyarrow as pa
+from pyarrow import parquet
+from pyspark.sql import functions as F
+from hamlet import Workload
+from hamlet.spark.session import start
+
+remote, folder = sys.argv[1:]
+spark = start(remote=remote)
+text = "RETURN COUNT(*) AS trends, SUM(B.x) AS x PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s SLIDE 5 s"
+workload = Workload.parse(text)
+rows = [{"type": "ABBC"[i % 4], "time": i / 3, "k": i % 5, "x": i} for i in range(240)]
+table = pa.Table.from_pylist(rows)
+
+def timed(events):
+    return events.withColumn("time", F.timestamp_seconds("time"))
+
+def answers(which, **how):
+    return which.run(events, wide=True, checkpoint=f"{folder}/checkpoint", **how)
+
+for number in range(2):
+    parquet.write_table(table.slice(120 * number, 120), f"{folder}/in/{number}.parquet")
+    stream = spark.readStream.schema("type string, time double, k bigint, x bigint")
+    events = timed(stream.parquet(f"{folder}/in"))
+    for flush in (False, True)[: number + 1]:
+        found = answers(workload, lateness="2 s", flush=flush)
+        writer = found.writeStream.format("parquet").option("path", f"{folder}/out")
+        writer = writer.option("checkpointLocation", f"{folder}/checkpoint")
+        writer.trigger(availableNow=True).start().awaitTermination()
+    if number == 0:
+        try:
+            answers(workload, lateness="3 s")
+        except Exception as error:
+            print(type(error).__name__, error)
+batch = workload.run(timed(spark.read.parquet(f"{folder}/in")), wide=True)
+streamed = spark.read.parquet(f"{folder}/out")
+columns = ["window_start", "k", "trends", "x"]
+missing = batch.select(columns).exceptAll(streamed.select(columns))
+print(batch.count(), streamed.count(), missing.count())
+"""
+
+
 def hamlet(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "hamlet", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
@@ -94,3 +138,18 @@ def test_a_place_that_is_none_is_refused_in_a_sentence(arguments: tuple[str, ...
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_stream_goes_on_and_ends_over_connect(server: str, tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    command = [sys.executable, "-c", STREAM, server, str(tmp_path)]
+
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+    assert done.returncode == 0, done.stderr[:3000]
+    refused, counts = done.stdout.splitlines()
+    assert refused.startswith("ReadError")
+    assert "lateness" in refused
+    batch, streamed, missing = map(int, counts.split())
+    assert batch == streamed > 40
+    assert missing == 0

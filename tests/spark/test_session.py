@@ -20,6 +20,7 @@ import pytest
 
 from hamlet import Workload
 from hamlet.errors import PlanError
+from hamlet.spark import register
 from hamlet.spark import session as sessions
 from hamlet.spark.versions import check_version
 
@@ -115,6 +116,8 @@ def test_the_version_of_the_session_counts(spark: SparkSession, monkeypatch: pyt
 
     with pytest.raises(PlanError, match=r"Spark 3\.5\.4 is too old"):
         workload.run(frame)
+    with pytest.raises(PlanError, match=r"Spark 3\.5\.4 is too old"):
+        register(spark)
 
 
 def test_the_session_that_runs_is_taken(spark: SparkSession):

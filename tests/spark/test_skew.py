@@ -19,7 +19,6 @@ from hamlet.errors import PlanError
 from hamlet.io.long_form import COLUMNS
 from hamlet.spark import shuffle_plan, skew
 from hamlet.spark.batch import answer
-from hamlet.spark.skew import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,14 +128,20 @@ def test_groups_are_whole_where_cutting_would_not_help(
     assert found == [None]
 
 
-def test_small_input_is_not_counted(spark: SparkSession, tmp_path: Any):
-    table = events(TIMES["seconds"], share=0.8)
-    path = str(tmp_path / "events.parquet")
-    spark.createDataFrame(table).write.parquet(path)
-    frame = spark.read.parquet(path)
+def test_large_groups_are_found_by_counts_of_rows_of_any_frame(
+    spark: SparkSession, settings: Callable[..., None], found: list[Slices | None]
+):
+    """Also where Spark knows nothing of how large it is: rows of an RDD, and a join with itself."""
+    settings(hamlet__sliceRows=200)
+    frame = spark.createDataFrame(events(TIMES["seconds"], share=0.8).to_pandas())
+    joined = frame.join(frame.select("g").distinct(), "g")
+    of_rows = spark.createDataFrame(frame.rdd, frame.schema)
+    text = "RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY g WITHIN 10 s"
 
-    assert 0 < size_of(frame) < 10**6
-    assert size_of(frame.crossJoin(frame).crossJoin(frame).crossJoin(frame)) > 10**12
+    for each in (joined, of_rows):
+        answer(Workload.parse(text).plan, each, Options())
+
+    assert [slices is not None for slices in found] == [True, True]
 
 
 @pytest.mark.parametrize(

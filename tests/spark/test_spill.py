@@ -109,3 +109,29 @@ def test_files_go_when_a_task_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         task()
 
     assert not list(tmp_path.iterdir())
+
+
+def test_long_rows_are_put_away_by_their_bytes_into_all_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for each in folders:
+        each.mkdir()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", ",".join(map(str, folders)))
+    table = rows_of(4000, 1000, 1, seed=1).drop_columns(["slice"])
+
+    with Pool(10**6, clock, most_bytes=table.nbytes // 8) as pool:
+        for batch in table.to_batches(max_chunksize=100):
+            pool.add(batch)
+            assert pool._size <= table.nbytes // 8
+        files = [len(list(each.rglob("*.arrow"))) for each in folders]
+        ((_, runs),) = pool.slices()
+        assert isinstance(runs, spill.Runs)
+        stretches = list(runs.in_order(500))
+
+    assert min(files) >= 3
+    assert max(files) - min(files) <= 1
+    assert sorted(pa.concat_tables([each for each, _ in stretches])["row"].to_pylist()) == list(
+        range(4000)
+    )
+    assert not any(any(each.iterdir()) for each in folders)

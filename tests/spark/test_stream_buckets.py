@@ -7,6 +7,7 @@ batches that are cut at random, with rows out of order as far as they may be lat
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,14 @@ from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.errors import ReadError, RunError
 from hamlet.spark.stream import pages as stream_pages
-from hamlet.spark.stream.bucket import LATE, PAGES_READ, PAGES_WRITTEN, step
+from hamlet.spark.stream.bucket import BYTES_WRITTEN, LATE, PAGES_READ, PAGES_WRITTEN, step
 from hamlet.spark.stream.job import job_of
 from hamlet.spark.stream.lanes import spread
 from hamlet.spark.stream.settings import StreamSettings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 SECOND = 10**6
@@ -149,9 +152,31 @@ def test_idle_groups_are_neither_read_nor_written():
     for row in range(20_002, 20_010):
         host.batch([row])
 
-    assert sum(len(store.pages) for store in host.stores) == 4 * 256
+    # Rows that wait are apart from pages, at places below 0.
+    assert sum(page >= 0 for store in host.stores for page in store.pages) == 4 * 256
     assert host.told[PAGES_READ] <= 8
     assert host.told[PAGES_WRITTEN] <= 8
+
+
+@pytest.mark.parametrize("edge", ["", "WHERE B.x < NEXT(B).x"])
+def test_what_a_batch_writes_does_not_grow_with_the_rows_that_wait(
+    edge: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(stream_pages, "MOST_TOGETHER", 0)
+    text = f"q: RETURN COUNT(*) PATTERN SEQ(A, B+) {edge} WITHIN 20 s"
+    events = [{"type": "ABBB"[t % 4], "time": t / 10, "x": t * 7 % 11} for t in range(4000)]
+    host = Host(text, events, StreamSettings(300 * SECOND, 1, 4))
+    written = []
+
+    for begin in range(0, 4000, 100):
+        before = host.told[BYTES_WRITTEN]
+        host.batch(range(begin, begin + 100))
+        written.append(host.told[BYTES_WRITTEN] - before)
+    host.batch([], is_end=True)
+
+    # Once the first pages are there nothing is released until the lateness has passed.
+    assert max(written[2:30]) < 2 * min(written[2:30])
+    assert {row["window_start"] for row in host.rows} == {20.0 * n for n in range(20)}
 
 
 def test_a_bucket_with_little_state_has_it_in_one_place_until_it_grows():
@@ -333,3 +358,62 @@ def test_buckets_are_spread_evenly_as_spark_hashes_them(spark: SparkSession, tas
     rows = numbers.selectExpr(f"pmod(hash(bucket), {tasks}) AS task").collect()
 
     assert set(Counter(row["task"] for row in rows).values()) == {24 // tasks}
+
+
+EARLY = """
+one: RETURN COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) GROUPBY k WITHIN 10 s SLIDE 5 s;
+two: RETURN COUNT(*), MAX(B.x) PATTERN SEQ(A, B+, NOT C) GROUPBY k WITHIN 10 s;
+three: RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x AND [k] WITHIN 8 s;
+four: RETURN COUNT(*) PATTERN SEQ(A, C) GROUPBY k HAVING COUNT(*) < 3 WITHIN 10 s
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_last_early_result_of_a_window_is_what_it_comes_to(seed: int):
+    chance = random.Random(seed)
+    events = [
+        {"type": chance.choice("AABBC"), "time": t // 2, "k": chance.randrange(4), "x": t * 7 % 11}
+        for t in range(90)
+    ]
+    settings = StreamSettings(3 * SECOND, 3, 4, emit="update")
+    host = Host(EARLY, events, settings, bits=chance.choice([0.0, 1.0]))
+    names = ("query", "window_start", "group", "aggregate")
+
+    found = host.run(chance)
+
+    told: dict[tuple[Any, ...], Any] = {}
+    final: set[tuple[Any, ...]] = set()
+    early = 0
+    for row in found:
+        key = tuple(row[name] for name in names)
+        assert key not in final
+        early += not row["final"]
+        if row["final"]:
+            assert told[key] == (row["value"], row["exact"]), key
+            final.add(key)
+        else:
+            told[key] = row["value"], row["exact"]
+    plain = Host(EARLY, events, StreamSettings(3 * SECOND, 3, 4)).run(random.Random(seed))
+    assert {tuple(row[name] for name in names) for row in plain} == final
+    # What was told of and has not come was taken back.
+    assert all(value == (None, None) for key, value in told.items() if key not in final)
+    assert early >= len(final) > 20
+
+
+def test_late_rows_are_kept_once_and_a_batch_that_is_done_again_changes_nothing(tmp_path: Path):
+    # Two lanes, both of which ask for every row.
+    text = f"{BY_K}; r: RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 s"
+    events = [{"type": "AB"[t % 2], "time": t, "k": t % 3} for t in (40, 41, 42, 5, 6, 35, 60)]
+    settings = StreamSettings(5 * SECOND, 2, 4, late_rows=str(tmp_path / "late"))
+
+    for _ in range(2):
+        host = Host(text, events, settings)
+        for some in ([0], [1], [2], [3, 4, 5], [6]):
+            host.batch(some)
+        host.batch([], is_end=True)
+
+    files = sorted((tmp_path / "late").iterdir())
+    kept = [line for file in files for line in file.read_text().splitlines()]
+    assert sorted(kept) == ["3", "4", "5"]
+    assert host.told[LATE] == 3
+    assert all(re.fullmatch(r"00000004-\d+\.jsonl", file.name) for file in files)

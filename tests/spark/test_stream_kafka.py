@@ -1,9 +1,8 @@
 """`hamlet stream` from a topic of Kafka to another, with a real broker: only where there is one.
 
 Would catch a connector that is not found, values that are read otherwise than lines of a file, and
-results that are not written as they should be. HAMLET_KAFKA_BROKER_JARS is a folder with the jars
-of org.apache.kafka:kafka_2.13 and what it needs, HAMLET_KAFKA_CONNECTOR_JARS one with those of
-org.apache.spark:spark-sql-kafka-0-10_2.13.
+results that are not written as they should be. `make test-cluster` has Maven fetch the broker and
+Spark's connector, and says in HAMLET_KAFKA where they are.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -25,16 +25,12 @@ from hamlet import Workload
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BROKER = os.environ.get("HAMLET_KAFKA_BROKER_JARS")
-CONNECTOR = os.environ.get("HAMLET_KAFKA_CONNECTOR_JARS")
-# A broker and the connector are jars that no package of Python brings: whoever has them names the
-# folders, and then a real broker is started. Without them nothing of Kafka can be run.
+JARS = os.environ.get("HAMLET_KAFKA")
+# A broker and the connector are jars that no package of Python brings.
+BROKER, CONNECTOR = f"{JARS}/broker", f"{JARS}/connector"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not (BROKER and CONNECTOR),
-        reason="HAMLET_KAFKA_BROKER_JARS and HAMLET_KAFKA_CONNECTOR_JARS name no jars of Kafka",
-    ),
+    pytest.mark.skipif(JARS is None, reason="make test-cluster runs these"),
 ]
 
 WORKLOAD = """
@@ -67,6 +63,7 @@ if lines:
 else:
     options = {"kafka.bootstrap.servers": server, "subscribe": topic}
     for row in spark.read.format("kafka").options(**options).load().collect():
+        print("key", row["key"] and bytes(row["key"]).decode())
         print(bytes(row["value"]).decode())
 """
 
@@ -128,6 +125,8 @@ def test_from_one_topic_to_another(server: str, tmp_path: Path):
     (tmp_path / "rows.jsonl").write_text("\n".join([*lines, "nothing"]) + "\n")
     (tmp_path / "sample.jsonl").write_text("\n".join(lines[:10]) + "\n")
     (tmp_path / "w.hql").write_text(WORKLOAD)
+    # Options of Kafka's clients reach both ends.
+    (tmp_path / "client.properties").write_text("# who we are\nsecurity.protocol = PLAINTEXT\n")
     python(tmp_path, "-c", SCRIPT, server, "rides", "rows.jsonl")
 
     told = python(
@@ -135,12 +134,18 @@ def test_from_one_topic_to_another(server: str, tmp_path: Path):
         *("-m", "hamlet", "stream", "w.hql", "--source", f"kafka:{server}/rides"),
         *("--schema", "sample.jsonl", "--lateness", "60 s", "--out", f"kafka:{server}/counts"),
         *("--checkpoint", "state", "--once", "--flush", "--packages", "", "--master", "local[1]"),
+        *("--offsets", "80", "--kafka-config", "client.properties", "--key", "query,group"),
     )
 
     printed = python(tmp_path, "-c", SCRIPT, server, "counts").splitlines()
     found = [json.loads(line) for line in printed if line.startswith("{")]
     wanted = Workload.parse(WORKLOAD).run(rows).table.to_pylist()
     assert "201 in, " in told
+    # So many offsets make a batch at most.
+    sizes = [int(each) for each in re.findall(r"^batch \d+  ([\d,]+) rows", told, re.MULTILINE)]
+    assert [size for size in sizes if size] == [80, 80, 41]
+    keys = {json.loads(line[4:])["query"] for line in printed if line.startswith("key {")}
+    assert keys == {"one", "two"}
     assert "malformed 1 not JSON" in told
     names = ("query", "window_start", "group", "aggregate", "exact")
     assert sorted(str([row[name] for name in names]) for row in found) == sorted(

@@ -217,10 +217,10 @@ def test_groups_in_several_buckets_are_whole_also_across_a_restart(
     assert 0 < len(written) < len(found) - 20
     assert total(progress, WORK, "late") == 0
     assert total(progress, WORK, "results") == len(found)
-    # One lane by k and one by k and m, of two buckets each; the query without partitions has one.
+    # One lane by k and one by k and m, of 16 buckets each; the query without partitions has one.
     state = spark.read.format("statestore").option("stateVarName", "core")
     buckets = state.load(str(tmp_path / "checkpoint")).select("key.bucket").distinct().count()
-    assert buckets == 5
+    assert buckets == 33
 
 
 class Conditions:

@@ -83,7 +83,7 @@ def answers(case: Case, numbers: Any, rows_in_memory: int, slice_s: int | None) 
             reach = max(planned.query.window.within_us for planned in queries) // 10**6
             rows, layout = sliced(rows, slice_s, reach), replace(layout, slice_us=slice_s * 10**6)
         options = Options(numbers=numbers)
-        job = Job("events", plan, (sharable,), options, layout, "seconds", rows_in_memory)
+        job = Job("events", plan, (sharable,), options, layout, "seconds", rows_in_memory, 1 << 29)
         is_whole = all(set(p.query.group_by) == set(sharable.partition) for p in queries)
         if is_whole:
             found += [b for b in job.answered(batches(rows)) if b["query"][0].is_valid]

@@ -176,7 +176,7 @@ def test_a_count_that_is_too_long_for_a_decimal_is_not_lost(spark: SparkSession)
     found = answer(workload.plan, spark.createDataFrame(table), Options())
 
     assert found.wide("q", whole="text").first()["COUNT(*)"] == str(2**200 - 1)
-    with pytest.raises(PySparkException, match=r'has more than 38 digits; pass whole="text"'):
+    with pytest.raises(PySparkException, match=r'has more than 38 digits\. Pass whole="text"'):
         found.wide("q").collect()
 
 

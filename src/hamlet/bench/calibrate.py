@@ -79,13 +79,13 @@ def calibrate(
     scale: Scale = FULL, progress: Progress = lambda what, done: None
 ) -> dict[NumberKind, dict[str, float]]:
     """Measure the coefficients of each kind of numbers, in nanoseconds."""
-    found: dict[NumberKind, dict[str, float]] = {}
+    figures: dict[NumberKind, dict[str, float]] = {}
     with one_core():
         for number, kind in enumerate(KINDS):
             progress(f"measuring numbers of kind {kind}", number / len(KINDS))
-            found[kind] = _calibrate_kind(kind, scale)
+            figures[kind] = _calibrate_kind(kind, scale)
     progress("done", 1.0)
-    return found
+    return figures
 
 
 def as_table(found: dict[NumberKind, dict[str, float]]) -> CoefficientTable:
@@ -198,10 +198,10 @@ def _fitted(samples: list[Sample], rows: list[int]) -> tuple[float, float, float
         if len(wanted) == 1 or solved.min() >= 0:
             break
         del wanted[int(solved.argmin())]
-    found = [0.0, 0.0, 0.0]
+    fitted = [0.0, 0.0, 0.0]
     for i, value in zip(wanted, solved.tolist(), strict=True):
-        found[i] = max(value, 0.0)
-    return max(found[0], _LEAST_NS), found[1], found[2]
+        fitted[i] = max(value, 0.0)
+    return max(fitted[0], _LEAST_NS), fitted[1], fitted[2]
 
 
 # Kernels

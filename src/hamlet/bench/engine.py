@@ -145,7 +145,7 @@ def digits(scale: Scale) -> Iterator[Figure]:
     )
     exact = results.table["exact"].to_pylist()
     _same({(q, int(w)): e for (q, w), e in zip(keys, exact, strict=True)}, expected)
-    spread = _times_as_fast(took, lambda: parsed.run(table), scale)
+    spread = _times_as_fast(took, lambda: parsed.run(table).table, scale)
     what = f"exact, {events:,} events in one window, digits included, against a Python loop"
     yield Figure("digits", what, 20, "x as fast", spread)
 
@@ -245,7 +245,7 @@ def whole(scale: Scale) -> Iterator[Figure]:
     texts = pa.compute.binary_join_element_wise("group ", plain["g"].cast(pa.string()), "")
     as_text = plain.set_column(plain.schema.get_field_index("g"), "g", texts)
     for kind, table, floor in (("integer", plain, 12.0), ("text", as_text, 6.0)):
-        spread = rate(lambda table=table: parsed.run(table), len(table), scale.repeat)  # type: ignore[misc]
+        spread = rate(lambda table=table: parsed.run(table).table, len(table), scale.repeat)  # type: ignore[misc]
         yield _speed("whole", f"Arrow to Arrow, {many:,} groups, {kind} key", floor, spread)
 
 

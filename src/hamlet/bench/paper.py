@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FULL", "QUICK", "as_text", "measure", "names"]
 
-_FIGURES = ("latency_s", "total_s", "kernel_s", "plan_s", "peak_mib")
+_FIGURES = ("latency_s", "p99_s", "total_s", "kernel_s", "plan_s", "peak_mib")
 
 
 def names() -> list[str]:
@@ -119,7 +119,7 @@ def measure_point(
     point: SweepPoint, scale: Scale, workers: _Workers, tell: Callable[[str], None]
 ) -> dict[str, Any]:
     """Figures of every series at one point."""
-    found: dict[str, Any] = {}
+    series: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         expected: Any = None
         for name in point.series:
@@ -132,14 +132,16 @@ def measure_point(
                 "answers": str(path),
                 "are_policies": point.are_policies,
             }
-            found[name] = _measure_series(workers, task, scale)
-            if found[name]["status"] != "measured":
+            series[name] = _measure_series(workers, task, scale)
+            if series[name]["status"] != "measured":
+                continue
+            if series[name]["rows"] is None:  # compared already, by the process itself
                 continue
             answers = _read(path)
             if expected is None:
                 expected = answers
             check_equal(point, name, answers, expected)
-    return {**point.as_dict(), "found": found}
+    return {**point.as_dict(), "found": series}
 
 
 def _measure_series(workers: _Workers, task: dict[str, Any], scale: Scale) -> dict[str, Any]:
@@ -163,7 +165,7 @@ def _measure_series(workers: _Workers, task: dict[str, Any], scale: Scale) -> di
     spreads = {
         name: Spread.of([run[name] for run in runs])._asdict()
         for name in _FIGURES
-        if all(run[name] is not None for run in runs)
+        if all(run.get(name) is not None for run in runs)
     }
     rates = [first["events"] / run["total_s"] for run in runs]
     return {
@@ -310,7 +312,7 @@ def as_text(report: dict[str, Any]) -> str:
     machine = report["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in report["versions"].items())
     head = (
-        f"{'':<10}{'latency ms':>12}{'spread':>20}{'kernel ms':>12}{'plan ms':>10}"
+        f"{'':<12}{'latency ms':>12}{'spread':>20}{'kernel ms':>12}{'plan ms':>10}"
         f"{'events/s':>14}{'MiB':>8}"
     )
     lines = [
@@ -329,18 +331,30 @@ def as_text(report: dict[str, Any]) -> str:
 
 def _line(name: str, found: dict[str, Any], best: dict[str, Any]) -> str:
     if found["status"] != "measured":
-        return f"{name:<10}  {found['status']}: {found['why']}"
+        return f"{name:<12}  {found['status']}: {found['why']}"
     latency = found["latency_s"]
     spread = f"{1e3 * latency['low']:.2f} .. {1e3 * latency['high']:.2f}"
-    peak = f"{found['peak_mib']['median']:.1f}" if "peak_mib" in found else "-"
     over = ""
     if best["status"] == "measured" and best is not found:
-        times, kernel = (found[n]["median"] / best[n]["median"] for n in ("latency_s", "kernel_s"))
-        over = f"  {times:.2f}x the latency, {kernel:.1f}x the kernel"
-    if "decisions" in found["counts"]:
-        over += f"\n{'':<12}" + ", ".join(f"{n:,} {what}" for what, n in found["counts"].items())
+        over = f"  {_times(found, best, 'latency_s'):.2f}x the latency"
+        if "kernel_s" in found and "kernel_s" in best:
+            over += f", {_times(found, best, 'kernel_s'):.1f}x the kernel"
+    if "p99_s" in found:
+        over += f"  99 of 100 within {1e3 * found['p99_s']['median']:.1f} ms"
+    counts = {what: n for what, n in found["counts"].items() if n}
+    if counts:
+        over += f"\n{'':<14}" + ", ".join(f"{n:,} {what}" for what, n in counts.items())
     return (
-        f"{name:<10}{1e3 * latency['median']:>12.2f}{spread:>20}"
-        f"{1e3 * found['kernel_s']['median']:>12.2f}{1e3 * found['plan_s']['median']:>10.2f}"
-        f"{found['events_per_s']['median']:>14,.0f}{peak:>8}{over}"
+        f"{name:<12}{1e3 * latency['median']:>12.2f}{spread:>20}"
+        f"{_shown(found, 'kernel_s', 1e3, '.2f'):>12}{_shown(found, 'plan_s', 1e3, '.2f'):>10}"
+        f"{found['events_per_s']['median']:>14,.0f}{_shown(found, 'peak_mib', 1.0, '.1f'):>8}{over}"
     )
+
+
+def _times(found: dict[str, Any], best: dict[str, Any], name: str) -> float:
+    ratio: float = found[name]["median"] / best[name]["median"]
+    return ratio
+
+
+def _shown(found: dict[str, Any], name: str, scale: float, form: str) -> str:
+    return format(scale * found[name]["median"], form) if name in found else "-"

@@ -144,8 +144,8 @@ def by_hamlet(case: Case, table: pa.Table) -> Iterator[Peer]:
     workload = Workload.parse(case.text())
 
     def answer() -> Answers:
-        found = workload.run(table, numbers="float").table
-        columns = (found[name].to_pylist() for name in ("query", "window_start", "value"))
+        rows = workload.run(table, numbers="float").table
+        columns = (rows[name].to_pylist() for name in ("query", "window_start", "value"))
         return {(query, int(start)): value for query, start, value in zip(*columns, strict=True)}
 
     yield answer
@@ -163,9 +163,9 @@ def by_python(case: Case, table: pa.Table) -> Iterator[Peer]:
             inside = range(start, min(start + case.within, len(types)))
             some, v = [types[i] for i in inside], [float(values[i]) for i in inside]
             for query in range(case.queries):
-                found = recurrence(f"X{query}", some, v)
-                if found is not None:
-                    answers[f"q{query}", start] = found
+                count = recurrence(f"X{query}", some, v)
+                if count is not None:
+                    answers[f"q{query}", start] = count
         return answers
 
     yield answer
@@ -262,7 +262,7 @@ def measure_case(case: Case, repeat: int) -> dict[str, Any]:
     table = case.table()
     with by_hamlet(case, table) as peer:
         expected = peer()
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for name, prepared in _PEERS.items():
         try:
             with prepared(case, table) as peer:
@@ -272,9 +272,9 @@ def measure_case(case: Case, repeat: int) -> dict[str, Any]:
             if error.name != "duckdb":
                 raise
             why = "it needs duckdb, from pip install 'hamlet-trends[bench]'"
-            found[name] = {"status": "missing", "why": why}
+            measured[name] = {"status": "missing", "why": why}
             continue
-        found[name] = {"status": "measured", "seconds": Spread.of(times)._asdict()}
+        measured[name] = {"status": "measured", "seconds": Spread.of(times)._asdict()}
     return {
         "name": case.name,
         "about": case.about,
@@ -282,7 +282,7 @@ def measure_case(case: Case, repeat: int) -> dict[str, Any]:
         "queries": case.queries,
         "within": case.within,
         "answers": len(expected),
-        "found": found,
+        "found": measured,
     }
 
 

@@ -37,7 +37,7 @@ def calibrate_command(quick: bool, out: str | None, overwrite: bool, format_: st
             progress(what, done)
             tell(f"{100 * done:3.0f} %  {what}")
 
-        found = interruptible(lambda: calibrate.calibrate(scale, told))
-    table = calibrate.as_table(found)
-    give(asdict(table), calibrate.as_text(found), format_)
+        figures = interruptible(lambda: calibrate.calibrate(scale, told))
+    table = calibrate.as_table(figures)
+    give(asdict(table), calibrate.as_text(figures), format_)
     tell(f"wrote {save_coefficients(table, out)}")

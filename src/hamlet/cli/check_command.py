@@ -58,9 +58,9 @@ def check_command(
         return 1
     said, data = [f"ok  {loaded.summary}"], right(loaded)
     if events is not None:
-        found = _outlook(loaded, events, type=type, separator=separator, **columns)
-        said += found.lines
-        data["events"] = found.as_data()
+        outlook = _outlook(loaded, events, type=type, separator=separator, **columns)
+        said += outlook.lines
+        data["events"] = outlook.as_data()
     click.echo("\n".join([*said, ""]) if format_ == "text" else as_json(data), nl=False)
     return 0
 

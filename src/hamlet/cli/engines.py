@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from hamlet.errors import PlanError
+from hamlet.io.targets import is_url
 
 if TYPE_CHECKING:
     from hamlet.events.formats import Format
@@ -74,11 +75,14 @@ def place_for(engine: str | None, master: str | None, remote: str | None) -> Pla
     return place
 
 
-def choose_engine(events: str, *, asked: str | None, place: str, only_local: str) -> ChosenEngine:
+def choose_engine(
+    events: str, *, asked: str | None, place: str, only_local: str, out: str | None = None
+) -> ChosenEngine:
     """The engine for a run.
 
     Args:
         events: Where the events are.
+        out: Where results are to be written.
         asked: The engine that was asked for.
         place: The option that says where Spark is to run; empty for none.
         only_local: What was asked for that Spark does not do; empty for nothing.
@@ -87,11 +91,17 @@ def choose_engine(events: str, *, asked: str | None, place: str, only_local: str
         ReadError: There are no such events.
         PlanError: The events are too many for this machine, and Spark is not installed.
     """
+    is_far = out is not None and is_url(out)
+    if is_far and asked == "local":
+        reason = f"{out} is not on this machine"
+        raise PlanError(reason, "Leave --engine local out, or choose a path.")
     if asked is not None:
         return ChosenEngine(asked)
+    if is_far:
+        return ChosenEngine("spark", "results are not for this machine")
     if place:
         return ChosenEngine("spark", f"{place} says where")
-    if "://" in events:
+    if is_url(events):
         return ChosenEngine("spark", "the events are not on this machine")
     if only_local:
         return ChosenEngine("local", f"{only_local} is not for Spark")
@@ -184,8 +194,8 @@ def free_memory() -> int:
 def _free_of_machine() -> int | None:
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
-        found = dict(line.split(":", 1) for line in text.splitlines())
-        return int(found["MemAvailable"].split()[0]) * 1024
+        sizes = dict(line.split(":", 1) for line in text.splitlines())
+        return int(sizes["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         pass
     try:

@@ -93,7 +93,7 @@ def _on_spark(place: Place) -> Callable[..., Examples]:
         how = options_for(workload.plan, **options)
         with shown_progress() as progress:
             run = command.Run(workload.plan, events, how, place.master, progress, place.remote)
-            found: Examples = run.examples(query, **which)
-        return found
+            drawn: Examples = run.examples(query, **which)
+        return drawn
 
     return find

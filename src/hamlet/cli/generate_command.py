@@ -318,15 +318,18 @@ def _shown(events: int) -> Iterator[Callable[[int], None]]:
 
 @click.command(
     "workload",
-    help="""Make a workload for DATA_SET of one of the two kinds that the paper evaluates.
+    help="""Make a workload for DATA_SET of a kind that the paper evaluates.
 
     first: different patterns around one shared Kleene type, all else alike. second: Kleene patterns
     of one to three types, windows of 5 to 20 minutes, different aggregates, groupings, predicates.
+    edges: the second with a condition on neighbours of one loop in each query.
     """,
     epilog=STATUS,
 )
 @click.argument("data_set")
-@click.option("--kind", type=click.Choice(["first", "second"]), default="first", show_default=True)
+@click.option(
+    "--kind", type=click.Choice(["first", "second", "edges"]), default="first", show_default=True
+)
 @click.option("--queries", metavar="K", type=int, default=50, help="1 to 1,000.  [default: 50]")
 @click.option(
     "--seed", metavar="S", type=int, default=0, help="Same seed, same text.  [default: 0]"
@@ -351,10 +354,9 @@ def workload_command(
     from hamlet.data.workloads import GENERATORS
 
     window = {k: v for k, v in (("within", within), ("slide", slide)) if v is not None}
-    if kind == "second" and window:
-        raise click.UsageError(
-            "the second kind has windows of its own; leave out --within, --slide"
-        )
+    if kind != "first" and window:
+        message = f"the {kind} kind has windows of its own; leave out --within, --slide"
+        raise click.UsageError(message)
     if out is not None:
         check_file(Path(out), overwrite=overwrite)
     text = GENERATORS[kind](data_set, queries, seed, **window)

@@ -60,7 +60,7 @@ events_option = click.option(
     "--events",
     metavar="PATH",
     required=True,
-    help="CSV, TSV, JSON lines or Parquet: a file, a folder or a glob.",
+    help="CSV, TSV, JSON lines or Parquet: a file, folder or glob.",
 )
 
 

@@ -23,10 +23,12 @@ from hamlet.cli.options import (
 )
 from hamlet.cli.output import tell
 from hamlet.errors import PlanError
-from hamlet.io.targets import check_apart, is_folder
+from hamlet.io.targets import check_apart, is_folder, is_url
 from hamlet.paper.systems import SYSTEMS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from hamlet.cli.engines import Place
     from hamlet.engine import Options
     from hamlet.results import Results
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
 )
 @click.argument("workload")
 @events_option
-@click.option("--out", metavar="PATH", help="A .csv, .tsv, .jsonl or .parquet file, or a folder.")
+@click.option(
+    "--out", metavar="PATH", help="A .csv, .tsv, .jsonl or .parquet file, a folder, or a URL."
+)
 @column_options
 @numbers_option
 @sharing_options
@@ -51,6 +55,12 @@ if TYPE_CHECKING:
     default="hamlet",
     metavar="NAME",
     help="To compare: greta, sharon or mcep.",
+)
+@click.option(
+    "--counts/--no-counts",
+    default=True,
+    help="On Spark: count rows that are left out, of all types.",
+    show_default=False,
 )
 @click.option("--wide", is_flag=True, help="A table for each query, a column for each aggregate.")
 @click.option("--long", is_flag=True, help="One table, a row for each aggregate.")
@@ -70,6 +80,7 @@ def run_command(
     trace: str | None,
     master: str | None,
     remote: str | None,
+    counts: bool,
     save: str | None,
     report: str | None,
     **options: Any,
@@ -80,24 +91,30 @@ def run_command(
         raise click.UsageError("--long and --wide are two forms: choose one")
     targets = {"results": out, "trace": trace, "run": save, "report": report}
     check_apart(targets, {"events": events, "workload": workload})
-    loaded = load_workload(workload)
+    loaded = load_workload(workload, place=place)
     kept = Kept(save, report, overwrite)
     _check_targets(out, trace, kept, loaded if wide else None, format_)
     chosen = choose_engine(
-        events, asked=engine, place=place.option, only_local=_only_local(system, trace)
+        events, asked=engine, place=place.option, only_local=_only_local(system, trace), out=out
     )
     if chosen.engine == "spark":
         _check_spark(system, trace)
     if chosen.why:
         tell(chosen.line)
-    run = _Run(loaded, events, options, chosen.engine)
+    notes: Sequence[str] = ()
+    run = _Run(loaded, events, options, chosen.engine, None if counts else False)
     if chosen.engine == "local":
         traced = trace is not None or bool(kept)
         results: Results | None = run.locally(traced, system)
+    elif out is not None and is_url(out):
+        _check_nothing_kept(kept)
+        results = None
+        statistics = run.on_spark(place, lambda r: r.write_to(out, wide, overwrite))
     elif out is not None and not wide and is_folder(Path(out)) and not kept:
-        results, statistics = None, run.on_spark(place, parts=Path(out))
+        results = None
+        statistics, notes = run.on_spark(place, lambda r: r.write_parts(Path(out)))
     else:
-        results = run.on_spark(place, draws=bool(kept))
+        results = run.on_spark(place, lambda r: r.collect(draws=bool(kept)))
     if results is not None:
         statistics = results.statistics
         form = True if wide else False if long else None
@@ -106,8 +123,9 @@ def run_command(
             results.write_trace(trace, overwrite=overwrite)
         how = {"engine": chosen.engine, "events": events, "options": run.engine_options()}
         kept.keep(results, loaded, **how)
-        for note in results.notes:
-            tell(f"note      {note}")
+        notes = results.notes
+    for note in notes:
+        tell(f"note      {note}")
     tell(str(statistics))
     for written in filter(None, (out, trace, save, report)):
         tell(f"wrote {written}")
@@ -121,6 +139,7 @@ class _Run:
     events: str
     options: dict[str, Any]
     engine: str
+    counts: bool | None
 
     def engine_options(self) -> Options:
         """The options as the engine has them."""
@@ -138,8 +157,8 @@ class _Run:
                 )
             )
 
-    def on_spark(self, place: Place, parts: Path | None = None, *, draws: bool = False) -> Any:
-        """Results, with examples for a report if wished, or where parts are written the statistics.
+    def on_spark(self, place: Place, work: Callable[[Any], Any]) -> Any:
+        """What is made of a run on Spark: results, or where they are written what was done.
 
         In this thread, where Ctrl-C ends what Spark does.
         """
@@ -148,10 +167,11 @@ class _Run:
         command = spark_module("hamlet.spark.command", ", or pass --engine local")
         with shown_progress() as progress:
             options = self.engine_options()
+            plan, counts = self.workload.plan, self.counts
             run = command.Run(
-                self.workload.plan, self.events, options, place.master, progress, place.remote
+                plan, self.events, options, place.master, progress, place.remote, counts
             )
-            return run.collect(draws=draws) if parts is None else run.write_parts(parts)
+            return work(run)
 
 
 def _only_local(system: str, trace: str | None) -> str:
@@ -167,6 +187,12 @@ def _check_spark(system: str, trace: str | None) -> None:
         raise PlanError(reason, "Pass --engine local.")
     if trace is not None:
         raise PlanError("on Spark no trace is kept", "Pass --engine local.")
+
+
+def _check_nothing_kept(kept: Kept) -> None:
+    if kept:
+        remedy = "Leave them out, or write results to a path."
+        raise PlanError("--save and --report keep results that are on this machine", remedy)
 
 
 def _give(
@@ -197,6 +223,9 @@ def _check_targets(
     """Refuse a place before any event is read."""
     from hamlet.io.writers import check_target, check_trace_target
 
+    if out is not None and is_url(out):
+        kept.check()
+        return
     if out is not None:
         if format_ != "text":
             message = "--format is for standard output; a file is written as its ending says"

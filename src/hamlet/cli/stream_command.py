@@ -64,9 +64,46 @@ def _tell_status(context: click.Context, _: click.Parameter, folder: str | None)
     help="Files at --out.  [default: parquet]",
 )
 @click.option("--files", default=100, help="So many files are read at a time.  [default: 100]")
-@click.option("--buckets", type=int, help="Parts that groups are spread over.  [default: cores]")
+@click.option(
+    "--buckets", type=int, help="Parts that groups are spread over.  [default: 16 or more]"
+)
+@click.option(
+    "--tasks",
+    type=click.IntRange(min=1),
+    help="So many tasks work on them; other than before, the state is spread anew.",
+)
 @click.option("--master", metavar="URL", help="Where Spark runs, as in hamlet run.")
 @click.option("--packages", metavar="NAMES", help="What Spark downloads, for Kafka.")
+@click.option(
+    "--late-rows", metavar="FOLDER", help="Keep rows that come too late there, as JSON lines."
+)
+@click.option(
+    "--emit",
+    type=click.Choice(["final", "update"]),
+    default="final",
+    help="Results of windows that are over, or of open ones as they change too.  [default: final]",
+)
+@click.option("--wide", metavar="QUERY", help="Results of this query alone, a column for each.")
+@click.option("--page", metavar="PORT", help="Serve a page about the stream, on this machine.")
+@click.option(
+    "--start",
+    metavar="OFFSETS",
+    default="earliest",
+    help="Of a topic: earliest, latest, a time, or JSON.  [default: earliest]",
+)
+@click.option(
+    "--offsets",
+    type=click.IntRange(min=1),
+    default=500_000,
+    help="So many rows of a topic are read at a time.  [default: 500000]",
+)
+@click.option(
+    "--kafka", metavar="NAME=VALUE", multiple=True, help="An option of Kafka's clients; repeatable."
+)
+@click.option(
+    "--kafka-config", metavar="FILE", help="A file with such options, as Kafka's own tools read it."
+)
+@click.option("--key", metavar="COLUMNS", help="Of a topic at --out: what keys are made of.")
 @format_option(help="In the end, print nothing or the counts as one JSON document.")
 def stream_command(
     workload: str, lateness: str, trigger: str | None, watch: bool, format_: str, **given: Any
@@ -82,6 +119,9 @@ def stream_command(
         raise click.UsageError("--trigger is for a stream that goes on, not for --once")
     if given["out"] == "console" and format_ == "json":
         raise click.UsageError("--out console prints tables: --format json goes with other places")
+    given["topics"] = {
+        name: given.pop(name) for name in ("start", "offsets", "kafka", "kafka_config", "key")
+    }
     if watch and (given["once"] or workload == "-"):
         raise click.UsageError("--watch is for a file, and a stream that goes on without --once")
     loaded = load_workload(workload)

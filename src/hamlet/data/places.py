@@ -24,11 +24,11 @@ def ending_of(path: Path) -> str:
     '.csv.gz'
     """
     name = path.name.lower()
-    found = [ending for ending in ENDINGS if name.endswith(ending)]
-    if not found:
+    endings = [ending for ending in ENDINGS if name.endswith(ending)]
+    if not endings:
         reason = f"the ending is none of {listed(ENDINGS)}; without one it is a folder"
         raise WriteError(str(path), reason)
-    return max(found, key=len)
+    return max(endings, key=len)
 
 
 def check_place(path: Path, *, overwrite: bool) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice, permutations, product
+from itertools import combinations, islice, permutations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_QUERIES = 1000
-KINDS = ("first", "second")
+KINDS = ("first", "second", "edges")
 _MINUTES = (5, 10, 15, 20)
 _AGGREGATES = (
     *("COUNT(*)", "COUNT({kleene})", "SUM({kleene}.{number})", "AVG({kleene}.{number})"),
@@ -53,6 +53,8 @@ class Vocabulary:
     returns: Sequence[str]
     where: str
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
 
 
 @cache
@@ -121,7 +123,26 @@ def second(data_set: str, queries: int, seed: int = 0) -> str:
     return _canonical(list(next(distinct)) for _ in range(queries))
 
 
-GENERATORS: dict[str, Callable[..., str]] = {"first": first, "second": second}
+def edges(data_set: str, queries: int, seed: int = 0) -> str:
+    """A workload of the second kind whose queries all compare neighbours of one loop.
+
+    There is a handful of such comparisons, so queries that differ in all else have loops in common.
+
+    Args:
+        data_set: As for the second kind.
+        queries: How many, from 1 to 1,000.
+        seed: The same seed gives the same workload.
+
+    Raises:
+        UnknownName: There is no such data set.
+        SchemaError: The number of queries is out of range.
+    """
+    words, draws = _words(data_set, queries, seed), Draws(seed)
+    distinct = _distinct(lambda: tuple(_diverse(words, draws, compares=True)))
+    return _canonical(list(next(distinct)) for _ in range(queries))
+
+
+GENERATORS: dict[str, Callable[..., str]] = {"first": first, "second": second, "edges": edges}
 
 
 def _words(data_set: str, queries: int, seed: int) -> Vocabulary:
@@ -154,11 +175,17 @@ def _canonical(queries: Iterable[list[str]]) -> str:
 
 
 def _patterns(words: Vocabulary, draws: Draws) -> Iterator[str]:
-    """Different patterns around the first Kleene type: short ones, then longer ones and NOT."""
+    """Different patterns around the first Kleene type: short ones, then longer ones and NOT.
+
+    Those whose types come in the order in which things usually happen are first: what the paper
+    asks is of that kind, and trends of the others are few.
+    """
     kleene = words.kleene[0]
     others = [name for name in words.types if name != kleene]
     most = min(_MOST_BESIDE, len(others))
-    seen: set[str] = set()
+    usual = list(_usual(words, draws))
+    yield from usual
+    seen = set(usual)
     for has_not, beside in product((False, True), range(2, most + 1)):
         misses = 0
         while misses < _TRIES:
@@ -172,6 +199,20 @@ def _patterns(words: Vocabulary, draws: Draws) -> Iterator[str]:
     for pattern in _every(kleene, others, most):
         if pattern not in seen:
             yield pattern
+
+
+def _usual(words: Vocabulary, draws: Draws) -> Iterator[str]:
+    """Types that come before, and types that come after, each in their order; fewer ones first."""
+    kleene = words.kleene[0]
+    for size in range(1, _MOST_BESIDE + 1):
+        some = [
+            _sequence(kleene, [*before, *after], [False] * size, len(before))
+            for ahead in range(size + 1)
+            for before in combinations(words.before, ahead)
+            for after in combinations(words.after, size - ahead)
+            if not set(before) & set(after)
+        ]
+        yield from (some[i] for i in draws.shuffled(len(some)))
 
 
 def _every(kleene: str, others: Sequence[str], most: int) -> Iterator[str]:
@@ -195,10 +236,11 @@ def _sequence(kleene: str, beside: Sequence[str], negated: Sequence[bool], befor
 # Queries of the second kind
 
 
-def _diverse(words: Vocabulary, draws: Draws) -> Iterator[str]:
-    """The clauses of one query."""
+def _diverse(words: Vocabulary, draws: Draws, compares: bool = False) -> Iterator[str]:
+    """The clauses of one query; where it compares neighbours, those of the first Kleene type."""
     # Half of the queries repeat the type that comes in bursts.
-    kleene = words.kleene[0] if _below(draws, 2) else _one(draws, words.kleene)
+    is_first = compares or _below(draws, 2)
+    kleene = words.kleene[0] if is_first else _one(draws, words.kleene)
     beside = _some(draws, [name for name in words.types if name != kleene], _below(draws, 3))
     has_not = len(beside) == 2 and _below(draws, 4) == 0
     grouping = _one(draws, words.groupings)
@@ -210,7 +252,8 @@ def _diverse(words: Vocabulary, draws: Draws) -> Iterator[str]:
         yield f"PATTERN {_sequence(kleene, beside, (False, False)[: len(beside)], before)}"
     else:
         yield f"PATTERN {kleene}+"
-    conditions = list(_conditions(words, kleene, beside[: 1 if has_not else 2], draws))
+    asked = beside[: 1 if has_not else 2]
+    conditions = list(_conditions(words, kleene, asked, draws, compares))
     if conditions:
         yield "WHERE " + " AND ".join(conditions)
     if grouping:
@@ -227,13 +270,13 @@ def _aggregates(words: Vocabulary, kleene: str, draws: Draws) -> list[str]:
 
 
 def _conditions(
-    words: Vocabulary, kleene: str, beside: Sequence[str], draws: Draws
+    words: Vocabulary, kleene: str, beside: Sequence[str], draws: Draws, compares: bool
 ) -> Iterator[str]:
     """An equivalence, a condition on two adjacent events, and one on single events; or less."""
     if words.equivalences and _below(draws, 3) == 0:
         yield f"[{', '.join(_one(draws, words.equivalences))}]"
-    if _below(draws, 4) == 0:
-        number = _one(draws, list(words.numbers))
+    if compares or _below(draws, 4) == 0:
+        number = _one(draws, list(words.numbers)[: 1 if compares else None])
         operator = _one(draws, ("<", "<=", ">", ">="))
         yield f"{kleene}.{number} {operator} NEXT({kleene}).{number}"
     about = _one(draws, (kleene, kleene, *beside))

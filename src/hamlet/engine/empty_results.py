@@ -18,7 +18,16 @@ from hamlet.events.times import SECONDS
 from hamlet.kernel.encode.evaluate import holds
 from hamlet.plan.matching import matched_templates
 from hamlet.plan.positions import TooComplex, positions_of
-from hamlet.plan.predicates import all_of, conjuncts, show, show_duration
+from hamlet.plan.predicates import (
+    EVENT_TIME,
+    Column,
+    all_of,
+    columns_of,
+    conjuncts,
+    show,
+    show_duration,
+    with_columns,
+)
 from hamlet.plan.query import (
     OTHER,
     Absence,
@@ -41,7 +50,7 @@ if TYPE_CHECKING:
     from hamlet.events.columns import Values
     from hamlet.events.table import EventTable
     from hamlet.events.times import Times as GivenTimes
-    from hamlet.plan.predicates import Column, Expression
+    from hamlet.plan.predicates import EdgePredicate, Expression
     from hamlet.plan.query import Pattern, Query
     from hamlet.plan.workload import WorkloadPlan
 
@@ -92,8 +101,11 @@ def absent_types(plan: WorkloadPlan, seen: Seen) -> list[str]:
     absent = [each for each in dict.fromkeys(asked) if each not in seen.types and each != OTHER]
     if not absent or not seen.events:
         return []
-    guess = did_you_mean(absent[0], seen.types) if len(absent) == 1 else ""
-    return [f"no event has type {listed(absent)}; there are {listed(sorted(seen.types))}.{guess}"]
+    # Where types that no query mentions are all one, their names are not known.
+    known = seen.types - {OTHER}
+    there = [*sorted(known), *(["others"] if OTHER in seen.types else [])]
+    guess = did_you_mean(absent[0], known) if len(absent) == 1 else ""
+    return [f"no event has type {listed(absent)}; there are {listed(there)}.{guess}"]
 
 
 def _odd_times(seen: Seen) -> list[str]:
@@ -269,12 +281,33 @@ def _relaxed(query: Query) -> Iterator[tuple[str, Query]]:
             (pair, tuple(each for each in some if each != number)) for pair, some in query.adjacent
         )
         kept = tuple((pair, some) for pair, some in adjacent if some)
-        yield show(predicate.condition), replace(query, adjacent=kept)
+        yield _named(query, number, predicate), replace(query, adjacent=kept)
     for number, pattern in enumerate(query.negations):
         branches = tuple(_without(branch, number) for branch in query.branches)
         yield f"NOT {show_pattern(query, pattern)}", replace(query, branches=branches)
     if query.equivalence:
         yield f"[{', '.join(query.equivalence)}]", replace(query, equivalence=())
+
+
+def _named(query: Query, number: int, predicate: EdgePredicate) -> str:
+    """An edge predicate as it may be written, with variables where it is between two only."""
+    places = [pair for pair, some in query.adjacent if number in some]
+    labels = {
+        tuple(query.places[each].alias or query.places[each].name for each in p) for p in places
+    }
+    if len(labels) != 1:
+        return show(predicate.condition)
+    ((one, other),) = labels
+    other = f"NEXT({other})" if one == other else other
+    named = {
+        column: Column(
+            "this",
+            f"{one if column.role == 'previous' else other}."
+            f"{'time' if column.attribute == EVENT_TIME else column.attribute}",
+        )
+        for column in columns_of(predicate.condition)
+    }
+    return show(with_columns(predicate.condition, named))
 
 
 def _left(condition: Expression | None, part: Expression) -> Expression | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hamlet.kernel.finish import Groups
-from hamlet.kernel.finish.group_text import group_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +29,6 @@ def groups_of_queries(keys: Mapping[str, pa.Array], groupings: Sequence[Grouping
 
 
 def groups_of(keys: Mapping[str, pa.Array], grouping: Grouping) -> Groups:
-    """The groups of partitions with some keys, each called by a JSON text."""
+    """The groups of partitions with some keys."""
     values = {name: keys[name].take(grouping.partition) for name in grouping.attributes}
-    texts = group_texts(values, len(grouping.partition))
-    return Groups(grouping.of_partition, texts, values)
+    return Groups(grouping.of_partition, len(grouping.partition), values)

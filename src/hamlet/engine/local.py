@@ -110,7 +110,7 @@ def _run_table(
     bundles: list[BundleReport] = []
     slow: list[str] = []
     with timed(statistics, "plan"):
-        pipelines = (Pipelines(plan) if kept is None else kept).of(options)
+        pipelines = (Pipelines(plan) if kept is None else kept).of(options, len(table))
     count = len(pipelines)
     for number, pipeline in enumerate(pipelines):
         # Reading is counted as one part, and so is what each set takes.
@@ -231,7 +231,7 @@ def _traces_of(
     count = int(ran.encoded.batch.part.max(initial=-1)) + 1
     everything = np.arange(count, dtype=np.int32)
     by_partition = Grouping(tuple(ran.encoded.keys), everything, everything)
-    groups = groups_of(ran.encoded.keys, by_partition).json
+    groups = groups_of(ran.encoded.keys, by_partition).texts
     pipeline, program = ran.pipeline, ran.pipeline.program
     how: dict[str, Any] = {"sharable_set": number, "times": times}
     yield set_trace(

@@ -27,7 +27,7 @@ from hamlet.plan.letters import Atom
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import compile_set
-from hamlet.plan.workload import plan_alone
+from hamlet.plan.workload import plan_alone, plan_together
 from hamlet.share.bundles import after_static, bundle_patience, with_fixed_patience
 from hamlet.share.policy import inside, loop_name
 from hamlet.share.trace import TracedLoop
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from hamlet.share.policy import Policy
 
 
+# Events of a table for which a set of queries more is most of what these cost
+_FEW_EVENTS = 1 << 15
 # Forms of events that the code of a set is kept for: tables of one workload mostly have a few.
 _MOST_FORMS = 16
 
@@ -55,6 +57,12 @@ _MOST_FORMS = 16
 def shared_plan(plan: WorkloadPlan, options: Options) -> WorkloadPlan:
     """A workload with the sets that are run together: where queries are run apart, each is one."""
     return plan_alone(plan) if _is_apart(options) else plan
+
+
+def _may_go_together(options: Options) -> bool:
+    """Whether it is nobody's business which sets there are: neither of a policy, nor of a trace."""
+    is_own = options.system == "hamlet" and not is_interpreted()
+    return is_own and not options.trace and options.sharing == "dynamic"
 
 
 def _is_apart(options: Options) -> bool:
@@ -301,18 +309,26 @@ class Pipelines:
     def __init__(self, plan: WorkloadPlan) -> None:
         """Begin with nothing but what is asked."""
         self.plan = plan
-        self._made: dict[bool, list[SetPipeline]] = {}
+        self._made: dict[tuple[bool, bool], list[SetPipeline]] = {}
 
     def __reduce__(self) -> tuple[type[Pipelines], tuple[WorkloadPlan]]:
         return Pipelines, (self.plan,)
 
-    def of(self, options: Options) -> list[SetPipeline]:
-        """A pipeline for each set that is run together."""
-        is_apart = _is_apart(options)
-        if is_apart not in self._made:
-            shared = shared_plan(self.plan, options)
-            self._made[is_apart] = [SetPipeline.of(shared, each, options) for each in shared.sets]
-        return [one.with_options(options) for one in self._made[is_apart]]
+    def of(self, options: Options, events: int | None = None) -> list[SetPipeline]:
+        """A pipeline for each set that is run together.
+
+        Args:
+            options: How it is run.
+            events: How many events there are, where that may decide: of few, sets that have nothing
+                to share are run together all the same, since to begin with a set takes longer.
+        """
+        is_apart, are_few = _is_apart(options), events is not None and events <= _FEW_EVENTS
+        goes_together = are_few and not is_apart and _may_go_together(options)
+        key = is_apart, goes_together
+        if key not in self._made:
+            plan = plan_together(self.plan) if goes_together else shared_plan(self.plan, options)
+            self._made[key] = [SetPipeline.of(plan, each, options) for each in plan.sets]
+        return [one.with_options(options) for one in self._made[key]]
 
 
 def pipelines(plan: WorkloadPlan, options: Options) -> Iterator[SetPipeline]:

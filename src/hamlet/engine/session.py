@@ -15,10 +15,8 @@ session has one page.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from contextlib import contextmanager
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +24,7 @@ import numpy as np
 from hamlet.engine.pipeline import shared_plan
 from hamlet.engine.state.closed import Closed
 from hamlet.engine.state.ingest import Intake, Keying
+from hamlet.engine.state.meaning import digest, plain, query_digest, workload_digest
 from hamlet.engine.state.pages import Part, add_parts, parts_by_page
 from hamlet.engine.state.rows import RawRows
 from hamlet.engine.state.set_state import SetState
@@ -46,6 +45,7 @@ from hamlet.kernel.finish.partial import partial_schema
 from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
 from hamlet.kernel.run import Counters
+from hamlet.share.policy import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,10 +56,11 @@ if TYPE_CHECKING:
     from hamlet.engine import Options
     from hamlet.engine.closed import ClosedSet
     from hamlet.events.times import Times
-    from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
     Longs = NDArray[np.int64]
+
+__all__ = ["BEGINNING", "Session", "query_digest", "workload_digest"]
 
 BEGINNING = -FAR
 _SNAPSHOT, _CORE, _PAGE = "the snapshot", "the core of a session", "the page"
@@ -123,7 +124,7 @@ class Session:
             by_keys.setdefault(tuple(sorted(state.sharable.partition)), []).append(state)
         self._keyings = [Keying(sets, types, known) for sets in by_keys.values()]
         self._partial = partial_schema(self.plan, known, options.numbers)
-        self._code = self._fingerprint()
+        self._code, self._means = self._fingerprint(options), self._meaning()
         self._begin()
 
     def _begin(self) -> None:
@@ -144,7 +145,10 @@ class Session:
 
     @property
     def code(self) -> str:
-        """What the bytes of states depend on, in a digest: those of another are refused."""
+        """What a session is, in a digest: queries, options, columns, and how state is laid out.
+
+        States of another are refused, unless it differs in names and in how queries share alone.
+        """
         return self._code
 
     @property
@@ -279,7 +283,7 @@ class Session:
     def snapshot(self) -> bytes:
         """The whole state as bytes."""
         pages = self._packed(np.ones(self.pages, np.bool_))
-        header = {"code": self._code, "pages": sorted(pages)}
+        header = {"code": self._means, "pages": sorted(pages)}
         return pack(_SNAPSHOT, header, [self.core(), *(pages[page] for page in sorted(pages))])
 
     def restore(self, data: bytes) -> None:
@@ -299,10 +303,11 @@ class Session:
         """What all pages have in common: how far time has come, counts, and grids of digits."""
         self._check()
         header = {
-            "code": self._code,
+            "code": self._means,
             "released": self.released,
             "statistics": asdict(self.statistics),
             "grids": [state.grids for state in self._sets],
+            "sharing": [state.store.sharing for state in self._sets],
         }
         return pack(_CORE, header, [])
 
@@ -320,6 +325,11 @@ class Session:
             self.statistics = RunStatistics(**header["statistics"])
             for state, grids in zip(self._sets, header["grids"], strict=True):
                 state.extend({name: grid and tuple(grid) for name, grid in grids.items()})
+            # States of earlier versions know nothing of it.
+            for state, (bundles, learnt) in zip(
+                self._sets, header.get("sharing", ()), strict=False
+            ):
+                state.store.go_on_sharing(bundles, learnt)
 
     def take_pages(self, only_changed: bool = True) -> dict[int, bytes | None]:
         """The state of each page, or of each that has changed since they were taken or loaded.
@@ -397,7 +407,7 @@ class Session:
         known = {page for each in sets for page in each} | {p for each in waiting for p in each}
         for page in sorted(known):
             pieces: list[Any] = []
-            header: dict[str, Any] = {"code": self._code, "page": page}
+            header: dict[str, Any] = {"code": self._means, "page": page}
             header |= {"closed": int(self._closed[page]), "sets": [], "waiting": []}
             for number, parts in enumerate(sets):
                 if page in parts:
@@ -424,42 +434,27 @@ class Session:
 
     def _unpacked(self, what: str, data: bytes) -> tuple[dict[str, Any], list[Any]]:
         header, pieces = unpack(what, data)
-        if header["code"] != self._code:
+        # Earlier versions wrote another, which depends on names and on how queries shared.
+        if header["code"] != self._means and header["code"] not in self._fingerprints():
             raise ReadError(what, _OTHER)
         return header, pieces
 
-    def _fingerprint(self) -> str:
+    def _fingerprint(self, options: Options) -> str:
         """What bytes depend on: queries, options, columns, pages, and how state is laid out."""
-        plain = [
-            [_plain(planned.query) for planned in self.plan.queries],
-            _plain(self.options)[:_OPTIONS_IN_STATE],
-            [[field.name, str(field.type)] for field in self._intake.schema],
-            self.pages,
-            [state.fingerprint() for state in self._sets],
-        ]
-        return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+        known = plain(options)[:_OPTIONS_IN_STATE]
+        return digest([[plain(each.query) for each in self.plan.queries], known, *self._laid_out()])
 
+    def _fingerprints(self) -> set[str]:
+        """That of each policy: no byte depends on how queries shared."""
+        return {self._fingerprint(replace(self.options, sharing=each)) for each in POLICIES}
 
-def workload_digest(plan: WorkloadPlan) -> str:
-    """What the queries of a workload say, in a digest that does not depend on how it is written."""
-    plain = [_plain(planned.query) for planned in plan.queries]
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+    def _meaning(self) -> str:
+        """The same but for what no byte depends on: names, and how queries share."""
+        options = self.options
+        known = [options.type, options.time, options.order, options.numbers, options.separator]
+        queries = [plain(replace(each.query, name="")) for each in self.plan.queries]
+        return digest([queries, known, *self._laid_out()])
 
-
-def query_digest(query: Query) -> str:
-    """What a query says, in a digest that depends neither on its name nor on other queries."""
-    return hashlib.sha256(json.dumps(_plain(replace(query, name=""))).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """Any value of a plan as lists, text and numbers, the same in every process."""
-    if is_dataclass(value):
-        known = [(f, getattr(value, f.name)) for f in fields(value)]
-        # What came with later versions is left out where it is not used: digests stay the same.
-        told = [v for f, v in known if not (f.metadata.get("later") and v == f.default)]
-        return [type(value).__name__, *map(_plain, told)]
-    if isinstance(value, frozenset):
-        return sorted((_plain(member) for member in value), key=json.dumps)
-    if isinstance(value, tuple):
-        return [_plain(member) for member in value]
-    return value
+    def _laid_out(self) -> list[Any]:
+        columns = [[field.name, str(field.type)] for field in self._intake.schema]
+        return [columns, self.pages, [state.fingerprint() for state in self._sets]]

@@ -27,7 +27,7 @@ _ASKED = "RETURN COUNT(*), SUM(B.x), AVG(B.y), MIN(B.x) PATTERN SEQ(A, B+) {} WI
 _PLAIN = (
     _ASKED.format(""),
     _ASKED.format("WHERE B.flag = TRUE OR B.y > 0 GROUPBY g"),
-    _ASKED.format("GROUPBY number"),
+    _ASKED.format("WHERE B.x >= 0 AND B.y >= 0 GROUPBY number"),
 )
 _CHAIN = _ASKED.format("WHERE B.turn > NEXT(B).turn")
 # Two that an order decides, and one that no order decides.

@@ -181,24 +181,17 @@ def fractions(data: NDArray[np.float64], valid: NDArray[np.bool_] | None) -> Val
 
 
 def _decimals(column: pa.ChunkedArray, valid: NDArray[np.bool_] | None) -> Values:
-    """Whole decimals as integers, others as the nearest doubles (by way of their digits)."""
-    if _are_whole(column):
+    """Decimals without decimal places as integers, others as the nearest doubles (by their digits).
+
+    So their type says what they are, and no value: a host that has only some of them agrees.
+    """
+    if column.type.scale <= 0:
         try:
             integers = column.cast(pa.decimal256(76, 0)).cast(pa.int64())
             return Values("number", _filled(integers, 0), valid)
         except pa.ArrowInvalid:
             return Values("number", _big_integers(column), valid)
     return fractions(_filled(column.cast(pa.string()).cast(pa.float64()), 0.0), valid)
-
-
-def _are_whole(column: pa.ChunkedArray) -> bool:
-    """Whether no decimal of a column has anything but zeros behind its point."""
-    kind = column.type
-    if kind.scale <= 0:
-        return True
-    # Where there is no digit before the point, Arrow does not round.
-    whole = pc.trunc(column) if kind.precision > kind.scale else pa.scalar(0, pa.decimal128(1, 0))
-    return pc.all(pc.equal(column, whole)).as_py() is not False
 
 
 def _big_integers(column: pa.ChunkedArray) -> NDArray[np.object_]:

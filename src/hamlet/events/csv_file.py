@@ -136,12 +136,12 @@ def _by_arrow(
 
 
 def _count(content: pa.Buffer, byte: int, at_most: int | None = None) -> int:
-    found, everything = 0, np.frombuffer(content, np.uint8)
+    count, everything = 0, np.frombuffer(content, np.uint8)
     for start in range(0, len(everything), _STRETCH):
-        found += int(np.count_nonzero(everything[start : start + _STRETCH] == byte))
-        if at_most is not None and found >= at_most:
+        count += int(np.count_nonzero(everything[start : start + _STRETCH] == byte))
+        if at_most is not None and count >= at_most:
             break
-    return found
+    return count
 
 
 def _is_complete(content: pa.Buffer, rows: int) -> bool:

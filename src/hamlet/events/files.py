@@ -182,11 +182,11 @@ def joined(tables: list[pa.Table], name: str) -> pa.Table:
 
 def _alike(tables: list[pa.Table]) -> list[pa.Table]:
     """Tables whose columns of text, and of times, have one type."""
-    found: dict[str, set[pa.DataType]] = {}
+    types: dict[str, set[pa.DataType]] = {}
     for table in tables:
         for column in table.schema:
-            found.setdefault(column.name, set()).add(column.type)
-    for name, several in found.items():
+            types.setdefault(column.name, set()).add(column.type)
+    for name, several in types.items():
         if len(several) > 1:
             is_zoned = any(pa.types.is_timestamp(each) and each.tz for each in several)
             time = pa.timestamp("us", "UTC" if is_zoned else None)

@@ -69,22 +69,22 @@ class Needs:
 def needs_of(plan: WorkloadPlan) -> Needs:
     """What all queries of a workload need together."""
     queries = [planned.query for planned in plan.queries]
-    found: dict[str, None] = {}
+    attributes: dict[str, None] = {}
     uses: dict[str, set[Kind]] = {}
     for query in queries:
-        found.update(dict.fromkeys(query.partition))
+        attributes.update(dict.fromkeys(query.partition))
         for aggregate in query.aggregates:
             if aggregate.attribute is not None:
-                found[aggregate.attribute] = None
+                attributes[aggregate.attribute] = None
                 uses.setdefault(aggregate.attribute, set()).add("number")
         for expression in _conditions(query):
             columns = (column.attribute for column in columns_of(expression))
-            found.update((name, None) for name in columns if name != EVENT_TIME)
+            attributes.update((name, None) for name in columns if name != EVENT_TIME)
             for attribute, kind in _demands(expression, "boolean"):
                 uses.setdefault(attribute, set()).add(kind)
     contested = frozenset(attribute for attribute, some in uses.items() if len(some) > 1)
     return Needs(
-        attributes=tuple(found),
+        attributes=tuple(attributes),
         kinds={a: min(some) for a, some in uses.items() if len(some) == 1 and "text" not in some},
         partition=frozenset(attribute for query in queries for attribute in query.partition),
         summed=frozenset(
@@ -103,12 +103,12 @@ def types_by_key(plan: WorkloadPlan) -> dict[str, frozenset[str]]:
 
     An event of one of these types takes no part in them where it has no value for the attribute.
     """
-    found: dict[str, set[str]] = {}
+    types: dict[str, set[str]] = {}
     for planned in plan.queries:
         for attribute in planned.query.partition:
             asked = (place.type for place in planned.query.places)
-            found.setdefault(attribute, set()).update(asked)
-    return {attribute: frozenset(found[attribute]) for attribute in sorted(found)}
+            types.setdefault(attribute, set()).update(asked)
+    return {attribute: frozenset(types[attribute]) for attribute in sorted(types)}
 
 
 def _conditions(query: Query) -> Iterator[Expression]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ class EventTable:
     ts: Time in microseconds.
     times: What times were given in, and windows are.
     types: Codes and words of the types.
-    arranged: Kept for who encodes it, by the attributes that it is partitioned by.
+    kept: What those who encode it keep for one another.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class EventTable:
         self.times = times
         self.statistics = statistics
         self._order = order
-        self.arranged: dict[tuple[str, ...], Any] = {}
+        self.kept: dict[Any, Any] = {}
         self._values: dict[str, Values] = {}
         self._is_used: NDArray[np.bool_] | None = None
 
@@ -152,6 +153,12 @@ class EventTable:
             self._values[attribute] = values_of(self.table.column(attribute))
         return self._values[attribute]
 
+    @cached_property
+    def type_codes(self) -> dict[str, int]:
+        """The code of each type."""
+        words = [] if self.types.words is None else self.types.words.to_pylist()
+        return {word: code for code, word in enumerate(words)}
+
     @property
     def order(self) -> Values | None:
         """The values that order events of equal time, where there are any."""
@@ -175,11 +182,11 @@ class EventTable:
             Statistics(len(rows)),
         )
 
-    def mark_used(self, taking_part: NDArray[np.bool_]) -> None:
+    def mark_used(self, rows: NDArray[np.int32]) -> None:
         """Note which rows take part in a query."""
         if self._is_used is None:
             self._is_used = np.zeros(len(self), np.bool_)
-        self._is_used |= taking_part
+        self._is_used[rows] = True
         self.statistics.used = int(np.count_nonzero(self._is_used))
 
 

@@ -143,9 +143,9 @@ def _by_values(facts: Facts, stamps: int) -> Sort:
 
 def is_plain(facts: Mapping[str, int], sort: Sort) -> bool:
     """Whether all texts of a column can be cast to its sort as they stand."""
-    found = Counter(facts)
+    counts = Counter(facts)
     fact = "plain" if sort in NUMBERS else "plain times"
-    return sort != "boolean" and found[fact] == found["given"]
+    return sort != "boolean" and counts[fact] == counts["given"]
 
 
 def has_plain_text(facts: Mapping[str, int]) -> bool:
@@ -156,8 +156,8 @@ def has_plain_text(facts: Mapping[str, int]) -> bool:
 
 def is_mixed(facts: Mapping[str, int]) -> bool:
     """Whether a column that is text by its values could be used as something else as well."""
-    found = Counter(facts)
-    return _may_be_numbers(found) or bool(found["booleans"])
+    counts = Counter(facts)
+    return _may_be_numbers(counts) or bool(counts["booleans"])
 
 
 def _may_be_numbers(facts: Facts) -> bool:

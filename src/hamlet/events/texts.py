@@ -76,8 +76,8 @@ def look_at(texts: pa.Array) -> TextLook:
     given = len(texts) - texts.null_count
     if not given:
         return TextLook(Counter(), None)
-    found = _plain_numbers(texts, given) or _plain_times(texts, given)
-    return found or TextLook(_odd(texts), None)
+    look = _plain_numbers(texts, given) or _plain_times(texts, given)
+    return look or TextLook(_odd(texts), None)
 
 
 def are_texts(texts: pa.Array) -> bool:
@@ -190,8 +190,8 @@ def _plain_times(texts: pa.Array, given: int) -> TextLook | None:
                 return None  # Arrow knows of a year 0
             # A cast to a clock takes dates too.
             dates = pc.sum(_matches(texts, rules.DATE)).as_py() if fact == "clocks" else 0
-            found = Counter({"given": given, fact: given - dates, "plain times": given})
-            return TextLook(+(found + Counter(dates=dates)), column)
+            counts = Counter({"given": given, fact: given - dates, "plain times": given})
+            return TextLook(+(counts + Counter(dates=dates)), column)
     return None
 
 

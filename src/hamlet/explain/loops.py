@@ -24,7 +24,7 @@ def loop_sharing(
     plan: WorkloadPlan, programs: Sequence[Program], policy: Policy = "dynamic"
 ) -> list[dict[str, Any]]:
     """For each set and each E+ that queries could share, what becomes of it, with its queries."""
-    found: list[dict[str, Any]] = []
+    loops: list[dict[str, Any]] = []
     for number, (sharable, program) in enumerate(zip(plan.sets, programs, strict=True), 1):
         grains = _loop_grains(program)
         for name, queries in sharable.shared:
@@ -34,7 +34,7 @@ def loop_sharing(
                     by_grain.setdefault(grain, []).append(plan.queries[query].query.name)
             for grain, names in by_grain.items():
                 choice = choose_at_plan_time(policy, grain)
-                found.append(
+                loops.append(
                     {
                         "set": f"s{number}",
                         "type": name,
@@ -44,15 +44,15 @@ def loop_sharing(
                         "why": choice.why,
                     }
                 )
-    return found
+    return loops
 
 
 def _loop_grains(program: Program) -> dict[tuple[int, str], set[Grain]]:
     """How the loops of each query of the workload on events of each type are executed."""
     execution = Execution(program)
-    found: dict[tuple[int, str], set[Grain]] = {}
+    grains: dict[tuple[int, str], set[Grain]] = {}
     for unit, loops in execution.loops().items():
         query = program.queries[program.template_query[unit]]
         for state, grain in loops.items():
-            found.setdefault((query, execution.type_of(state)), set()).add(grain)
-    return found
+            grains.setdefault((query, execution.type_of(state)), set()).add(grain)
+    return grains

@@ -269,11 +269,11 @@ def _told_of_folded(
 ) -> list[str]:
     """What folded states ask of their events: once where all ask the same, or among the notes."""
     told: list[list[str]] = []
-    found: list[str] = []
+    differing: list[str] = []
     for state in states:
         name = state["name"]
-        told.append(_told(name, state["conditions"], having[name], one, found))
-    if not found and all(lines == told[0] for lines in told):
+        told.append(_told(name, state["conditions"], having[name], one, differing))
+    if not differing and all(lines == told[0] for lines in told):
         return told[0]
     for state in states:
         for text, names in state["conditions"]:

@@ -45,10 +45,10 @@ def known_sharing(
 ) -> list[Sharing]:
     """For each set and each E+ that several queries repeat, who shares it and who does not."""
     number = {planned.query.name: planned for planned in plan.queries}
-    found: list[Sharing] = []
+    sharing: list[Sharing] = []
     for each in loop_sharing(plan, programs, policy):
-        found += _divided(each, number) if each["shared"] else [each]
-    return found
+        sharing += _divided(each, number) if each["shared"] else [each]
+    return sharing
 
 
 def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharing]:

@@ -35,7 +35,7 @@ def _commit() -> str | None:
     try:
         command = ["git", "describe", "--always", "--dirty"]
         here = Path(__file__).parent
-        found = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
+        ended = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return found.stdout.strip()
+    return ended.stdout.strip()

@@ -21,6 +21,15 @@ TAKEN = "it is there already; pass overwrite=True, or --overwrite on the command
 _OF_GLOBS = "*?["
 
 
+def is_url(place: str) -> bool:
+    """Whether a place is one that only Spark can write to or read from.
+
+    >>> is_url("s3a://bucket/results"), is_url("results"), is_url("C:/results")
+    (True, False, False)
+    """
+    return "://" in place
+
+
 def is_folder(path: Path) -> bool:
     """Whether what is written to a path is a folder: it is one, or it has no ending."""
     return path.is_dir() or not path.suffix

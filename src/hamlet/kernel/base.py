@@ -61,6 +61,9 @@ def finite_codes(values: Doubles) -> Doubles:
 
 def values_of_codes(codes: Doubles) -> Doubles:
     """What `finite_codes` was given; NaN, for none, where a code is infinite."""
+    values = np.where(np.isinf(codes), np.nan, codes)
+    if np.fmax.reduce(np.abs(values), axis=None, initial=0.0) < (_MOVED - 1).view(np.float64):
+        return values
     size = np.abs(codes).view(np.int64)
     found = np.where(size >= _MOVED - 1, _with_size(codes, size + 1), codes)
     return np.where(np.isinf(codes), np.nan, found)

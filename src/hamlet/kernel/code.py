@@ -25,10 +25,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from hamlet.kernel.recent import Recent
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from hamlet.kernel.base import Component
@@ -46,10 +47,13 @@ NO_WEIGHT, ONE = -1, -2
 # are added to what trends have already.
 NO_EXTREME, ADDED = -1, -2
 # What becomes of a stored event when another goes on with it: it stays; it is gone, but a trend may
-# end at it; it is gone for good; it was there for the step after it only.
-STAYS, TAKEN, DROPPED, PASSES = range(4)
+# end at it; it is gone for good; it was there for the step after it only; it is gone for good, and
+# the events of the log are a stack: what an event does not go on with, those before it bar as well.
+STAYS, TAKEN, DROPPED, PASSES, POPPED = range(5)
 # Entries of a lazy op in `lazies`
 LAZY = 5
+# Stamps of a component where trends move: of its sum, and of the two sums of its ladder
+STAMPS = 3
 
 
 class Code(NamedTuple):
@@ -90,7 +94,7 @@ class Code(NamedTuple):
     o_scan_p: Ints
     o_scan_log: Ints
     o_scan_cond: Ints
-    o_scan_step: Ints  # STAYS, TAKEN, DROPPED or PASSES
+    o_scan_step: Ints  # STAYS, TAKEN, DROPPED, PASSES or POPPED
     o_first_p: Ints  # edges from START that have to be looked at for each window
     o_first_cond: Ints
     o_log: Ints
@@ -103,6 +107,7 @@ class Code(NamedTuple):
     o_x_p: Ints
     o_x: Ints  # the row of each extreme, NO_EXTREME, or ADDED less the row
     o_zw: Ints  # aligned with o_w: the lazy sum of the weight
+    o_zl: Ints  # and its ladder, where trends move and end
     o_zx: Ints  # aligned with o_x: the stack of lazy extremes
     # Lazy ops, sorted by unit, and accumulators
     u_lazy_p: Ints
@@ -110,6 +115,8 @@ class Code(NamedTuple):
     z_atom: Ints
     zs_p: Ints
     zs_weight: Ints
+    zl_p: Ints  # ladders: see numbers/sums.py
+    zl_weight: Ints
     zx_p: Ints
     zx_attribute: Ints
     # Guards
@@ -166,6 +173,12 @@ class Code(NamedTuple):
     # Short cuts: see fast_paths.py
     u_quick: Ints
     o_quick: Ints
+
+    @property
+    def stamps(self) -> int:
+        """How many sums are kept of lazy ops, as they were when the op was up to date."""
+        of_unit = self.u_nc * np.where(self.u_steps == 1, STAMPS, 1)
+        return int(np.repeat(of_unit, np.diff(self.u_lazy_p)).sum())
 
     def burst_atoms(self, unit: int) -> list[int]:
         """The atoms of the lazy ops of a unit."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numba import typeof
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -123,6 +121,8 @@ def has_code(function: Any, zero: NDArray[Any]) -> bool:
         function: The kernel: see `kept_on_disk` in jit.py.
         zero: An empty array of the kind of numbers it is to compute with.
     """
+    from numba import typeof
+
     kind = str(typeof(zero))  # type: ignore[no-untyped-call]
     if (function, kind) not in _with_code and _is_there(function, kind):
         _with_code.add((function, kind))

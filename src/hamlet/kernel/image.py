@@ -70,6 +70,10 @@ def _image(compiled: Compiled, trees: Trees, tables: LetterTables) -> tuple[Ints
         alike=int(are_alike(code)),
         n_b=len(compiled.bundles),
         n_ops=len(code.o_unit),
+        is_few=int(bool(tables.counters.bits)),
+        n_grids=counts["grid"],
+        ladders=tables.counters.sums + code.stamps,
+        n_ladders=len(code.zl_weight),
     )
     code = code._replace(o_quick=ops)
     arrays = [*(getattr(code, name) for name in at.CODE_ARRAYS), *batch]
@@ -109,6 +113,7 @@ def _counts(compiled: Compiled, counters: int, stacks: int) -> dict[str, int]:
         "guard log": guard_logs_of(compiled),
         "half tree": 2 * len(code.t_unit),
         "bundle": len(compiled.bundles),
+        "grid": int(code.u_quick.reshape(-1, at.QUICK)[:, at.Q_GRID].max(initial=-1)) + 1,
     }
 
 

@@ -44,6 +44,10 @@ class Scalars(NamedTuple):
     alike: int  # see fast_paths.are_alike
     n_b: int  # bundles
     n_ops: int
+    is_few: int  # accumulators: see compile/counters.py
+    n_grids: int  # windows of units: of the same length and slide
+    ladders: int  # where they begin among sums
+    n_ladders: int
 
 
 class BatchArrays(NamedTuple):
@@ -99,11 +103,19 @@ STATE = {
     "s_seen": "unit",  # the last step that touched it
     "s_slot": "unit",  # where the first open window stands in rows
     "s_step": "unit",  # the last step whose trends its rows for one step only may hold
+    "s_waiting": "unit",  # those whose trends wait for the very next event, which may be lazy
+    "s_waits": "unit",  # 1 if a unit is among these
     "s_late": "unit",  # 1 if numbers are up to date but extremes are not
     "s_stamp_n": "lazy op",  # the steps of its accumulator and c_lazy when it was up to date
     "s_stamp_events": "lazy op",
     "s_block": "unit",  # the block of time at which its trees stand
     "s_flip": "unit",  # which half of a tree has that block
+    # Windows that units share: which are open, from when to when, and where the first stands
+    "s_grid_from": "grid",
+    "s_grid_due": "grid",
+    "s_grid_lo": "grid",
+    "s_grid_hi": "grid",
+    "s_grid_slot": "grid",
     # Accumulators
     "s_c_n": "counter",  # steps; those of accumulators that have several counters are at the end
     "s_z_fresh": "accumulator",  # c_lazy when it was added up
@@ -138,7 +150,7 @@ QUICK = 16
 # Of a unit, by U_QUICK + QUICK * unit: its most windows, components and extremes; its first lazy op
 # and the one after its last; how many rows there are, and where they begin in numbers and extremes;
 # of units that keep nothing but rows the only row of START, and the only one at which trends end,
-# the latter in numbers and extremes; and what kind of unit it is.
+# the latter in numbers and extremes; what kind of unit it is; and the number of its windows.
 (
     Q_W,
     Q_NC,
@@ -152,7 +164,8 @@ QUICK = 16
     Q_END,
     Q_END_X,
     Q_KIND,
-) = range(12)
+    Q_GRID,
+) = range(13)
 # Kinds of units: those that store events one by one; those that keep nothing but rows, with one row
 # at which trends end; and of these those with one row of START, all loops lazy, that only count.
 STORES, HAS_ROWS, COUNTS_ONLY = range(3)
@@ -177,15 +190,18 @@ LZ_Z, LZ_OP, LZ_OWN, LZ_OTHER, LZ_SBASE = range(LAZY)
     QO_BEGINS,
     QO_OWN,
 ) = range(13)
-# Whether an op moves trends, between rows only or also stored events; whether some of them begin
-# with it (1); and, by its number in the unit, a row that it both takes from and adds to
-STAYING, MOVING, STORING = range(3)
+# Whether an op moves trends: between rows, also stored events, or all of one row to another, as
+# above but for the place of the second; whether some of them begin with it (1); and a row that it
+# both takes from and adds to, by its number in the unit, or that second row
+STAYING, MOVING, STORING, HANDING_ON = range(4)
 # In whole; a unit that only counts; extremes later, because the op does not touch those of
-# the loop nor of the other row that it reads
-SYNC_ALL, SYNC_COUNTS, SYNC_LATER = range(3)
+# the loop nor of the other row that it reads; not if nothing waits that the op could go on with
+SYNC_ALL, SYNC_COUNTS, SYNC_LATER, SYNC_IF_WAITING = range(4)
 
 # Of the array with ops, guard ops and accumulators for each letter; whether an event alone in its
-# time needs nothing of the long way, and whether it needs nothing but accumulators
+# time needs nothing of the long way, and whether it needs nothing but accumulators: never, always,
+# or unless trends wait for just this event
+NOT_LAZY, ALWAYS_LAZY, LAZY_UNLESS_WAITED_FOR = range(3)
 L_OPS_P, L_OPS, L_GOPS_P, L_GOPS, L_Z_P, L_Z, L_DIRECT, L_LAZY = range(8)
 # Of its ops that are run directly those that are of no whole bundle; and the bundles of which all
 # units have an op: which, where their ops begin in the list after it, and that list, in the order
@@ -197,6 +213,10 @@ L_BARS_P, L_BARS, L_LONG_P, L_LONG, L_LONG_GOPS_P, L_LONG_GOPS = range(14, 20)
 L_WAKES_P, L_WAKES = range(20, 22)
 # Counters
 L_COUNTERS_P, L_COUNTERS = range(22, 24)
+# Ladders
+L_LADDERS_P, L_LADDERS = range(24, 26)
+# Where accumulators are few (IS_FEW) those of each letter as bits
+L_BITS = 26
 
 # The first numbers of S: counts, and sizes that the machine needs to find its way in arrays
 (
@@ -230,8 +250,10 @@ L_COUNTERS_P, L_COUNTERS = range(22, 24)
     C_LAZY,
     C_ADDED,
     C_LOG_LEFT,
+    C_WAITING,
+    C_PASSED,
     COUNTS,
-) = range(31)
+) = range(33)
 
 # What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
 # that is kept for the next batch. See machine/capacity.py.

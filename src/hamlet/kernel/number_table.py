@@ -116,13 +116,14 @@ class NumberTable:
         """Tables one below the other; the narrower ones are 0 where others have more."""
         width = max(len(table.place) for table in tables)
         sizes = np.cumsum([0, *(len(table) for table in tables)])
-        place = np.full((width, sizes[-1]), NOWHERE, np.int64)
+        place = np.empty((width, sizes[-1]), np.int64)
         before = 0
         for table, low, high in zip(tables, sizes[:-1], sizes[1:], strict=True):
             here = place[: len(table.place), low:high]
             np.add(table.place, before, out=here)
             if before:
                 here[table.place < 0] = NOWHERE
+            place[len(table.place) :, low:high] = NOWHERE
             before += len(table.data)
         return NumberTable(
             np.concatenate([table.data for table in tables]),

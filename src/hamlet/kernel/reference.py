@@ -213,7 +213,10 @@ def _into(item: Pattern | Absence) -> Iterator[Step]:
         case Times(copies=copies):
             for step in _into(copies[0]):
                 yield Step(step.absences, step.place, (*step.rest, *_after_one(item)))
-            for absences in _passes_of(copies[0]) if len(copies) > 1 else ():
+            # A match of nothing at no price stands for any later one: what follows it could have
+            # been that match itself, at the places whose neighbours conditions are known for.
+            empty = () if len(copies) == 1 else tuple(_passes_of(copies[0]))
+            for absences in empty if () not in empty else ():
                 for step in steps(_after_one(item)):
                     yield Step((*absences, *step.absences), step.place, step.rest)
 

@@ -13,12 +13,14 @@ all of whose windows with events have closed is not kept.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hamlet.kernel.machine import FAR, NEVER
-from hamlet.kernel.machine.checkpoint import find_deadlines
+from hamlet.kernel.machine.bundles import FOREVER
+from hamlet.kernel.machine.checkpoint import find_deadlines, forget_alike
 from hamlet.kernel.numbers import next_words
 from hamlet.kernel.row_pieces import Piece, Shape, as_longs, by_need, gather, reshaped, widened
 from hamlet.kernel.run import Kept, partition_ranges, run_once
@@ -56,6 +58,9 @@ class RowStore:
         self._at = np.zeros((0, 3), np.int64)
         self._size = np.zeros((0, 3), np.int64)
         self._heaps: dict[int, _Heap] = {}
+        # The bundles of the code that has written what is kept, and what it has learnt of them
+        self._bundles: str | None = None
+        self._learnt = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -96,6 +101,7 @@ class RowStore:
         Returns:
             What is emitted, with slots for partitions, and the slots that were touched.
         """
+        self._go_on_with(compiled)
         ranges = partition_ranges(events)
         ranges[:, 0] = slots
         self.last[slots] = events.ts[ranges[:, 2] - 1]
@@ -118,6 +124,31 @@ class RowStore:
         self._close_gaps()
         return emissions, touched
 
+    # Sharing
+
+    @property
+    def sharing(self) -> tuple[str | None, list[int]]:
+        """The bundles that what is kept knows of, in a digest, and what was learnt of them."""
+        return self._bundles, self._learnt.tolist()
+
+    def go_on_sharing(self, bundles: str | None, learnt: list[int]) -> None:
+        """Go on from what another has learnt."""
+        self._bundles, self._learnt = bundles, np.array(learnt, np.int64)
+
+    def _go_on_with(self, compiled: Compiled) -> None:
+        """Where code has other bundles than that before, nothing is known of which are alike."""
+        if not compiled.bundles:
+            return  # It says of nothing that it is alike.
+        bundles = _digest(compiled)
+        if bundles == self._bundles:
+            return
+        if self._bundles is not None:
+            lengths = Shape.of(compiled).ints
+            for words, heap in self._heaps.items():
+                forget_alike(heap.ints, self._at[self.words == words, 0], lengths)
+        self._bundles = bundles
+        self._learnt = np.array([p % FOREVER for p in compiled.patience], np.int64)
+
     def _run(
         self,
         compiled: Compiled,
@@ -134,8 +165,9 @@ class RowStore:
         heap = self._heap(words)
         nothing = Kept.nothing(self.mode, words)
         kept = Kept(nothing.ranges, heap.ints, heap.numbers, heap.extremes)
+        learnt = self._learnt if compiled.bundles else None
         emission, redo, after = run_once(
-            compiled, events, ranges, kept, until, self.mode, words, counters
+            compiled, events, ranges, kept, until, self.mode, words, counters, learnt=learnt
         )
         outgrown = redo.astype(np.int64)
         stateful = outgrown[self.words[outgrown] > 0]
@@ -244,6 +276,12 @@ class RowStore:
         self._heaps = {}
         for words, (which, piece) in taken.items():
             self._put(slots[which], reshaped(piece, old, new, sources, words), words)
+
+
+def _digest(compiled: Compiled) -> str:
+    """Which units are in which bundle."""
+    units = repr([bundle.units for bundle in compiled.bundles])
+    return hashlib.sha256(units.encode()).hexdigest()[:16]
 
 
 class _Heap:

@@ -24,6 +24,7 @@ from hamlet.kernel.rows import RowRecords, run_rows
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
+from hamlet.plan.number_mode import NumberMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,13 +36,17 @@ if TYPE_CHECKING:
     from hamlet.kernel.compile.counters import Counters as LazyCounters
     from hamlet.kernel.rows import PlacedGroup
     from hamlet.kernel.trees import Trees
-    from hamlet.plan.number_mode import NumberMode
 
 # The column of a bundle's number in rows of what was decided
 _BUNDLE = 2
-# Room for records by events and partitions: it is memory only where it is used.
+# Room for records by events and partitions, and the most that is made in advance
 _FIRST_RECORDS = 1024
 _RECORDS_OF_PARTITION = 8
+_MOST_RECORDS = 1 << 21
+# Partitions and events from which on one partition shows how long the numbers of others may be
+_SEVERAL, _MANY_EVENTS = 4, 20_000
+# The share of events from which on it is worth looking at the letters of all: 1 / _PART
+_PART = 4
 # Events in a stack of extremes, or in a log, to begin with
 _FIRST_STACK = 16
 _FIRST_LOG = 64
@@ -155,6 +160,8 @@ def run_batch(
         portions = [Portion.all_of(compiled, partition_ranges(batch))]
     for portion in portions:
         emissions += _run_portion(portion, batch, mode, counters, standing)
+    # The most first: what comes after others has its numbers moved.
+    emissions.sort(key=lambda emission: -len(emission.part))
     return joined(compiled, emissions, mode), counters
 
 
@@ -192,10 +199,15 @@ def run_group(
     """All windows of the units of one group, under a policy of sharing."""
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
-    words, is_traced = 1, counters.bursts_decided is not None
-    ranges = partition_ranges(batch)
+    is_traced = counters.bursts_decided is not None
+    whole = partition_ranges(batch)
     decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
-    while len(ranges):
+    probe = _middle(whole, batch) if mode is NumberMode.EXACT else None
+    waiting = [(whole if probe is None else probe, 1)]
+    while waiting:
+        ranges, words = waiting.pop()
+        if not len(ranges):
+            continue
         done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
         decided.append(_decided(made, done))
         counters.windows += len(done.part)
@@ -207,12 +219,32 @@ def run_group(
         parts.append(
             emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
-        ranges = ranges[np.isin(ranges[:, 0], done.redo)]
-        counters.partitions_redone += len(ranges)
-        words = next_words(words)
+        again = ranges[np.isin(ranges[:, 0], done.redo)]
+        counters.partitions_redone += len(again)
+        if ranges is probe:
+            # As long as this one or longer: they are expected to need as many words.
+            rest = whole[whole[:, 0] != probe[0, 0]]
+            is_longer = _sizes(rest) >= _sizes(probe) if len(again) else np.zeros(len(rest), bool)
+            again = np.concatenate([again, rest[is_longer]])
+            waiting.append((rest[~is_longer], words))
+        waiting.append((again[np.argsort(again[:, 1])], next_words(words)))
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
     return joined(compiled, parts, mode)
+
+
+def _sizes(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many events partitions have."""
+    sizes: NDArray[np.int64] = ranges[:, 2] - ranges[:, 1]
+    return sizes
+
+
+def _middle(ranges: NDArray[np.int64], batch: EventBatch) -> NDArray[np.int64] | None:
+    """The partition of the middle length where it is worth seeing first how it fares."""
+    if len(ranges) < _SEVERAL or len(batch) < _MANY_EVENTS:
+        return None
+    middle = np.argsort(_sizes(ranges), kind="stable")[len(ranges) // 2]
+    return ranges[middle : middle + 1]
 
 
 def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
@@ -245,18 +277,25 @@ def run_once(
     words: int,
     counters: Counters,
     standing: Standing | None = None,
+    learnt: NDArray[np.int64] | None = None,
 ) -> tuple[Emission, NDArray[np.int32], Kept]:
     """Run some partitions with numbers of one kind.
+
+    What is learnt of bundles is for how many events in a row each has behaved alike; it is gone on
+    from, and written anew.
 
     Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
     and, with `until` before the end of time, the state of the others.
     """
     zero = mode.array(0, words)
     memory, seen, sides, stored, records = _laid_out(
-        compiled, events, len(ranges), zero, counters.trace is not None
+        compiled, events, ranges, zero, counters.trace is not None
     )
     if standing is not None:
         standing.state = memory.S
+    runs = memory.S[memory.P[at.S_B_RUN] :][: len(compiled.bundles)]
+    if learnt is not None:
+        runs[:] = learnt
     redo = np.empty(len(ranges), np.int32)
     known = (kept.ints, kept.numbers, kept.extremes)
     written, redone, after, trace = stoppable(
@@ -264,6 +303,8 @@ def run_once(
             memory._replace(err=stop), seen, sides, stored, records, until, ranges, known, redo
         )
     )
+    if learnt is not None:
+        learnt[:] = np.maximum(runs, 0)
     n = int(records.n[0])
     _count(counters, memory.S, n)
     if counters.trace is not None:
@@ -273,7 +314,11 @@ def run_once(
 
 
 def _laid_out(
-    compiled: Compiled, events: EventBatch, partitions: int, zero: NDArray[Any], is_traced: bool
+    compiled: Compiled,
+    events: EventBatch,
+    ranges: NDArray[np.int64],
+    zero: NDArray[Any],
+    is_traced: bool,
 ) -> tuple[Memory, EventArrays, Sides, Stored, Records]:
     """What the machine is handed for a batch; `zero` is an array of the kind of its numbers."""
     code = compiled.code
@@ -284,7 +329,7 @@ def _laid_out(
     seen = EventArrays(
         events.ts,
         events.tied,
-        events.letter,
+        _letters(tables.alike, events, ranges),
         _line(events.weights),
         _line(events.extremes),
         tables.letters,
@@ -297,7 +342,7 @@ def _laid_out(
         _line(events.columns),
         code.p_arg,
     )
-    records = _FIRST_RECORDS + _RECORDS_OF_PARTITION * partitions + len(events) // 16
+    records = _records_expected(compiled, events, ranges)
     results = Records(
         np.empty(records, np.int32),
         np.empty(records, np.int32),
@@ -308,6 +353,37 @@ def _laid_out(
     )
     memory = _memory(compiled, tables.counters, packed, state, zero, events.weights.dtype)
     return memory, seen, sides, _stored(compiled, trees, zero), results
+
+
+def _letters(
+    alike: NDArray[np.int64], events: EventBatch, ranges: NDArray[np.int64]
+) -> NDArray[Any]:
+    """The letters of events; those that differ only in what other units ask are one.
+
+    Not where few of the events are run: it makes runs of them longer, and changes no number.
+    """
+    is_worth_it = len(events) < _PART * int(_sizes(ranges).sum())
+    if not is_worth_it or bool((alike == np.arange(len(alike))).all()):
+        return events.letter
+    letters: NDArray[Any] = alike.astype(events.letter.dtype)[events.letter]
+    return letters
+
+
+def _records_expected(compiled: Compiled, events: EventBatch, ranges: NDArray[np.int64]) -> int:
+    """About how many windows have results: to make more room means to copy what there is.
+
+    It is memory only where it is used, so rather more of it, but for batches of a few events.
+    """
+    code, sizes = compiled.code, _sizes(ranges)
+    events_run = int(sizes.sum())
+    expected = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + events_run // 16
+    if events_run < _MANY_EVENTS:
+        return expected
+    spans = events.ts[ranges[:, 2] - 1] - events.ts[ranges[:, 1]]
+    windows = np.column_stack([code.u_slide, code.u_w])
+    for (slide, most), units in zip(*np.unique(windows, axis=0, return_counts=True), strict=True):
+        expected += int(units) * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
+    return min(expected, max(_MOST_RECORDS, _RECORDS_OF_PARTITION * len(ranges)))
 
 
 def _set_sizes(
@@ -333,7 +409,7 @@ def _memory(
     """Code, state, rows and accumulators."""
     code = compiled.code
     lazies = code.lazies.reshape(-1, at.LAZY)
-    stamps = int(np.repeat(code.u_nc, np.diff(code.u_lazy_p)).sum())
+    sums = counters.sums + code.stamps + 2 * len(code.zl_weight)
     widest = int((code.u_w * code.u_nc).max())
     return Memory(
         packed,
@@ -341,7 +417,7 @@ def _memory(
         _room(zero, compiled.values + widest),
         np.empty(compiled.extremes + int((code.u_w * code.u_nx).max())),
         np.ones(2 * (len(code.z_atom) + len(lazies))),
-        np.zeros(2 * (counters.sums + stamps), weight_type),
+        np.zeros(2 * sums, weight_type),
         np.empty(counters.stacks * _FIRST_STACK, np.int64),
         np.empty(counters.stacks * _FIRST_STACK),
         None,  # what it looks at while it runs: see stopping.py

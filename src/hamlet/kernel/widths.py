@@ -12,6 +12,7 @@ run, which then does that partition again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from hamlet.kernel.numbers import SAFE
 from hamlet.plan.template import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
     Doubles = NDArray[np.float64]
 
 _SAFE_BITS, _WORD_BITS = SAFE.bit_length() - 1, 64
-# Units are run apart where the lengths of their numbers are this many bits apart, which is what it
-# takes for a number of another kind to be likely.
-_APART = 24
-# Every set of units costs a walk through the events, so there are few.
+# What numbers of two words take, and each word more, as compared with those of one; and a walk
+# through the events, as compared with what a unit takes of one word. Measured, roughly.
+_TWO_WORDS, _WORD, _WALK = 2.0, 0.3, 1.0
+# The most classes of units, and how many blocks of units of like lengths are told apart
 _MOST_CLASSES = 4
+_MOST_BLOCKS = 16
 # Below this many events there is less to be gained than it takes to look.
 _FEW_EVENTS = 2_000
 
@@ -65,9 +67,13 @@ def width_classes(
     bits = expected_bits(program, compiled, batch, ranges)
     for bundle in compiled.bundles:  # they are one while they behave alike
         bits[list(bundle.units)] = bits[list(bundle.units)].max(axis=0)
+    events = ranges[:, 2] - ranges[:, 1]
     return tuple(
-        WidthClass(frozenset(templates[unit] for unit in units), _words(bits[units].max(axis=0)))
-        for units in _alike(bits, ranges[:, 2] - ranges[:, 1])
+        WidthClass(
+            frozenset(templates[unit] for unit in units),
+            _without_few(_words(bits[units].max(axis=0)), events),
+        )
+        for units in _alike(bits, events)
     )
 
 
@@ -92,49 +98,118 @@ def _words(bits: Doubles) -> Ints:
     return words
 
 
-def _alike(bits: Doubles, events: Ints) -> Iterator[list[int]]:
-    """Units in classes of about equal lengths, cut where the differences are largest."""
-    words = np.array([_words(row) for row in bits])
-    if (words == words[0]).all():
-        yield list(range(len(bits)))
-        return
-    lengths = bits @ events / events.sum()
-    order = np.argsort(lengths, kind="stable")
-    gaps = np.diff(lengths[order])
-    cuts = np.sort(np.argsort(-gaps, kind="stable")[: _MOST_CLASSES - 1])
-    cuts = cuts[gaps[cuts] >= _APART] + 1
-    yield from ([int(unit) for unit in units] for units in np.split(order, cuts))
+def _without_few(words: Ints, events: Ints) -> Ints:
+    """Words, where there are few events with some of them the next longer ones instead."""
+    kinds = np.unique(words)
+    for short, longer in pairwise(kinds):
+        if events[words == short].sum() < _FEW_EVENTS:
+            words[words == short] = longer
+    return words
+
+
+def _alike(bits: Doubles, events: Ints) -> list[list[int]]:
+    """Units in classes of about equal lengths, cut where that is expected to take least time.
+
+    Longer numbers cost more, for each unit of a class, and each class a walk through the events.
+    """
+    long = np.flatnonzero(bits.max(axis=0) >= _SAFE_BITS)
+    order = np.argsort(bits @ events, kind="stable")
+    blocks = np.array_split(order, min(len(order), _MOST_BLOCKS))
+    if not len(long):
+        return [order.tolist()]
+    longest = np.array([bits[np.ix_(block, long)].max(axis=0) for block in blocks])
+    sizes, walk = [len(block) for block in blocks], _WALK * float(events.sum())
+    # By the blocks that are in classes, the last of them first: what they take, and their cuts
+    best: list[list[tuple[float, list[int]]]] = [[(0.0, [])]]
+    for end in range(1, len(blocks) + 1):
+        top, units, found = longest[end - 1], 0, []
+        for first in range(end - 1, -1, -1):
+            top, units = np.maximum(top, longest[first]), units + sizes[first]
+            takes = walk + units * float(events[long] @ _takes(top))
+            found += [
+                (before + takes, [*cuts, first])
+                for before, cuts in best[first]
+                if len(cuts) < _MOST_CLASSES
+            ]
+        # Of as many classes the best
+        best.append([min(c for c in found if len(c[1]) == n) for n in {len(c[1]) for c in found}])
+    _, cuts = min(best[-1])
+    ends = [*cuts[1:], len(blocks)]
+    return [np.concatenate(blocks[a:b]).tolist() for a, b in zip(cuts, ends, strict=True)]
+
+
+def _takes(bits: Doubles) -> Doubles:
+    """How long numbers of some bits take, as compared with those of one word."""
+    return np.where(bits < _SAFE_BITS, 1.0, _TWO_WORDS + _WORD * (bits / _WORD_BITS - 1.0))
 
 
 def expected_bits(program: Program, compiled: Compiled, batch: EventBatch, ranges: Ints) -> Doubles:
-    """[units, partitions]: the logarithm to base 2 of the longest number that is expected."""
+    """[units, partitions]: the logarithm to base 2 of the longest number that is expected.
+
+    That of all events of a partition, as in one window, is enough where it fits a word; elsewhere
+    the busiest stretch as long as a window is looked for, once for units with the same loops.
+    """
     code = compiled.code
-    bits = np.empty((len(code.u_template), len(ranges)))
-    extra = _weight_bits(compiled, batch)
+    columns, units = _Columns(len(batch.letters)), []
     edges = zip(program.edge_source, program.edge_target, program.edge_condition, strict=True)
     # Where an event moves trends it does not double them.
     stays = [condition.step == Step.STAY for condition in program.conditions]
     loops = {int(s) for s, t, condition in edges if s == t and stays[condition]}
-    seen: dict[tuple[bytes, bytes, int], int] = {}
-    for unit, (template, within) in enumerate(zip(code.u_template, code.u_within, strict=True)):
+    for template in code.u_template:
         states = np.flatnonzero(program.state_template == template)
         is_loop = np.array([int(state) in loops for state in states], np.bool_)
         admits = batch.letters[:, program.state_atom[states]] != 0
-        doubled = np.log2(1.0 + admits[:, is_loop].sum(axis=1))
-        singles = _as_mask(admits[:, ~is_loop])
-        key = (doubled.tobytes(), singles.tobytes(), int(within))
-        if key in seen:
-            bits[unit] = bits[seen[key]]
-        else:
-            _longest(batch.letter, batch.ts, ranges, doubled, singles, within, bits[unit])
-            seen[key] = unit
-    return bits + extra[program.template_query[code.u_template]][:, None]
+        doubled = columns.number(np.log2(1.0 + admits[:, is_loop].sum(axis=1)))
+        singles = [columns.number(each) for each in admits[:, ~is_loop].T.astype(np.float64)]
+        units.append((doubled, singles))
+    extra = _weight_bits(compiled, batch)[program.template_query[code.u_template]]
+    table, first, end = columns.table(), ranges[:, 1], ranges[:, 2]
+    sums = _sums(batch.letter, table, first, end)
+    bits = _bits_of(units, sums, end - first) + extra[:, None]
+    alike: dict[tuple[int, int], list[int]] = {}
+    for unit, ((doubled, _), within) in enumerate(zip(units, code.u_within.tolist(), strict=True)):
+        alike.setdefault((doubled, within), []).append(unit)
+    spans = batch.ts[end - 1] - batch.ts[first]
+    for (doubled, within), some in alike.items():
+        long = np.flatnonzero((bits[some].max(axis=0) >= _SAFE_BITS) & (spans >= within))
+        if len(long):
+            steps = np.ascontiguousarray(table[:, doubled])
+            busiest = _busiest(batch.letter, batch.ts, steps, within, first[long], end[long])
+            sums = _sums(batch.letter, table, *busiest)
+            found = _bits_of([units[unit] for unit in some], sums, busiest[1] - busiest[0])
+            bits[np.ix_(np.array(some), long)] = found + extra[some][:, None]
+    return bits
 
 
-def _as_mask(admits: NDArray[np.bool_]) -> Ints:
-    """For each letter the states that admit it, a bit each; those beyond the 16th have none."""
-    admits = admits[:, :16]
-    return admits @ (1 << np.arange(admits.shape[1], dtype=np.int64))
+class _Columns:
+    """What letters count for, a column for each way; equal ones are one."""
+
+    def __init__(self, letters: int) -> None:
+        self._letters = letters
+        self._numbers: dict[bytes, int] = {}
+
+    def number(self, column: Doubles) -> int:
+        """The number of a column."""
+        return self._numbers.setdefault(column.tobytes(), len(self._numbers))
+
+    def table(self) -> Doubles:
+        """All columns, [letters, columns]."""
+        columns = [np.frombuffer(column, np.float64) for column in self._numbers]
+        return np.stack(columns, axis=1) if columns else np.empty((self._letters, 0))
+
+
+def _bits_of(units: Sequence[tuple[int, list[int]]], sums: Doubles, events: Ints) -> Doubles:
+    """[units, stretches]: the bits of numbers of trends, and of sums of ones over their events.
+
+    Events of a loop double trends; those that stand once in a trend are each a choice.
+    """
+    of_events, choices = np.log2(np.maximum(events, 1)), np.log2(np.maximum(sums, 1.0))
+    found = np.empty((len(units), len(sums)))
+    for bits, (doubled, singles) in zip(found, units, strict=True):
+        np.add(sums[:, doubled], of_events, out=bits)
+        for single in singles:
+            bits += choices[:, single]
+    return found
 
 
 def _weight_bits(compiled: Compiled, batch: EventBatch) -> Doubles:
@@ -150,41 +225,28 @@ def _weight_bits(compiled: Compiled, batch: EventBatch) -> Doubles:
 
 
 @jit.interpretable
-def _longest(letter, ts, ranges, doubled, singles, within, out):  # type: ignore[no-untyped-def]
-    """For each partition the bits of numbers in the busiest stretch as long as a window.
+def _sums(letter, table, first, end):  # type: ignore[no-untyped-def]
+    """[stretches, columns]: the sum of each column over the events of some stretches."""
+    sums = np.zeros((len(first), table.shape[1]))
+    for p in range(len(first)):
+        for i in range(first[p], end[p]):
+            for c in range(table.shape[1]):
+                sums[p, c] += table[letter[i], c]
+    return sums
 
-    That is of the number of trends, and a sum of ones over all their events.
-    """
-    counts = np.zeros(16, np.int64)
-    for p in range(len(ranges)):
-        counts[:] = 0
-        begin, bits, most = ranges[p, 1], 0.0, -1.0
-        for i in range(ranges[p, 1], ranges[p, 2]):
+
+@jit.interpretable
+def _busiest(letter, ts, steps, within, first, end):  # type: ignore[no-untyped-def]
+    """Of some partitions the stretch as long as a window with the most of what letters count."""
+    begins, ends = np.empty_like(first), np.empty_like(end)
+    for p in range(len(first)):
+        begin, total, most = first[p], 0.0, -1.0
+        for i in range(first[p], end[p]):
             while ts[begin] <= ts[i] - within:
-                bits -= doubled[letter[begin]]
-                _count(counts, singles[letter[begin]], -1)
+                total -= steps[letter[begin]]
                 begin += 1
-            bits += doubled[letter[i]]
-            _count(counts, singles[letter[i]], 1)
-            if bits > most:
-                most = bits
-                out[p] = bits + _single_bits(counts) + np.log2(i + 1 - begin)
-
-
-@jit.compiled
-def _count(counts, mask, by):  # type: ignore[no-untyped-def]
-    state = 0
-    while mask:
-        if mask & 1:
-            counts[state] += by
-        mask >>= 1
-        state += 1
-
-
-@jit.compiled
-def _single_bits(counts):  # type: ignore[no-untyped-def]
-    """The bits by which events that stand once in a trend lengthen the number of trends."""
-    choices = 1.0
-    for count in counts:
-        choices *= max(count, 1)
-    return np.log2(choices)
+            total += steps[letter[i]]
+            if total > most:
+                most = total
+                begins[p], ends[p] = begin, i + 1
+    return begins, ends

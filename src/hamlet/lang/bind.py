@@ -19,7 +19,7 @@ from hamlet.lang.build import UNIT_US, UNITS
 from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
 from hamlet.lang.printer import print_condition, print_duration
-from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 from hamlet.plan.local_times import DAY_US, is_zone, zone_names
 from hamlet.plan.matching import matched_templates, with_bystanders
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins
@@ -225,6 +225,8 @@ class _Binder:
         name = item.name.text
         if name.upper() in FUNCTIONS:
             remedy = f"Write {name.upper()}(*) or the like to aggregate."
+        elif name in MEASURES:
+            remedy = f"Write AVG({name}), or SUM, MIN or MAX of it."
         else:
             remedy = f"Add GROUPBY {name}, or aggregate it." + did_you_mean(name, grouped)
         self._refuse("not-grouped", f"{name} is not a grouping attribute", remedy, item.span)

@@ -17,6 +17,7 @@ from hamlet.lang.printer import print_condition
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 from hamlet.plan.query import Aggregate, Result
 from hamlet.plan.value_kinds import ANY
+from hamlet.plan.value_kinds import FUNCTIONS as EVENT_FUNCTIONS
 
 if TYPE_CHECKING:
     from hamlet.lang.bind_pattern import PatternBinder
@@ -251,6 +252,8 @@ class ResultBinder:
         function = item.function.text
         if function not in FUNCTIONS:
             remedy = f"Aggregates are {listed(FUNCTIONS)}." + did_you_mean(function, FUNCTIONS)
+            if function in EVENT_FUNCTIONS:
+                remedy = f"It is a function of one event, for WHERE. {remedy}"
             self._refuse(
                 "unknown-aggregate", f"there is no aggregate {function}", remedy, item.function.span
             )

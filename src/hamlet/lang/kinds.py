@@ -14,6 +14,7 @@ from hamlet.errors import Problem, did_you_mean, listed
 from hamlet.events.text_rules import ISO, NUMBER
 from hamlet.lang import tree
 from hamlet.lang.condition_trees import nodes_of
+from hamlet.lang.mistakes import FOREIGN_FUNCTIONS
 from hamlet.lang.printer import print_condition
 from hamlet.lang.time_literals import duration_us, moment_us
 from hamlet.plan.local_times import is_zone, zone_names
@@ -151,7 +152,8 @@ class KindChecker:
             self._refuse(
                 "unknown-function",
                 f"there is no function {name}",
-                f"Functions are {listed(tuple(FUNCTIONS))}." + did_you_mean(name, FUNCTIONS),
+                FOREIGN_FUNCTIONS.get(name)
+                or f"Functions are {listed(tuple(FUNCTIONS))}." + did_you_mean(name, FUNCTIONS),
                 node,
             )
             return ANY

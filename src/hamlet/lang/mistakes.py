@@ -41,6 +41,19 @@ _FOREIGN = {
 # Clauses that are not there, and what to do instead.
 _NOT_THERE = {
     "ORDER": "Results are a table, a row for each window and group: sort that.",
+    "LIMIT": "Results are a table: take its first rows, or have fewer with HAVING COUNT(*) > 10.",
+}
+
+# Functions that look at other events of a match in other languages, and what to write here.
+_NEIGHBOUR = "Say it of the event after: T.speed > PREV(T).speed is NEXT(T).speed > T.speed."
+_END = "Give it a name of its own, SEQ(T a, T+ b), and compare neighbours: a.speed < b.speed."
+FOREIGN_FUNCTIONS = {
+    "PREV": _NEIGHBOUR,
+    "PREVIOUS": _NEIGHBOUR,
+    "LAG": _NEIGHBOUR,
+    "LEAD": "Write NEXT(T).speed.",
+    "FIRST": _END,
+    "LAST": _END,
 }
 
 # Words that begin a clause in other languages, and what begins it here.
@@ -278,13 +291,15 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
     if position == len(tokens):
         return _ends_too_soon(tokens, example)
     token = tokens[position]
-    missing = _not_there(clause, token, before)
+    missing = _not_there(clause, token, before) or _foreign_call(tokens, position)
     if missing is not None:
         return missing
     if clause == "PATTERN" and before.type == "NAME" and _clause_meant(before):
         token = before  # a misspelt clause has been taken for an alias
     if clause == "PATTERN":
         example = _FOREIGN_SIGNS.get(token.type, example)
+        if before.type == "NUMBER":
+            example = "Write a count like this: B{2,5}"
         if "MATCH" in (before.upper(), token.upper()):
             example = _example_of("MATCH")
     if clause in ("WHERE", "HAVING"):
@@ -346,6 +361,33 @@ def _not_there(clause: str, token: Token, before: Token) -> Problem | None:
     return None
 
 
+def _foreign_call(tokens: list[Token], position: int) -> Problem | None:
+    """A function that other languages have, written around what cannot be read."""
+    clause, token, before = tokens[0].type, tokens[position], tokens[position - 1]
+    if position < 4:
+        return None
+    if before.upper() == "DISTINCT" and tokens[position - 2].type == "LPAR":
+        function = tokens[position - 3].upper()
+        return Problem(
+            "unknown-aggregate",
+            f"there is no {function}(DISTINCT",
+            "GROUPBY that attribute: results have a row for each of its values, to be counted.",
+            from_to(tokens[position - 3], token),
+        )
+    if clause not in ("WHERE", "HAVING") or token.type != "DOT" or before.type != "RPAR":
+        return None
+    # NAME ( NAME ) .
+    function = tokens[position - 4]
+    if tokens[position - 3].type != "LPAR" or function.upper() not in FOREIGN_FUNCTIONS:
+        return None
+    return Problem(
+        "unknown-function",
+        f"there is no {function.upper()}",
+        FOREIGN_FUNCTIONS[function.upper()],
+        from_to(function, before),
+    )
+
+
 def from_to(first: Token, last: Token) -> Span:
     """From the start of one token to the end of another."""
     return Span(first.start_pos or 0, last.end_pos or 0)
@@ -373,6 +415,9 @@ def _odd_duration(tokens: list[Token], position: int, example: str) -> Problem:
         return Problem("missing-zone", message, example, span)
     if any(token.type == "NUMBER" for token in tokens[:position]):
         if position >= 2 and position < len(tokens) and tokens[position - 1].type == "NAME":
+            missing = _not_there(clause, tokens[position], tokens[position])
+            if missing is not None:
+                return missing
             after = Span(tokens[position].start_pos or 0, tokens[-1].end_pos or 0)
             remedy = "Put ';' before another query, or remove this."
             return Problem(

@@ -41,21 +41,6 @@ class Box:
         """The middle."""
         return Point(self.x + self.width / 2, self.y + self.height / 2)
 
-    def overlaps(self, other: Box) -> bool:
-        """Whether the two rectangles share an area.
-
-        >>> Box(0, 0, 10, 10).overlaps(Box(9, 9, 5, 5))
-        True
-        >>> Box(0, 0, 10, 10).overlaps(Box(10, 0, 5, 5))
-        False
-        """
-        return (
-            self.x < other.right
-            and other.x < self.right
-            and self.y < other.bottom
-            and other.y < self.bottom
-        )
-
 
 def centred_box(centre: Point, width: float, height: float) -> Box:
     """The rectangle of that size around a point."""

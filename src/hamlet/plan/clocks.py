@@ -78,8 +78,8 @@ class Clock:
         if self.zone is None or not len(times):
             return times
         day, number = np.unique(times // CALENDAR_DAY_US, return_inverse=True)
-        found: Longs = _midnights(self.zone, day)[number.ravel()] + times % CALENDAR_DAY_US
-        return found
+        instants: Longs = _midnights(self.zone, day)[number.ravel()] + times % CALENDAR_DAY_US
+        return instants
 
 
 # That of windows that begin at multiples of SLIDE from the epoch

@@ -127,31 +127,32 @@ class Execution:
     Attributes:
         program: The program; states, conditions and templates are known by their numbers there.
         comparable: For each edge predicate whether its sides can be compared directly.
-        is_summable: Whether sums over events at a state may be had as differences of running sums.
+        is_summable: Whether sums over events at a state may be had as differences of running sums,
+            and, where asked for, sums of these sums.
     """
 
     program: Program
     comparable: Sequence[bool] | None = None
-    is_summable: Callable[[int], bool] | None = None
+    is_summable: Callable[[int, bool], bool] | None = None
 
     @cached_property
     def states_of(self) -> dict[int, list[int]]:
         """The states of each template that has any."""
-        found: dict[int, list[int]] = {}
+        states: dict[int, list[int]] = {}
         for state, template in enumerate(self.program.state_template.tolist()):
-            found.setdefault(template, []).append(state)
-        return found
+            states.setdefault(template, []).append(state)
+        return states
 
     @cached_property
     def edges_of(self) -> dict[int, list[tuple[int, int, int]]]:
         """The edges of each template: source, target, number of the condition."""
-        program, found = self.program, dict[int, list[tuple[int, int, int]]]()
+        program, edges = self.program, dict[int, list[tuple[int, int, int]]]()
         columns = (program.edge_source, program.edge_target, program.edge_condition)
         template_of = program.state_template.tolist()
         for source, target, condition in zip(*(c.tolist() for c in columns), strict=True):
             template = template_of[target if target != END else source]
-            found.setdefault(template, []).append((source, target, condition))
-        return found
+            edges.setdefault(template, []).append((source, target, condition))
+        return edges
 
     @cached_property
     def units(self) -> list[int]:
@@ -178,6 +179,24 @@ class Execution:
         """Whether the two sides of an edge predicate are compared directly."""
         known = self.comparable is None or self.comparable[predicate]
         return bool(known and self.program.predicates[predicate].is_ordered)
+
+    def is_stack(self, condition: Condition) -> bool:
+        """Whether events that wait along a loop are in the order of its comparison.
+
+        An event takes those that it goes on with, and waits behind the others; where the same is
+        compared of both, whatever cannot go on with those behind cannot with those before them.
+        """
+        if condition.guards or condition.holds or condition.fails or condition.forbids:
+            return False
+        if len(condition.predicates) != 1 or not condition.is_simple:
+            return False
+        (number,) = condition.predicates
+        predicate = self.program.predicates[number]
+        return (
+            self.is_comparable(number)
+            and predicate.operator in ("<", "<=", ">", ">=")
+            and predicate.is_of_one_value
+        )
 
     @cached_property
     def surroundings(self) -> Surroundings:
@@ -227,14 +246,14 @@ class Execution:
 
     def guard_atoms(self, condition: Condition) -> tuple[int, ...] | None:
         """The atoms of the guards of an edge; None where one of them is more than an event."""
-        found = set()
+        atoms = set()
         for guard in condition.guards:
             states, edges = self.states_of.get(guard, ()), self.edges_of.get(guard, ())
             is_free = all(self.program.conditions[c].is_free for _, _, c in edges)
             if len(states) != 1 or not is_free:
                 return None
-            found.add(int(self.program.state_atom[states[0]]))
-        return tuple(sorted(found))
+            atoms.add(int(self.program.state_atom[states[0]]))
+        return tuple(sorted(atoms))
 
     # Bursts
 
@@ -249,17 +268,18 @@ class Execution:
         votes = Counter(
             int(atoms[s]) for each in candidates.values() for some in each for s in some
         )
-        found: dict[int, tuple[int, ...]] = {}
+        classes: dict[int, tuple[int, ...]] = {}
         for unit, each in candidates.items():
             chosen: tuple[int, ...] = ()
             for some in sorted(
                 each, key=lambda some: (-max(votes[int(atoms[s])] for s in some), some)
             ):
-                if not self._are_in_the_way(unit, chosen + some):
+                both = chosen + some
+                if not self._are_in_the_way(unit, both) and self._wait_for_one(unit, both):
                     chosen += some
             if chosen:
-                found[unit] = tuple(sorted(chosen))
-        return found
+                classes[unit] = tuple(sorted(chosen))
+        return classes
 
     def _burst_states(self, unit: int) -> list[tuple[int, ...]]:
         """The states of each type whose events could wait: at all states of the type, or at none.
@@ -279,7 +299,15 @@ class Execution:
             if event_type not in negated
             and all(self._can_have_bursts(unit, state) for state in states)
             and not self._are_in_the_way(unit, tuple(states))
+            and self._wait_for_one(unit, states)
         ]
+
+    def _wait_for_one(self, unit: int, states: Sequence[int]) -> bool:
+        """Whether trends that wait for the very next event can be found to have waited for it."""
+        passes = any(
+            self.program.conditions[c].step == Step.PASS for _, _, c in self.edges_of.get(unit, ())
+        )
+        return not passes or len({int(self.program.state_atom[state]) for state in states}) == 1
 
     def _are_in_the_way(self, unit: int, states: tuple[int, ...]) -> bool:
         """Whether one of some states comes right after another, or takes what another waits for."""
@@ -289,7 +317,7 @@ class Execution:
         for source, target, number in self.edges_of.get(unit, ()):
             if target not in states or source == target:
                 continue
-            moves = self.program.conditions[number].step == Step.MOVE
+            moves = self.program.conditions[number].step != Step.STAY
             if source in states or (moves and taken.setdefault(source, target) != target):
                 return True
         return False
@@ -311,21 +339,21 @@ class Execution:
         )
         is_read = all(self.grains[c] == Grain.TYPE for c in out)
         stays = all(conditions[c].step == Step.STAY for c in (*(c for _, c in into), *out))
-        is_summable = self.is_summable is None or self.is_summable(state)
         is_one_map = stays or self._moves_on(unit, state)
-        return loops and reads and is_read and is_one_map and is_summable
+        if not (loops and reads and is_read and is_one_map):
+            return False
+        ends = not stays and any(source == state and target == END for source, target, _ in edges)
+        return self.is_summable is None or self.is_summable(state, ends)
 
     def _moves_on(self, unit: int, state: int) -> bool:
-        """Whether a run at a state moves all trends that wait for it, and none begins or ends."""
-        conditions, edges = self.program.conditions, self.edges_of.get(unit, ())
-        return all(
-            source != START
-            and target != END
-            and conditions[c].step == Step.MOVE
-            and not conditions[c].guards
-            for source, target, c in edges
-            if state in (source, target)
-        )
+        """Whether a run at a state moves all trends that wait for it, and none begins there."""
+        steps = set()
+        for source, target, number in self.edges_of.get(unit, ()):
+            if source == START and target == state:
+                return False
+            if state in (source, target) and target != END:
+                steps.add(self.program.conditions[number].step)
+        return len(steps) == 1 and steps <= {Step.MOVE, Step.PASS}
 
     # Loops
 
@@ -333,7 +361,7 @@ class Execution:
         """For each unit how each of its loops is executed, by state."""
         in_rows = {unit: shape for unit in self.units if (shape := self.rows(unit)) is not None}
         bursts = self.bursts(unit for unit in self.units if unit not in in_rows)
-        found: dict[int, dict[int, Grain]] = {}
+        grains: dict[int, dict[int, Grain]] = {}
         for unit in self.units:
             for source, target, condition in self.edges_of.get(unit, ()):
                 if source == target:
@@ -342,8 +370,8 @@ class Execution:
                         grain = Grain.ROWS
                     elif source in bursts.get(unit, ()):
                         grain = Grain.BURST
-                    found.setdefault(unit, {})[source] = grain
-        return found
+                    grains.setdefault(unit, {})[source] = grain
+        return grains
 
     def keeps_events(self, unit: int) -> bool:
         """Whether a unit, or a guard of its query, keeps events one by one."""

@@ -56,16 +56,16 @@ class Alphabet:
 
 def alphabet_of(queries: Iterable[PlannedQuery]) -> Alphabet:
     """Every atom that the templates of some queries look at."""
-    found: dict[Atom, None] = {}
+    atoms: dict[Atom, None] = {}
     for planned in queries:
         templates = planned.templates
         both = () if templates.both is None else (templates.both,)
         for template in (*templates.branches, *both, *templates.guards):
-            found.update(dict.fromkeys(_atoms(template)))
+            atoms.update(dict.fromkeys(_atoms(template)))
         between = (place.type for place in planned.query.places if place.negation == BETWEEN)
-        found.update((Atom(event_type, None), None) for event_type in between)
-    types = {name: position for position, name in enumerate(dict.fromkeys(a.type for a in found))}
-    ordered = sorted(found, key=lambda atom: (types[atom.type], atom.condition is not None))
+        atoms.update((Atom(event_type, None), None) for event_type in between)
+    types = {name: position for position, name in enumerate(dict.fromkeys(a.type for a in atoms))}
+    ordered = sorted(atoms, key=lambda atom: (types[atom.type], atom.condition is not None))
     return Alphabet(tuple(ordered))
 
 

@@ -151,10 +151,10 @@ def _both(one: Ways, other: Ways) -> Ways:
 
 def _fewest(ways: Iterable[Guards]) -> Ways:
     """Those ways that no other one is open wherever they are."""
-    found = frozenset(ways)
-    if len(found) > MOST_WAYS:
+    different = frozenset(ways)
+    if len(different) > MOST_WAYS:
         raise TooComplex
-    return frozenset(way for way in found if not any(other < way for other in found))
+    return frozenset(way for way in different if not any(other < way for other in different))
 
 
 def _connect(

@@ -95,6 +95,15 @@ class EdgePredicate:
         return self.previous is not None
 
     @property
+    def is_of_one_value(self) -> bool:
+        """Whether the same is compared of both events."""
+        if self.previous is None or self.next is None:
+            return False
+        columns = set(columns_of(self.previous))
+        moved = {column: Column("next", column.attribute) for column in columns}
+        return with_columns(self.previous, moved) == self.next
+
+    @property
     def direction(self) -> str:
         """Which way it goes: < or >, whether or not equals are let in, or its own operator.
 
@@ -471,6 +480,9 @@ def _not(value: Any) -> bool | None:
     return None if truth is None else not truth
 
 
+# Texts that are made of one text each, wherever conditions are evaluated
+OF_TEXT: Mapping[str, Callable[[str], str]] = {"lower": str.lower, "upper": str.upper}
+
 _MEANINGS: dict[str, Callable[[list[Any]], Any]] = {
     "+": _arithmetic(operator.add),
     "-": _arithmetic(_subtract),
@@ -494,8 +506,7 @@ _MEANINGS: dict[str, Callable[[list[Any]], Any]] = {
     "not like": lambda values: _not(_strict(_like)(values)),
     "abs": _strict(abs),
     "round": _strict(round_half_away),
-    "lower": _strict(str.lower),
-    "upper": _strict(str.upper),
+    **{name: _strict(function) for name, function in OF_TEXT.items()},
     "coalesce": lambda values: next((value for value in values if value is not None), None),
     "hour": _strict(local_times.hour),
     "minute": _strict(local_times.minute),

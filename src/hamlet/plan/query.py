@@ -266,8 +266,8 @@ class Result:
 
     def aggregate_of(self, query: Query) -> Aggregate | None:
         """The aggregate that it is, if it is one."""
-        found = (each for each in query.aggregates if each.column == self.expression)
-        return next(found, None)
+        same = (each for each in query.aggregates if each.column == self.expression)
+        return next(same, None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -317,9 +317,9 @@ class Query:
         """
         match expression:
             case Column(attribute=name):
-                (found,) = (each for each in self.aggregates if each.name == name)
-                is_attribute = found.finisher == "sum" and found.measure is None
-                return found.finisher == "count" or (is_attribute and str(found.attribute) in whole)
+                (named,) = (each for each in self.aggregates if each.name == name)
+                is_attribute = named.finisher == "sum" and named.measure is None
+                return named.finisher == "count" or (is_attribute and str(named.attribute) in whole)
             case Operation(operator="+" | "-" | "*", operands=operands):
                 return all(self.has_digits(operand, whole) for operand in operands)
         return isinstance(expression, Constant) and expression.kind == "int"

@@ -76,15 +76,15 @@ def in_one_table(windows: Iterable[tuple[int, int]]) -> dict[tuple[int, int], in
     >>> in_one_table([(60, 60), (10, 10), (30, 10), (7, 7), (9000, 10)])
     {(7, 7): 0, (10, 10): 1, (30, 10): 1, (9000, 10): 2, (60, 60): 1}
     """
-    found: dict[tuple[int, int], int] = {}
+    table_of: dict[tuple[int, int], int] = {}
     tables: list[tuple[int, int]] = []
     for within, slide in sorted(set(windows), key=lambda each: (each[1], each[0])):
         for number, (longest, least) in enumerate(tables):
             longer, is_even = max(longest, within), (longest - within) % least == 0
             if slide % least == 0 and is_even and overlap(longer, least) <= _MOST_OPEN:
-                found[within, slide], tables[number] = number, (longer, least)
+                table_of[within, slide], tables[number] = number, (longer, least)
                 break
         else:
-            found[within, slide] = len(tables)
+            table_of[within, slide] = len(tables)
             tables.append((within, slide))
-    return found
+    return table_of

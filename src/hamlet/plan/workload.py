@@ -114,6 +114,18 @@ def plan_alone(plan: WorkloadPlan) -> WorkloadPlan:
     return WorkloadPlan(plan.queries, tuple(alone))
 
 
+def plan_together(plan: WorkloadPlan) -> WorkloadPlan:
+    """The same queries in as few sets as can be: one for each partitioning and clock."""
+    alike: dict[tuple[tuple[str, ...], Clock], list[int]] = {}
+    for number, planned in enumerate(plan.queries):
+        key = partition_key(planned), planned.query.window.clock
+        alike.setdefault(key, []).append(number)
+    if len(alike) == len(plan.sets):
+        return plan
+    sets = (_sharable_set(plan.queries, members) for members in alike.values())
+    return WorkloadPlan(plan.queries, tuple(sets))
+
+
 def show_partition(attributes: tuple[str, ...]) -> str:
     """Partition attributes as they are shown: in square brackets."""
     return f"[{', '.join(attributes)}]"

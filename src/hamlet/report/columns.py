@@ -71,14 +71,14 @@ def parts_of(table: Any, queries: Sequence[Query]) -> list[Part]:
     if strangers or (np.diff(ids) < 0).any():
         raise SchemaError("results", "they are not those of this workload, in its order")
     bounds = np.searchsorted(ids, np.arange(len(queries) + 1))
-    found = []
+    parts = []
     for query, begin, end in zip(queries, bounds[:-1], bounds[1:], strict=True):
         width = max(1, len(query.returned))
         if (end - begin) % width:
             raise SchemaError("results", f"rows of {query.name} are missing")
         rows = table.slice(begin, end - begin).combine_chunks()
-        found.append(_part(query, rows, np.arange(0, end - begin, width)))
-    return found
+        parts.append(_part(query, rows, np.arange(0, end - begin, width)))
+    return parts
 
 
 def _part(query: Query, rows: Any, firsts: Ints) -> Part:
@@ -167,13 +167,13 @@ def _values(part: Part, aggregate: int, order: Ints) -> list[Any]:
     if whole.all():
         integers: list[Any] = doubles.astype(np.int64).tolist()
         return integers
-    found: list[Any] = doubles.tolist()
+    values: list[Any] = doubles.tolist()
     for i in np.flatnonzero(whole).tolist():
-        found[i] = int(found[i])
+        values[i] = int(values[i])
     for i in np.flatnonzero(is_null).tolist():
-        found[i] = None
-    _add_texts(part, aggregate, order, found, ~is_null & ~is_small)
-    return found
+        values[i] = None
+    _add_texts(part, aggregate, order, values, ~is_null & ~is_small)
+    return values
 
 
 def _add_texts(

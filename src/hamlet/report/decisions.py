@@ -97,10 +97,10 @@ def _over_time(rows: Any, pane_us: int) -> dict[str, Any]:
     words = as_array(rows["decided"].cast(pa.string())).dictionary_encode()
     names = words.dictionary.to_pylist()
     decided = np.array([DECIDED.index(name) for name in names])[words.indices.to_numpy()]
-    found: dict[str, Any] = {"start": low * pane_us, "step": step * pane_us}
+    curves: dict[str, Any] = {"start": low * pane_us, "step": step * pane_us}
     for code, name in enumerate(DECIDED):
-        found[name] = np.bincount(stretch[decided == code], minlength=size).tolist()
+        curves[name] = np.bincount(stretch[decided == code], minlength=size).tolist()
     for name, column in (("events", "burst"), ("snapshots", "snapshots_created")):
         sums = np.bincount(stretch, weights=rows[column].to_numpy(), minlength=size)
-        found[name] = sums.astype(np.int64).tolist()
-    return found
+        curves[name] = sums.astype(np.int64).tolist()
+    return curves

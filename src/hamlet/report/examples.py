@@ -74,10 +74,10 @@ def _chosen(part: Part) -> list[Row]:
     """Rows of a query, the one with the greatest result first."""
     if not len(part.start_us) or not part.width:
         return []
-    found = found_by(part)
-    value = part.column("value", found.aggregate).fill_null(-np.inf).to_numpy()
+    finding = found_by(part)
+    value = part.column("value", finding.aggregate).fill_null(-np.inf).to_numpy()
     greatest = np.argsort(-value, kind="stable")[:_GREATEST]
-    of_group = np.flatnonzero(part.group == found.group)
+    of_group = np.flatnonzero(part.group == finding.group)
     first = of_group[np.argsort(part.start_us[of_group], kind="stable")][:_FIRST]
     rows = list(dict.fromkeys([*greatest.tolist(), *first.tolist()]))
     starts = part.start_us[rows]

@@ -94,14 +94,14 @@ def found_by(part: Part) -> QueryFinding:
     """What a query found."""
     aggregate = leading(part.query)
     rows, windows = len(part.start_us), len(np.unique(part.start_us))
-    found = (part.query.name, rows, windows, len(part.groups), aggregate)
+    facts = (part.query.name, rows, windows, len(part.groups), aggregate)
     if not rows or not part.width:
-        return QueryFinding(*found)
+        return QueryFinding(*facts)
     value, size = (_doubles(part.column(kind, aggregate)) for kind in ("value", "log10"))
     is_number = ~np.isnan(value)
     at = np.flatnonzero(is_number)
     if not len(at):
-        return QueryFinding(*found)
+        return QueryFinding(*facts)
     # By value, what no double holds by its magnitude; of equal ones the first is the greatest.
     magnitude = np.where(value < 0, -size, size)[at]
     ranked = at[np.lexsort((-at, magnitude, value[at]))]
@@ -111,7 +111,7 @@ def found_by(part: Part) -> QueryFinding:
         for one in (greatest, median)
     ]
     ratio = _ratio((value[greatest], size[greatest]), (value[median], size[median]))
-    return QueryFinding(*found, shown[0], grouped(shown[1][4]), ratio, int(part.group[greatest]))
+    return QueryFinding(*facts, shown[0], grouped(shown[1][4]), ratio, int(part.group[greatest]))
 
 
 def _ratio(greatest: tuple[float, float], median: tuple[float, float]) -> float:
@@ -125,15 +125,15 @@ def _ratio(greatest: tuple[float, float], median: tuple[float, float]) -> float:
 
 def leading(query: Query) -> int:
     """The aggregate a query is judged by: its COUNT(*), or the first one."""
-    found = [result.aggregate_of(query) for result in query.returned]
-    stars = [i for i, one in enumerate(found) if one is not None and one.counts_trends]
+    columns = [result.aggregate_of(query) for result in query.returned]
+    stars = [i for i, one in enumerate(columns) if one is not None and one.counts_trends]
     return stars[0] if stars else 0
 
 
 def _doubles(column: Any) -> NDArray[np.float64]:
     """A column as doubles, NaN where there is nothing."""
-    found: NDArray[np.float64] = column.fill_null(np.nan).to_numpy()
-    return found
+    doubles: NDArray[np.float64] = column.fill_null(np.nan).to_numpy()
+    return doubles
 
 
 @dataclass(frozen=True, slots=True)

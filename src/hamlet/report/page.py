@@ -93,7 +93,7 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
     parts, found = findings.parts, findings.found
     pieces = [packed(part, budget) for part, budget in _budgets(parts, most_values)]
     description = findings.description
-    script = "".join(map(_resource, _SCRIPTS))
+    script = "".join(map(resource, _SCRIPTS))
     trees = parse_tree(run.workload.text).queries
     asked = zip(description["queries"], trees, parts, found, pieces, strict=True)
     is_number = pa.types.is_floating(run.table.schema.field("window_start").type)
@@ -104,10 +104,10 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
         "sharing": _sharing(run, beside),
         "command": _examples_command(run),
     }
-    return Template(_resource("page.html")).substitute(
+    return Template(resource("page.html")).substitute(
         title=escape(f"{run.workload.name}: report of a run"),
-        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src '{_hash(script)}'",
-        style=_resource("page.css"),
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src '{script_hash(script)}'",
+        style=resource("page.css"),
         script=script,
         name=escape(run.workload.name),
         summary=escape(summary(run.workload.plan)),
@@ -174,14 +174,14 @@ def _query(
 def _examples(run: Run, parts: Sequence[Part]) -> list[list[Any]]:
     """Examples of rows: query, window and group as the page has them, how many, and trends."""
     number = {part.query.name: i for i, part in enumerate(parts)}
-    found = []
+    shown = []
     for each in run.examples:
         window = parts[number[each["query"]]].query.window
         start = window.clock.times(np.array([each["start_us"]]))
         place = int(last_window(start, window.slide_us)[0])
         row = [number[each["query"]], place, each["group"], each["count"], each["examples"]]
-        found.append(row)
-    return found
+        shown.append(row)
+    return shown
 
 
 def _examples_command(run: Run) -> str:
@@ -250,10 +250,12 @@ def _data(name: str, value: Any) -> str:
     return f'<script type="application/json" id="{name}">{safe}</script>\n'
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A file that pages are made of."""
     return (files("hamlet.report") / name).read_text(encoding="utf-8")
 
 
-def _hash(script: str) -> str:
+def script_hash(script: str) -> str:
+    """What the policy of a page calls its own script."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -76,16 +76,16 @@ def circumstances_of(engine: str) -> dict[str, str]:
 
     from hamlet.io.circumstances import circumstances
 
-    found = circumstances()
-    versions = {"python": found["python"], **found["versions"]}
+    described = circumstances()
+    versions = {"python": described["python"], **described["versions"]}
     if engine == "spark":
         try:
             versions["pyspark"] = version("pyspark")
         except PackageNotFoundError:
             versions["pyspark"] = "not found"
     return {
-        "processor": found["machine"]["processor"],
+        "processor": described["machine"]["processor"],
         "cores": str(os.cpu_count() or 1),
-        "system": found["machine"]["system"],
+        "system": described["machine"]["system"],
         "versions": listed(f"{name} {number}" for name, number in versions.items()),
     }

@@ -235,14 +235,14 @@ def _write_json(path: Path, value: Any) -> None:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ReadError(str(path), reason_of(error)) from error
     except ValueError as error:
         raise ReadError(str(path), "it is not JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ReadError(str(path), "it is not a JSON object")
-    return found
+    return document
 
 
 def _read_examples(path: Path) -> tuple[dict[str, Any], ...]:

@@ -44,8 +44,8 @@ def report_data(findings: Findings) -> dict[str, Any]:
                 "value": value,
             }
         counts = {"results": one.rows, "windows": one.windows, "groups": one.groups}
-        found = {"greatest": greatest, "median": one.median or None, "told": one.told}
-        queries.append({"name": one.name, **counts, **found})
+        finding = {"greatest": greatest, "median": one.median or None, "told": one.told}
+        queries.append({"name": one.name, **counts, **finding})
     return {
         "conclusion": findings.first,
         "windows": findings.windows,

@@ -23,7 +23,13 @@ def register(session: SparkSession, name: str = "trends") -> None:
     Args:
         session: Any session, over Spark Connect too.
         name: What to call the function.
+
+    Raises:
+        PlanError: The version of Spark is too old.
     """
+    from hamlet.spark.versions import check_version
+
+    check_version(session.version)
     # Tasks import this package, and have no use for what parses and explains.
     from hamlet.spark.sql import table_function
 

@@ -57,6 +57,8 @@ def answer(
     *,
     name: str = "events",
     reasons: Sequence[str] = (),
+    rows: int | None = None,
+    counts: bool | None = None,
 ) -> SparkResults:
     """The results of every query over the events of a DataFrame; computed when they are asked for.
 
@@ -66,6 +68,9 @@ def answer(
         options: How to run it.
         name: What to call the events in a message.
         reasons: What was wrong with rows when they were read; see `events_of`.
+        rows: How many rows there are, where that is known; else they are counted where it matters.
+        counts: Whether rows that are left out are counted; else the session says. Without, rows of
+            types that no query asks for need not be read.
 
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
@@ -79,7 +84,9 @@ def answer(
     shared = shared_plan(plan, options)
     events = events_of(frame, plan, options, name=name, reasons=reasons)
     settings = Settings.of(frame.sparkSession)
-    prepared = prepare(events, shared, settings, options.numbers)
+    if counts is not None:
+        settings = replace(settings, counts=counts)
+    prepared = prepare(events, shared, settings, options.numbers, rows)
     pieces: list[Piece] = []
     for shuffle in prepared.shuffles:
         job = Job(
@@ -90,6 +97,7 @@ def answer(
             shuffle.layout,
             events.times,
             settings.rows_in_memory,
+            settings.bytes_in_memory,
         )
         pieces += _run(shuffle, job, events)
     return SparkResults(
@@ -99,7 +107,6 @@ def answer(
         counts=prepared.counts,
         told=[observation for _, some in pieces for observation in some],
         numbers=options.numbers,
-        whole=[attribute for attribute in events.schema if events.term(attribute).is_integer],
         collecting=Collecting(frame, events, plan, options, bool(reasons)),
     )
 
@@ -111,7 +118,7 @@ def _run(shuffle: Shuffle, job: Job, events: EventFrame) -> Iterator[Piece]:
     if shuffle.panes is not None:
         yield _finished_later(moved, replace(job, plan=shuffle.panes.plan), events, shuffle.panes)
         return
-    whole = tuple(each for each in job.sets if _groups_are_whole(job.plan, each))
+    whole = tuple(each for each in job.sets if _groups_are_whole(job.plan, each, shuffle.by))
     others = tuple(each for each in job.sets if each not in whole)
     if whole:
         yield _finished_at_once(moved, replace(job, sets=whole))
@@ -119,10 +126,10 @@ def _run(shuffle: Shuffle, job: Job, events: EventFrame) -> Iterator[Piece]:
         yield _finished_later(moved, replace(job, sets=others), events)
 
 
-def _groups_are_whole(plan: WorkloadPlan, sharable: SharableSet) -> bool:
-    """Whether each query of a set groups by all that partitions it."""
+def _groups_are_whole(plan: WorkloadPlan, sharable: SharableSet, by: Sequence[str]) -> bool:
+    """Whether each query of a set groups by all that its rows are brought together by."""
     grouped = [set(plan.queries[number].query.group_by) for number in sharable.queries]
-    return all(each == set(sharable.partition) for each in grouped)
+    return all(each >= set(by) for each in grouped)
 
 
 def _finished_at_once(moved: DataFrame, job: Job) -> Piece:

@@ -11,13 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+from pyarrow import dataset
 from pyspark.errors import PySparkException
 
 from hamlet import errors
 from hamlet.engine.examples import Origin
 from hamlet.errors import HamletError, RunError
 from hamlet.io.whole import put_whole
-from hamlet.spark import session
+from hamlet.io.writers import write_parts
+from hamlet.spark import session, storage
 from hamlet.spark.batch import answer
 from hamlet.spark.collecting import Collecting
 from hamlet.spark.events import events_of
@@ -38,8 +41,11 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.results import Results
     from hamlet.spark.results import SparkResults
+    from hamlet.spark.wide import Also
 
 _LOOK_EVERY_S = 0.2
+# Sessions that were begun here for a workload that Spark reads; the run that follows ends them.
+_begun: list[SparkSession] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class Run:
     events: The path of the events.
     master: Where to run it; see `session.start`.
     remote: Or where the server of Spark Connect is that runs it.
+    counts: Whether rows that are left out are counted.
     """
 
     plan: WorkloadPlan
@@ -57,6 +64,7 @@ class Run:
     master: str | None
     progress: Progress
     remote: str | None = None
+    counts: bool | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     begun: float = field(default_factory=clock.perf_counter)
 
@@ -82,16 +90,43 @@ class Run:
         with self._results() as answers:
             return answers.examples(query, **which)
 
-    def write_parts(self, folder: Path) -> RunStatistics:
-        """Write the long form to a folder of Parquet parts, which appears whole or not at all."""
+    def write_parts(self, folder: Path) -> tuple[RunStatistics, list[str]]:
+        """Write the long form to a folder of Parquet parts, which appears whole or not at all.
+
+        Returns also what may be a mistake, and why queries have no rows.
+        """
         with self._results() as answers:
-            with put_whole(folder) as partial:
-                # Before what there is of it is removed, nobody may write on.
-                with _cancelled_by_interrupts(answers.table.sparkSession):
-                    answers.table.write.parquet(str(partial))
-                for file in partial.iterdir():
-                    if not file.match("part-*.parquet"):
-                        file.unlink()
+            # Before what there is of it is removed, nobody may write on.
+            session = answers.table.sparkSession
+            with put_whole(folder) as partial, _cancelled_by_interrupts(session):
+                self._put_parts(answers, partial)
+            self._timed("run")
+            statistics = answers.statistics()
+            notes = answers.notes(_queries_in(folder, answers.queries))
+            if notes:
+                self._timed("notes")
+        statistics.seconds = self.seconds
+        return statistics, notes
+
+    def _put_parts(self, answers: SparkResults, folder: Path) -> None:
+        if not storage.is_of_this_machine(answers.table.sparkSession):
+            # Tasks would write to the disks of their own machines.
+            write_parts(answers.collected().table, folder)
+            return
+        answers.table.write.parquet(str(folder))
+        for file in folder.iterdir():
+            if not file.match("part-*.parquet"):
+                file.unlink()
+
+    def write_to(self, url: str, wide: bool, overwrite: bool) -> RunStatistics:
+        """Have tasks write results to a URL: the long form, or the wide form of each query."""
+        with self._results() as answers:
+            if wide:
+                is_exact = self.options.numbers == "exact"
+                also: tuple[Also, ...] = ("log10", "exact") if is_exact else ("log10",)
+                storage.write_wide(answers, url, overwrite=overwrite, also=also)
+            else:
+                storage.write_long(answers, url, overwrite=overwrite)
             self._timed("run")
             statistics = answers.statistics()
         statistics.seconds = self.seconds
@@ -113,6 +148,8 @@ class Run:
                     self.options,
                     name=source.name,
                     reasons=source.reasons,
+                    rows=source.rows,
+                    counts=self.counts,
                 )
                 answers.origin = self._origin(spark)
                 answers.notes_of_files = source.notes
@@ -136,10 +173,31 @@ class Run:
         self.seconds[stage] = clock.perf_counter() - self.begun - sum(self.seconds.values())
 
 
+def _queries_in(folder: Path, queries: Sequence[str]) -> set[str]:
+    """Which queries have rows in a folder of parts; it is read only until all are found."""
+    found: set[str] = set()
+    for batch in dataset.dataset(folder, format="parquet").to_batches(columns=["query"]):
+        found |= set(pc.unique(batch.column(0)).to_pylist())
+        if len(found) == len(queries):
+            break
+    return found
+
+
+def text_at(url: str, master: str | None, remote: str | None) -> str:
+    """A file that only Spark can read; the session is there for what follows."""
+    settings = session.QUICK_WORKERS if remote is None else {}
+    with _told():
+        is_new = session.running() is None
+        spark = session.start(master, remote=remote, settings=settings, quiet=True)
+        if is_new:
+            _begun.append(spark)
+        return storage.read_text(spark, url)
+
+
 @contextmanager
 def _session(master: str | None, remote: str | None) -> Iterator[tuple[SparkSession, bool]]:
     """A session, and whether it is ours; then it is stopped in the end."""
-    is_ours = session.running() is None
+    is_ours = session.running() in (None, *_begun)
     # A server has workers of its own.
     settings = session.QUICK_WORKERS if remote is None else {}
     spark = session.start(master, remote=remote, settings=settings, quiet=True)

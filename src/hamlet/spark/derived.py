@@ -16,7 +16,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import types as T
 
 from hamlet.events.required_columns import needs_of
 from hamlet.plan.predicates import (
@@ -80,7 +79,7 @@ def with_derived(
         letters: The letters of the events: conditions that have bits need no columns.
         together: The queries whose rows travel together, by number.
     """
-    finder = _Finder(letters.events, needs_of(plan).partition)
+    finder = _Finder(letters.events)
     for planned in plan.queries:
         for predicate in planned.query.edge_predicates:
             finder.look_at(predicate.condition)
@@ -124,10 +123,8 @@ class _Finder:
         columns: The attributes that they look at.
     """
 
-    def __init__(self, events: EventFrame, keys: frozenset[str]) -> None:
+    def __init__(self, events: EventFrame) -> None:
         self._term = cache(events.expressible)
-        # Workers get these as they are, and then see for themselves which of them are whole.
-        self._apart = {key for key in keys if isinstance(events.schema[key][1], T.DecimalType)}
         self.terms: dict[str, Term] = {}
         self.columns: dict[str, frozenset[str]] = {}
 
@@ -142,7 +139,7 @@ class _Finder:
             # The time of an event travels in any case.
             columns = (column.attribute for column in columns_of(expression))
             attributes = frozenset(name for name in columns if name != EVENT_TIME)
-            term = None if attributes & self._apart else number_of(expression, self._term)
+            term = number_of(expression, self._term)
             if term is not None:
                 self.terms[name], self.columns[name] = term, attributes
                 return

@@ -1,9 +1,9 @@
 """The column contract on Spark: any DataFrame as type, time, order and the attributes queries need.
 
 Columns are taken by place and not by name, so that names with dots, and names that differ only in
-their case, are names like others. What a column is follows from its type; only a text with times,
-and decimals with decimal places, have to be looked at first, which takes a job of its own. Rows
-that cannot take part have a fault, for the same reasons and in the same order as in `events.py`.
+their case, are names like others. What a column is follows from its type; only a text with times
+has to be looked at first, which takes a job of its own. Rows that cannot take part have a fault,
+for the same reasons and in the same order as in `events.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -32,7 +32,6 @@ from hamlet.spark.kinds import (
     TEXT,
     Term,
     arrow_type,
-    is_scaled,
     plain_text,
     term_of,
     time_term,
@@ -68,7 +67,6 @@ class EventFrame:
     times: What windows are given in.
     order: What orders events of equal time.
     schema: For each attribute its column and its type.
-    whole: Decimals with decimal places all of whose values are whole.
     faults: What can be wrong with a row; the first that is counts.
     time_term: Their times as a term of expressions; None where Spark has none.
     """
@@ -80,7 +78,6 @@ class EventFrame:
     times: Times
     order: Column | None
     schema: Mapping[str, tuple[Column, T.DataType]]
-    whole: frozenset[str]
     faults: Sequence[Fault]
     time_term: Term | None = None
 
@@ -91,7 +88,7 @@ class EventFrame:
     def term(self, attribute: str) -> Term:
         """An attribute as a term of expressions."""
         column, kind = self.schema[attribute]
-        return term_of(column, kind, is_whole=attribute in self.whole)
+        return term_of(column, kind)
 
     def shipped(self, attribute: str, *, is_key: bool) -> Column:
         """An attribute as workers get it; one whose values name groups is left as it is."""
@@ -137,12 +134,12 @@ def events_of(
     renamed = frame.toDF(*by_place)
     columns = {column: F.col(place) for column, place in zip(names, by_place, strict=False)}
     kinds = {field.name: field.dataType for field in frame.schema.fields}
-    seen = _seen(renamed, columns, kinds, wanted)
-    if seen.time is not None:
-        columns[wanted.time] = seen.time.column
-        kinds[wanted.time] = renamed.select(seen.time.column).schema.fields[0].dataType
+    texts = _texts_of_times(renamed, columns, kinds, wanted)
+    if texts is not None:
+        columns[wanted.time] = texts.column
+        kinds[wanted.time] = renamed.select(texts.column).schema.fields[0].dataType
     example: str | None = None
-    if seen.time is None and isinstance(kinds.get(wanted.time), TEXT) and not frame.isStreaming:
+    if texts is None and isinstance(kinds.get(wanted.time), TEXT) and not frame.isStreaming:
         first = renamed.select(columns[wanted.time]).first()
         example = None if first is None else first[0]
     _check(plan, {column: kinds[column] for column in names}, wanted, name, example)
@@ -150,7 +147,7 @@ def events_of(
     types = plain_text(columns[wanted.type], kinds[wanted.type])
     time, kind = columns[wanted.time], kinds[wanted.time]
     faults: list[Fault] = [(F.col(by_place[-1]) == n, reason) for n, reason in enumerate(reasons)]
-    faults += [seen.time.fault] if seen.time is not None and seen.time.fault else []
+    faults += [texts.fault] if texts is not None and texts.fault else []
     faults += [*_time_faults(time, kind), (types.isNull(), NO_TYPE)]
     for attribute in sorted(wanted.needs.summed):
         column, its_kind = attributes[attribute]
@@ -164,7 +161,6 @@ def events_of(
         times=times_of(arrow_type(kind)),
         order=None if wanted.order is None else columns[wanted.order],
         schema=attributes,
-        whole=seen.whole,
         faults=faults,
         time_term=time_term(time, kind),
     )
@@ -202,35 +198,18 @@ def _check(
 # What has to be looked at
 
 
-class _Seen(NamedTuple):
-    """What a look at the rows has shown.
-
-    time: What texts of times are; None where they are nothing, or times are no texts.
-    whole: Decimals with decimal places all of whose values are whole.
-    """
-
-    time: Typed | None
-    whole: frozenset[str]
-
-
-def _seen(
+def _texts_of_times(
     frame: DataFrame,
     columns: Mapping[str, Column],
     kinds: Mapping[str, T.DataType],
     wanted: Wanted,
-) -> _Seen:
-    if frame.isStreaming:
-        return _Seen(None, frozenset())
-    time: Typed | None = None
-    if isinstance(kinds.get(wanted.time), TEXT):
-        column = columns[wanted.time]
-        facts = look_at(frame.select(column), TypeSurvey(wanted, (wanted.time,)))
-        time = time_column(column, facts.get(0, Counter()))
-    scaled = [a for a in wanted.needs.attributes if a in kinds and is_scaled(kinds[a])]
-    asked = [F.bool_and(columns[a] == F.floor(columns[a])) for a in scaled]
-    answers = frame.agg(*asked).first() if asked else None
-    whole = {a for a, is_whole in zip(scaled, answers or (), strict=True) if is_whole is not False}
-    return _Seen(time, frozenset(whole))
+) -> Typed | None:
+    """What texts of times are; None where they are nothing, or times are no texts."""
+    if frame.isStreaming or not isinstance(kinds.get(wanted.time), TEXT):
+        return None
+    column = columns[wanted.time]
+    facts = look_at(frame.select(column), TypeSurvey(wanted, (wanted.time,)))
+    return time_column(column, facts.get(0, Counter()))
 
 
 # Times

@@ -8,6 +8,7 @@ are drawn on this machine, as those of a local run are.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
@@ -44,7 +45,9 @@ def origin_of(collecting: Collecting) -> Origin:
     def collected(rows: Mapping[int, Sequence[Row]]) -> EventTable:
         queries = {number: plan.queries[number].query for number in rows}
         is_asked = [
-            _is_of(events, queries[number], row) for number, some in rows.items() for row in some
+            _is_of(events, queries[number], row)
+            for number, some in rows.items()
+            for row in _joined(some)
         ]
         most = max(most_events(query) for query in queries.values())
         chosen = collecting.good.where(reduce(or_, is_asked, F.lit(False)))
@@ -54,6 +57,23 @@ def origin_of(collecting: Collecting) -> Origin:
         return found
 
     return Origin(plan, collecting.options, collected)
+
+
+def _joined(rows: Sequence[Row]) -> list[Row]:
+    """Rows of one query, those of a group whose windows overlap as one: fewer conditions do.
+
+    >>> from hamlet.engine.examples import Row
+    >>> _joined([Row(5, 15, "a"), Row(0, 10, "a"), Row(0, 10, "b")])
+    [Row(start=0, end=15, group='a'), Row(start=0, end=10, group='b')]
+    """
+    joined: list[Row] = []
+    for row in sorted(rows, key=lambda each: (each.group, each.start)):
+        last = joined[-1] if joined else None
+        if last is None or last.group != row.group or last.end < row.start:
+            joined.append(row)
+        else:
+            joined[-1] = replace(last, end=max(last.end, row.end))
+    return joined
 
 
 def _is_of(events: EventFrame, query: Query, row: Row) -> Column:

@@ -14,6 +14,7 @@ from pyspark.sql import types as T
 
 from hamlet.events.columns import EXACT, LARGEST
 from hamlet.plan.local_times import DAY_US, HOUR_US
+from hamlet.plan.predicates import OF_TEXT
 from hamlet.spark.kinds import Term, nothing
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def function(name: str, operands: list[Term]) -> Term | None:
         return _absolute(first)
     if name == "round":
         return first if first.is_integer else Term("number", F.round(first.column, 0))
-    if name in ("lower", "upper") or len(operands) > 1 or not first.is_long:
+    if name in OF_TEXT or len(operands) > 1 or not first.is_long:
         return None
     return _calendar(name, first.column)
 

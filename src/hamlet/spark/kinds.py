@@ -1,8 +1,8 @@
 """Types of Spark: what each is to a query, as Arrow has it, and as terms of expressions.
 
 What a column is follows from its type alone, so that every task reads it alike. A decimal without
-decimal places is an integer; with decimal places it is a double, unless all of its values are known
-to be whole. NaN is null, as everywhere in Hamlet.
+decimal places is an integer, with decimal places it is a double. NaN is null, as everywhere in
+Hamlet.
 """
 
 from __future__ import annotations
@@ -52,11 +52,6 @@ def arrow_type(spark: T.DataType) -> pa.DataType:
     return _ARROW.get(type(spark), pa.binary())
 
 
-def is_scaled(spark: T.DataType) -> bool:
-    """Whether values have decimal places of their own."""
-    return isinstance(spark, T.DecimalType) and spark.scale > 0
-
-
 @dataclass(frozen=True, slots=True)
 class Term:
     """An expression as a column of Spark, and what is known of its values.
@@ -91,18 +86,12 @@ def nothing() -> Term:
     return Term(None, F.lit(None).cast("boolean"))
 
 
-def term_of(column: Column, spark: T.DataType, *, is_whole: bool = False) -> Term:
-    """A column of events as a term.
-
-    Args:
-        column: The column.
-        spark: Its type, one of those that queries can use.
-        is_whole: Whether all values of a decimal with decimal places are whole numbers.
-    """
+def term_of(column: Column, spark: T.DataType) -> Term:
+    """A column of events, of a type that queries can use, as a term."""
     if isinstance(spark, WHOLE):
         return Term("number", column.cast("long"), most=1 << _BITS[type(spark)])
     if isinstance(spark, T.DecimalType):
-        return _decimal(column, spark, is_whole)
+        return _decimal(column, spark)
     if isinstance(spark, FLOATING):
         return Term("number", number_or_null(column.cast("double")))
     if isinstance(spark, TEXT):
@@ -124,8 +113,8 @@ def time_term(column: Column, spark: T.DataType) -> Term | None:
     return None
 
 
-def _decimal(column: Column, spark: T.DecimalType, is_whole: bool) -> Term:
-    if spark.scale > 0 and not is_whole:
+def _decimal(column: Column, spark: T.DecimalType) -> Term:
+    if spark.scale > 0:
         return Term("number", column.cast("double"))
     digits = max(spark.precision - spark.scale, 1)
     is_long = digits <= 18
@@ -137,6 +126,11 @@ def plain_text(column: Column, spark: T.DataType) -> Column:
     """Text that compares code point by code point, whatever its own collation says."""
     is_plain = not isinstance(spark, T.StringType) or spark.collation == "UTF8_BINARY"
     return column if is_plain else F.collate(column, "UTF8_BINARY")
+
+
+def as_key(column: Column, spark: T.DataType) -> Column:
+    """A column that is the same on all rows of a partition: 0.0 and -0.0 are one."""
+    return column + F.lit(0.0).cast(spark) if isinstance(spark, FLOATING) else column
 
 
 def microseconds(column: Column, spark: T.DataType) -> Column:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from datetime import datetime
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,30 +14,29 @@ from pyspark.sql import types as T
 
 from hamlet.engine.examples import Row, asked_start, examples_of
 from hamlet.engine.statistics import RunStatistics
-from hamlet.errors import PlanError, UnknownName, listed
+from hamlet.errors import PlanError
 from hamlet.events.times import UTC, from_seconds, time_type, times_of
 from hamlet.kernel.finish import Answer
 from hamlet.results import Results, group_text, number_of
 from hamlet.spark.empty_results import explained
 from hamlet.spark.events import LACKING
-from hamlet.spark.examples import moment_column, origin_of, read_value
+from hamlet.spark.examples import moment_column, origin_of
 from hamlet.spark.kinds import arrow_type
+from hamlet.spark.wide import keys_of, wide_form, wide_frame
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, Observation
+    from pyspark.sql import DataFrame, Observation
 
     from hamlet.engine.examples import Examples
     from hamlet.plan.number_mode import Numbers
-    from hamlet.plan.query import Query, Result
+    from hamlet.plan.query import Query
     from hamlet.spark.collecting import Collecting
     from hamlet.spark.shuffle_plan import Counts
+    from hamlet.spark.wide import Also, WholeAs
 
 _WAIT_S = 20.0
-_KINDS = ("value", "exact", "log10")
-_WHOLE = ("decimal", "text", "double")
-_DIGITS = 38
 
 
 class SparkResults:
@@ -62,7 +59,6 @@ class SparkResults:
         told: Sequence[Observation],
         *,
         numbers: Numbers = "exact",
-        whole: Collection[str] = (),
         collecting: Collecting | None = None,
     ) -> None:
         """Put results together.
@@ -74,7 +70,6 @@ class SparkResults:
             counts: Of the rows of events.
             told: What tasks tell of their work.
             numbers: The kind of numbers.
-            whole: Attributes whose sums are whole numbers.
             collecting: The events they came from, for examples, and for what may be wrong.
         """
         self.table = table
@@ -83,7 +78,6 @@ class SparkResults:
         self._counts = counts
         self._told = tuple(told)
         self._numbers = numbers
-        self._whole = frozenset(whole)
         self._collecting = collecting
         self.origin = None if collecting is None else origin_of(collecting)
         self.notes_of_files: tuple[str, ...] = ()
@@ -98,8 +92,8 @@ class SparkResults:
         self,
         query: str,
         *,
-        also: Collection[Literal["log10", "exact"]] = (),
-        whole: Literal["decimal", "text", "double"] = "decimal",
+        also: Collection[Also] = (),
+        whole: WholeAs = "decimal",
     ) -> DataFrame:
         """One query as a DataFrame with one row for each window and group.
 
@@ -117,37 +111,10 @@ class SparkResults:
         Raises:
             PlanError: There is no such query, or no such way to write whole numbers.
         """
-        if whole not in _WHOLE:
-            raise UnknownName(
-                "way to write whole numbers", whole, f"They are one of {listed(_WHOLE)}."
-            )
         asked = self._query(query)
-        rows = self.table.where(F.col("query") == query)
-        names: list[str] = ["window_start", "window_end", *asked.group_by]
-        values: list[Column] = []
-        for result in asked.returned:
-            is_whole = self._is_whole(asked, result)
-            is_it = F.col("aggregate") == result.name
-            for kind in _KINDS:
-                if kind == "value" or kind in also:
-                    names.append(result.name + ("" if kind == "value" else f"__{kind}"))
-                    read = F.col(kind)
-                    if kind == "value" and whole != "double" and is_whole:
-                        read = F.col("exact") if whole == "text" else _decimal(query, result.name)
-                    values.append(F.max(F.when(is_it, read)).alias(f"v{len(values)}"))
-        # One row of each aggregate, and of each only one.
-        wide = rows.groupBy("window_start", "window_end", "group").agg(F.lit(0), *values)
-        keys = T.StructType([T.StructField(a, self._kinds[a]) for a in asked.group_by])
-        read = F.from_json("group", keys)
-        columns = [F.col("window_start"), F.col("window_end")]
-        columns += [read.getField(attribute) for attribute in asked.group_by]
-        columns += [F.col(f"v{number}") for number in range(len(values))]
-        free = _free_names(names)
-        return wide.select(*(c.alias(name) for c, name in zip(columns, free, strict=True)))
-
-    def _is_whole(self, query: Query, result: Result) -> bool:
-        """Whether a result is an exact whole number, whatever its value."""
-        return self._numbers == "exact" and query.has_digits(result.expression, self._whole)
+        time = arrow_type(self.table.schema["window_start"].dataType)
+        form = wide_form(asked, self._kinds, time, numbers=self._numbers, also=also, whole=whole)
+        return wide_frame(self.table, form, self._kinds)
 
     def _query(self, name: str) -> Query:
         return self._queries[number_of(name, self.queries)]
@@ -267,16 +234,21 @@ class SparkResults:
             raise PlanError("results that have not been computed have no statistics", remedy)
         return found
 
-    def notes(self) -> list[str]:
+    def notes(self, known: Collection[str] | None = None) -> list[str]:
         """What may be a mistake, and why queries have no rows: see `Results.notes`.
 
         Results are computed to know which queries have rows. Where some have none, a job counts
         events by type, and another collects the earliest.
+
+        Args:
+            known: The names of the queries that have rows, where that is known.
         """
         if self._collecting is None:
-            return []
-        known = {row[0] for row in self.table.select("query").distinct().collect()}
-        return explained(self._collecting, [int(name in known) for name in self.queries])
+            return list(self.notes_of_files)
+        if known is None:
+            known = {row[0] for row in self.table.select("query").distinct().collect()}
+        sizes = [int(name in known) for name in self.queries]
+        return [*self.notes_of_files, *explained(self._collecting, sizes)]
 
     # On one machine
 
@@ -308,34 +280,13 @@ class SparkResults:
                 for name in ("window_start", "window_end"):
                     columns[name] = _microseconds(mine[name])
                 columns["group"] = mine["group"].cast(pa.large_string())
-                columns |= self._keys(query, mine["group"])
+                grouping = [(name, arrow_type(self._kinds[name])) for name in query.group_by]
+                for place, key in enumerate(keys_of(grouping, mine["group"])):
+                    columns[f"key.{place}"] = key
             columns[f"value.{number}"] = mine["value"]
             columns[f"log10.{number}"] = mine["log10"]
             columns[f"exact.{number}"] = mine["exact"].cast(pa.large_string())
         return pa.table(columns)
-
-    def _keys(self, query: Query, group: pa.ChunkedArray) -> dict[str, pa.Array]:
-        """The values of the grouping attributes of each row, each group read once."""
-        known = group.combine_chunks().dictionary_encode()
-        if isinstance(known, pa.ChunkedArray):
-            known = known.combine_chunks()
-        read = [json.loads(text, parse_float=Decimal) for text in known.dictionary.to_pylist()]
-        columns = {}
-        for number, attribute in enumerate(query.group_by):
-            kind = arrow_type(self._kinds[attribute])
-            values = pa.array([read_value(each[attribute], kind) for each in read], kind)
-            columns[f"key.{number}"] = values.take(known.indices)
-        return columns
-
-
-def _decimal(query: str, result: str) -> Column:
-    """Exact digits as a decimal; one that is too long fails rather than be lost."""
-    digits = F.col("exact")
-    found = f"{result} of {query} has more than {_DIGITS} digits"
-    failed = F.raise_error(F.lit(f'{found}; pass whole="text" or whole="double"'))
-    fits = F.length(F.ltrim(digits, F.lit("-"))) <= _DIGITS
-    kind = T.DecimalType(_DIGITS, 0)
-    return F.when(fits, digits.cast(kind)).when(digits.isNotNull(), failed.cast(kind))
 
 
 def _is_naive(kind: T.DataType) -> bool:
@@ -352,19 +303,3 @@ def _microseconds(times: pa.ChunkedArray) -> Any:
     if pa.types.is_timestamp(times.type):
         return times.cast(pa.int64())
     return pa.array(from_seconds(times.to_numpy().astype(np.float64))[0])
-
-
-def _free_names(names: Sequence[str]) -> list[str]:
-    """Names, of which those that are taken get _2, _3, ...
-
-    >>> _free_names(["a", "b", "a", "a"])
-    ['a', 'b', 'a_2', 'a_3']
-    """
-    free: list[str] = []
-    for name in names:
-        candidate, number = name, 1
-        while candidate in free:
-            number += 1
-            candidate = f"{name}_{number}"
-        free.append(candidate)
-    return free

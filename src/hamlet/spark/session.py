@@ -151,9 +151,22 @@ def tasks_for(size: int, at_once: int) -> int:
     """How many tasks there are for so many bytes, where some run at once: whole rounds of them.
 
     >>> tasks_for(1000, at_once=2), tasks_for(100 << 20, at_once=2), tasks_for(1 << 40, at_once=500)
-    (4, 8, 66000)
+    (2, 8, 66000)
     """
-    return max(2, -(-size // (_BYTES_OF_TASK * at_once))) * at_once
+    return max(1, -(-size // (_BYTES_OF_TASK * at_once))) * at_once
+
+
+def is_chosen(name: str) -> bool:
+    """Whether whoever runs this has chosen a setting, on the command line or in Spark's file."""
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    folder = Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf")
+    try:
+        written = (folder / "spark-defaults.conf").read_text(encoding="utf-8")
+    except OSError:
+        written = ""
+    given = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
+    in_file = re.search(rf"^\s*{re.escape(name)}[\s=]", written, re.MULTILINE)
+    return f"{name}=" in given or in_file is not None
 
 
 # Java

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING
 from hamlet.errors import PlanError, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
 
 SLICES = "spark.hamlet.slices"
+SHUFFLE = "spark.hamlet.shuffle"
+COUNTS = "spark.hamlet.counts"
 SLICE_ROWS = "spark.hamlet.sliceRows"
 ROWS_IN_MEMORY = "spark.hamlet.rowsInMemory"
+BYTES_IN_MEMORY = "spark.hamlet.bytesInMemory"
 _WAYS = ("auto", "on", "off")
-_SLICE_ROWS, _ROWS_IN_MEMORY = 1_000_000, 2_000_000
+_SHUFFLES = ("auto", "group", "partition")
+_SWITCH = ("on", "off")
+_SLICE_ROWS, _ROWS_IN_MEMORY, _BYTES_IN_MEMORY = 1_000_000, 2_000_000, 1 << 29
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +34,19 @@ class Settings:
         time: "on", "off", or "auto" where the input is large.
     slice_rows: A group with fewer rows is never cut.
     rows_in_memory: A task with more rows puts them into files and runs them in order of time.
+    bytes_in_memory: And one with more bytes of rows.
+    shuffle: What rows are brought together by: "partition" for all that partitions them, "group"
+        for what queries group by, or "auto" for the better.
+    counts: Whether rows that are left out are counted.
     parallelism: How many tasks run at once; asked of the session where it matters, which is seldom.
     """
 
     slices: str = "auto"
     slice_rows: int = _SLICE_ROWS
     rows_in_memory: int = _ROWS_IN_MEMORY
+    bytes_in_memory: int = _BYTES_IN_MEMORY
+    shuffle: str = "auto"
+    counts: bool = True
     parallelism: Callable[[], int] = lambda: 1
 
     @staticmethod
@@ -44,15 +56,14 @@ class Settings:
         Raises:
             PlanError: A setting is not what it can be.
         """
-        slices = session.conf.get(SLICES, _WAYS[0]) or ""
-        if slices not in _WAYS:
-            reason = f"{SLICES} is {slices!r}"
-            raise PlanError(reason, f"It is one of {listed(_WAYS)}.")
         return Settings(
-            slices,
-            _rows(session, SLICE_ROWS, _SLICE_ROWS),
-            _rows(session, ROWS_IN_MEMORY, _ROWS_IN_MEMORY),
-            cache(partial(parallelism, session)),
+            slices=_one_of(session, SLICES, _WAYS),
+            slice_rows=_number(session, SLICE_ROWS, _SLICE_ROWS, "rows"),
+            rows_in_memory=_number(session, ROWS_IN_MEMORY, _ROWS_IN_MEMORY, "rows"),
+            bytes_in_memory=_number(session, BYTES_IN_MEMORY, _BYTES_IN_MEMORY, "bytes"),
+            shuffle=_one_of(session, SHUFFLE, _SHUFFLES),
+            counts=_one_of(session, COUNTS, _SWITCH) == "on",
+            parallelism=cache(partial(parallelism, session)),
         )
 
 
@@ -66,9 +77,18 @@ def parallelism(session: SparkSession) -> int:
     return int(found[1]) if found else 1
 
 
-def _rows(session: SparkSession, name: str, default: int) -> int:
+def _one_of(session: SparkSession, name: str, values: Sequence[str]) -> str:
+    """A setting that is one of some values, the first where nobody has chosen."""
+    value = session.conf.get(name, values[0]) or ""
+    if value not in values:
+        reason = f"{name} is {value!r}"
+        raise PlanError(reason, f"It is one of {listed(values)}.")
+    return value
+
+
+def _number(session: SparkSession, name: str, default: int, of: str) -> int:
     text = session.conf.get(name, str(default)) or ""
     if not text.isdecimal() or int(text) < 1:
         reason = f"{name} is {text!r}"
-        raise PlanError(reason, "It is a number of rows, at least 1.")
+        raise PlanError(reason, f"It is a number of {of}, at least 1.")
     return int(text)

@@ -1,15 +1,16 @@
 """Before Python sees a row: letters, columns that are needed, rows that take part, one shuffle.
 
-Sets that partition the stream by the same attributes go through one shuffle. For each, Spark finds
-the letter of every event, derives what edge predicates compare, counts rows, leaves out those that
-take no part or cannot be read, drops columns that nobody needs any more, and brings the rows of a
-partition into one task; into several where a partition is too large for one (skew.py).
+Sets whose rows are brought together by the same attributes (bringing.py) go through one shuffle.
+For each, Spark finds the letter of every event, derives what edge predicates compare, counts rows,
+leaves out those that take no part or cannot be read, drops columns that nobody needs any more, and
+brings the rows of a partition into one task; into several where a partition is too large for one
+(skew.py).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
@@ -19,17 +20,19 @@ from pyspark.sql import functions as F
 from hamlet.engine.panes.derive import composes, derive
 from hamlet.events.required_columns import needs_of, types_by_key
 from hamlet.plan.letters import alphabet_of
+from hamlet.plan.query import OTHER, asked_types
 from hamlet.plan.workload import pane_us
+from hamlet.spark.bringing import brought_together, by_partition
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import LACKING, are_given, lacking
-from hamlet.spark.kinds import FLOATING, WHOLE
+from hamlet.spark.kinds import WHOLE, as_key
 from hamlet.spark.letter_columns import BITS, FAULT, count_where, letters_of
 from hamlet.spark.letters import is_bit_column, over_bits
 from hamlet.spark.skew import SLICE, hot_groups, pane_slices_of, slices_of
 from hamlet.spark.task import TaskColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from hamlet.plan.letters import Alphabet
     from hamlet.plan.number_mode import Numbers
     from hamlet.plan.workload import SharableSet, WorkloadPlan
+    from hamlet.spark.bringing import Brought
     from hamlet.spark.derived import Derived
     from hamlet.spark.events import EventFrame
     from hamlet.spark.letter_columns import LetterColumns
@@ -70,15 +74,17 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """Events on their way to the sets of one partitioning.
+    """Events on their way to some sets.
 
     frame: The rows that take part, not shuffled yet, with the columns of the layout.
-    keys: The columns that say which partition a row is in.
+    by: The attributes that rows are brought together by: all that partitions them, or less.
+    keys: Their columns, and that of slices.
     panes: The queries over panes, where large partitions are cut into them.
     """
 
     sets: tuple[SharableSet, ...]
     frame: DataFrame
+    by: tuple[str, ...]
     keys: tuple[Column, ...]
     layout: TaskColumns
     panes: Panes | None = None
@@ -89,7 +95,7 @@ class Prepared:
     """A workload over a DataFrame, ready to be run.
 
     plan: The plan over bits and derived attributes.
-    shuffles: One for each partitioning.
+    shuffles: One for all sets whose rows are brought together by the same.
     counts: Of all rows.
     """
 
@@ -103,51 +109,74 @@ def prepare(
     plan: WorkloadPlan,
     settings: Settings | None = None,
     numbers: Numbers = "exact",
+    rows: int | None = None,
 ) -> Prepared:
-    """Find letters and leave out what is not needed, for every partitioning of a workload.
+    """Find letters and leave out what is not needed, for every shuffle of a workload.
 
     Args:
         events: The events.
         plan: The workload.
-        settings: How large partitions are cut; they are not where left out.
+        settings: How rows are brought together, and large partitions cut; where left out, by all
+            that partitions them, and not.
         numbers: The kind of numbers, which says how much work may go into cutting.
+        rows: How many rows there are, where that is known.
     """
+    if settings is not None and not settings.counts:
+        events = _of_asked_types(events, plan)
     letters = letters_of(events, plan)
-    by_key: dict[tuple[str, ...], list[SharableSet]] = {}
-    for sharable in plan.sets:
-        by_key.setdefault(tuple(sorted(sharable.partition)), []).append(sharable)
+    count = cache(lambda: events.frame.count() if rows is None else rows)
+    brought = by_partition(plan)
+    if settings is not None:
+        brought = brought_together(plan, events, settings, count)
     reasons = tuple(reason for _, reason in events.faults)
     counts = Counts(Observation(), reasons, tuple(types_by_key(plan)))
-    together = [[n for sharable in sets for n in sharable.queries] for sets in by_key.values()]
+    together = [[n for sharable in each.all_sets for n in sharable.queries] for each in brought]
     derived = with_derived(plan, letters, together)
     rewritten = over_bits(derived.plan, letters.lettering)
-    ways = [_Way(plan, rewritten, key, tuple(sets)) for key, sets in by_key.items()]
+    ways = [_Way(plan, rewritten, each) for each in brought]
     shuffles = [
         shuffle
         for number in range(len(ways))
-        for shuffle in _shuffles(letters, derived, ways, number, counts, settings, numbers)
+        for shuffle in _shuffles(letters, derived, ways, number, counts, settings, numbers, count)
     ]
     return Prepared(rewritten, tuple(shuffles), counts)
 
 
+def _of_asked_types(events: EventFrame, plan: WorkloadPlan) -> EventFrame:
+    """Only rows of types that queries ask for, by a filter that Spark can hand to the files."""
+    asked = asked_types(planned.query for planned in plan.queries)
+    if OTHER in asked:
+        return events
+    return replace(events, frame=events.frame.where(events.types.isin(*sorted(asked))))
+
+
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way of partitioning, and the sets that have it."""
+    """Sets whose rows are brought together by the same."""
 
     plan: WorkloadPlan
     rewritten: WorkloadPlan
-    key: tuple[str, ...]
-    sets: tuple[SharableSet, ...]
+    brought: Brought
+
+    @property
+    def sets(self) -> tuple[SharableSet, ...]:
+        """All of them."""
+        return self.brought.all_sets
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """What partitions the stream for some of them."""
+        return tuple(key for key, _ in self.brought.sets)
+
+    def alphabet_by(self, key: tuple[str, ...]) -> Alphabet:
+        """What the queries of those sets ask of an event that partition the stream by a key."""
+        sets = dict(self.brought.sets)[key]
+        return alphabet_of(self.plan.queries[n] for each in sets for n in each.queries)
 
     @property
     def numbers(self) -> list[int]:
         """The queries of the sets."""
         return [number for sharable in self.sets for number in sharable.queries]
-
-    @property
-    def alphabet(self) -> Alphabet:
-        """What the queries ask of an event."""
-        return alphabet_of(self.plan.queries[number] for number in self.numbers)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -208,6 +237,7 @@ def _shuffles(
     counts: Counts,
     settings: Settings | None,
     numbers: Numbers,
+    rows: Callable[[], int],
 ) -> Iterator[Shuffle]:
     events, lettering, way = letters.events, letters.lettering, ways[number]
     attributes = way.attributes
@@ -215,17 +245,17 @@ def _shuffles(
     if events.order is not None:
         named[_ORDER] = events.order
     for place, attribute in enumerate(attributes):
-        is_key = attribute in way.key
+        is_key = any(attribute in key for key in way.keys)
         named[f"{_ATTRIBUTE}{place}"] = derived.shipped(events, attribute, is_key=is_key)
-    takes_part = {number: letters.takes_part(way.alphabet)}
-    given = [(_column(attributes, each), events.schema[each][1]) for each in way.key]
-    if given:
-        takes_part[number] &= are_given(given)
+    takes_part = reduce(or_, (_takes_part(letters, way, key, attributes) for key in way.keys))
+    in_any = [takes_part]
     if number == 0:
         # The first job over the rows counts those that take part in any way.
-        for i, other in enumerate(ways[1:], 1):
-            named[f"{_GIVEN}{i}"] = are_given([events.schema[each] for each in other.key])
-            takes_part[i] = letters.takes_part(other.alphabet) & F.col(f"{_GIVEN}{i}")
+        for other in ways[1:]:
+            for key in other.keys:
+                given = f"{_GIVEN}{len(in_any)}"
+                named[given] = are_given([events.schema[each] for each in key])
+                in_any.append(letters.takes_part(other.alphabet_by(key)) & F.col(given))
         named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, counts.keys))}
     frame = events.frame.select(*(column.alias(name) for name, column in named.items()))
     layout = TaskColumns(
@@ -234,30 +264,41 @@ def _shuffles(
         attributes,
         has_joint_time=_fits_above(lettering, frame.schema[_TIME].dataType),
     )
-    keys = tuple(_key(column, kind) for column, kind in given)
+    by = way.brought.by
+    keys = tuple(as_key(_column(attributes, each), events.schema[each][1]) for each in by)
     cuts = [_Cut(way.sets)]
-    if settings is not None:
-        hot = hot_groups(frame.where(takes_part[number]), keys, _TIME, settings)
+    if settings is not None and not (settings.slices == "auto" and way.brought.is_even):
+        hot = hot_groups(frame.where(takes_part), keys, _TIME, settings, rows)
         cuts = _cuts(way, hot, settings, numbers)
     for place, cut in enumerate(cuts):
         # Watching rows also keeps Spark from moving the filter before the letters are found, where
         # it would find them twice.
         if number == 0 and place == 0:
             asked = types_by_key(way.plan)
-            watched = _counted(frame, letters, list(takes_part.values()), counts, asked)
+            watched = _counted(frame, letters, in_any, counts, asked)
         else:
             watched = frame.observe(Observation(), F.count(F.lit(1)).alias("rows"))
         # Never true, but Spark does not know: where it saw that no row takes part it would not
         # count.
         never = F.spark_partition_id() < 0
-        kept = watched.where(takes_part[number] | never)
+        kept = watched.where(takes_part | never)
         kept = kept.select(*letters.columns(), *_others(events, attributes))
         if cut.slices is None:
-            yield Shuffle(cut.sets, _joint(kept, layout), keys, layout)
+            yield Shuffle(cut.sets, _joint(kept, layout), by, keys, layout)
             continue
         sliced = replace(layout, slice_us=cut.slices.length_us)
         kept = _joint(cut.slices.applied(kept, keys, _TIME), layout)
-        yield Shuffle(cut.sets, kept, (*keys, F.col(SLICE)), sliced, cut.panes)
+        yield Shuffle(cut.sets, kept, by, (*keys, F.col(SLICE)), sliced, cut.panes)
+
+
+def _takes_part(
+    letters: LetterColumns, way: _Way, key: tuple[str, ...], attributes: tuple[str, ...]
+) -> Column:
+    """Whether a row means anything to the sets that partition the stream by a key."""
+    means = letters.takes_part(way.alphabet_by(key))
+    if not key:
+        return means
+    return means & are_given([(_column(attributes, k), letters.events.schema[k][1]) for k in key])
 
 
 def _fits_above(lettering: Lettering, time: DataType) -> bool:
@@ -312,8 +353,3 @@ def _others(events: EventFrame, attributes: tuple[str, ...]) -> list[str]:
     """The columns after the letters."""
     order = [] if events.order is None else [_ORDER]
     return [_TIME, *order, *(f"{_ATTRIBUTE}{i}" for i in range(len(attributes)))]
-
-
-def _key(column: Column, kind: DataType) -> Column:
-    """A column that is the same on all rows of a partition: 0.0 and -0.0 are one."""
-    return column + F.lit(0.0).cast(kind) if isinstance(kind, FLOATING) else column

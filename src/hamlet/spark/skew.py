@@ -8,12 +8,13 @@ two tasks. Where a slice is several times as long as the longest window these ar
 Where windows are too long for that, a slice has a part of each window: some panes, which are put
 together later (hamlet/panes). No event goes to two tasks then.
 
-Which groups are large is found by counting a sample of the rows, in a job of its own.
+Which groups are large is found by counting a sample of the rows, in a job of its own, where there
+are as many rows as one large group has.
 """
 
 from __future__ import annotations
 
-import re
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,20 +25,20 @@ from hamlet.engine.panes.cutting import pane_length
 from hamlet.spark.kinds import NUMBERS, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
     from hamlet.spark.settings import Settings
 
+log = logging.getLogger("hamlet")
+
 SLICE = "slice"
 # The longest window is at most this part of a slice.
 MOST_OVERLAP = 0.3
-# Input is large from so many bytes on, as Spark estimates them. Where it knows nothing it says more
-# than the second number.
-_LARGE, _UNKNOWN = 1 << 28, 1 << 60
-_SAMPLE = 64
+# About so many rows are counted, or all where they are fewer.
+_SAMPLE_ROWS = 1 << 20
 # Slices for each task that runs at once: some have more events than others.
 _SLICES_OF_TASK = 4
 # Times in seconds are doubles here, and rounded: these many microseconds at most.
@@ -45,7 +46,6 @@ _ROUNDED_US = 2_000
 # Panes have about so many rows, which keeps exact numbers short while an event is added to them;
 # but no more panes than this are made on purpose, and none where windows ask for far more.
 _PANE_ROWS, _ENOUGH_PANES, _MOST_PANES = 1 << 12, 1 << 10, 1 << 14
-_UNITS = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50, "EiB": 60}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,11 @@ class Hot:
 
 
 def hot_groups(
-    frame: DataFrame, keys: Sequence[Column], time: str, settings: Settings
+    frame: DataFrame,
+    keys: Sequence[Column],
+    time: str,
+    settings: Settings,
+    rows_there: Callable[[], int],
 ) -> Hot | None:
     """The groups that are too large, or None where none is.
 
@@ -124,14 +128,14 @@ def hot_groups(
         keys: What partitions them.
         time: The column of times.
         settings: Whether to look, and from how many rows on a group is large.
+        rows_there: How many rows there are, those that take no part included.
     """
-    is_large = settings.slices == "on"
-    if settings.slices == "auto":
-        is_large = _LARGE <= size_of(frame) < _UNKNOWN
-    if not is_large:
+    if settings.slices == "off":
         return None
-    # Asked for, small input is counted as a whole.
-    of_sample = 1 if settings.slices == "on" and size_of(frame) < _LARGE else _SAMPLE
+    if rows_there() < settings.slice_rows:
+        log.info("large groups are not looked for: there are %s rows", rows_there())
+        return None
+    of_sample = max(1, rows_there() // _SAMPLE_ROWS)
     ts, _ = _clock(F.col(time), frame.schema[time].dataType)
     key = F.xxhash64(*keys) if keys else F.lit(0).cast("long")
     rows = frame.select(key.alias("key"), ts.alias("ts"))
@@ -210,15 +214,6 @@ def _spans(rows: DataFrame, hot: dict[int, int]) -> dict[int, float]:
         .collect()
     )
     return {int(row["key"]): (row["at"][1] - row["at"][0]) / (high - low) for row in found}
-
-
-def size_of(frame: DataFrame) -> int:
-    """How many bytes Spark believes that a DataFrame has."""
-    explained = frame.sparkSession.sql("EXPLAIN COST SELECT * FROM {frame}", frame=frame)
-    found = re.search(r"sizeInBytes=([0-9.E+]+) (\w+)", explained.collect()[0][0])
-    if found is None or found[2] not in _UNITS:
-        return _UNKNOWN
-    return int(float(found[1]) * (1 << _UNITS[found[2]]))
 
 
 def _clock(time: Column, kind: DataType) -> tuple[Column, int]:

@@ -1,8 +1,9 @@
 """The rows of one task, which may be more than fit into memory.
 
-Rows are held as they come. Where they become too many they are put into a file, sorted by time: a
-*run*, cut into blocks. All runs together are then read once more, in stretches of time that have
-about as many rows as was asked for: of each run the blocks that begin in the stretch.
+Rows are held as they come. Where they become too many, or too long, they are put into a file,
+sorted by time: a *run*, cut into blocks. Files are spread over the folders that Spark has for such
+things. All runs together are then read once more, in stretches of time that have about as many rows
+as was asked for: of each run the blocks that begin in the stretch.
 
 Rows of different slices (see skew.py) are kept apart.
 """
@@ -74,6 +75,7 @@ class Runs:
 
     clock: Clock
     rows: int = 0
+    size: int = 0
     runs: list[_Run] = field(default_factory=list)
 
     def add(self, table: pa.Table, path: Path) -> None:
@@ -86,6 +88,7 @@ class Runs:
         firsts = ts[order[::_BLOCK_ROWS]]
         self.runs.append(_Run(ipc.open_file(pa.memory_map(str(path))), firsts, self.clock))
         self.rows += len(table)
+        self.size += table.nbytes
 
     def all(self) -> pa.Table:
         """All rows at once."""
@@ -113,22 +116,29 @@ class Pool:
     5 [[1], [3, 5, 2, 4]]
     """
 
-    def __init__(self, most: int, clock: Clock, slice_column: str | None = None) -> None:
+    def __init__(
+        self,
+        most: int,
+        clock: Clock,
+        slice_column: str | None = None,
+        most_bytes: int = 1 << 62,
+    ) -> None:
         """Begin without rows.
 
         Args:
             most: How many rows are held in memory.
             clock: The times of the rows of a table, in microseconds.
             slice_column: Which column has the number of the slice.
+            most_bytes: How many bytes of rows are held.
         """
-        self._most = most
+        self._most, self._most_bytes = most, most_bytes
         self._clock = clock
         self._slice_column = slice_column
         self._held: list[pa.RecordBatch] = []
-        self._count = 0
+        self._count = self._size = 0
         self._files = 0
         self._runs: dict[int | None, Runs] = {}
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folders: list[tempfile.TemporaryDirectory[str]] = []
 
     def __enter__(self) -> Pool:
         return self
@@ -140,26 +150,30 @@ class Pool:
         trace: TracebackType | None,
     ) -> None:
         self._runs = {}
-        if self._folder is not None:
-            self._folder.cleanup()
+        for folder in self._folders:
+            folder.cleanup()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in some rows."""
         if batch.num_rows:
             self._held.append(batch)
             self._count += batch.num_rows
-        if self._count > self._most:
+            self._size += batch.nbytes
+        if self._count > self._most or self._size > self._most_bytes:
             self._put_away()
 
     def _put_away(self) -> None:
         """Put what is held into files."""
-        if self._folder is None:
+        if not self._folders:
             folders = os.environ.get(_FOLDERS, "").split(",")
-            there = next((each for each in folders if each and Path(each).is_dir()), None)
-            self._folder = tempfile.TemporaryDirectory(prefix="hamlet-", dir=there)
+            there: list[str | None] = [each for each in folders if each and Path(each).is_dir()]
+            self._folders = [
+                tempfile.TemporaryDirectory(prefix="hamlet-", dir=each) for each in there or [None]
+            ]
         for number, table in self._parted():
+            folder = self._folders[self._files % len(self._folders)]
             self._files += 1
-            path = Path(self._folder.name) / f"{self._files}.arrow"
+            path = Path(folder.name) / f"{self._files}.arrow"
             self._runs.setdefault(number, Runs(self._clock)).add(table, path)
 
     def _parted(self) -> Iterator[tuple[int | None, pa.Table]]:
@@ -167,7 +181,7 @@ class Pool:
         if not self._held:
             return
         table = pa.Table.from_batches(self._held)
-        self._held, self._count = [], 0
+        self._held, self._count, self._size = [], 0, 0
         if self._slice_column is None:
             yield None, table
             return
@@ -184,4 +198,5 @@ class Pool:
         self._put_away()
         for number in list(self._runs):
             runs = self._runs.pop(number)
-            yield number, runs.all() if runs.rows <= self._most else runs
+            is_small = runs.rows <= self._most and runs.size <= self._most_bytes
+            yield number, runs.all() if is_small else runs

@@ -25,22 +25,21 @@ from hamlet.events.source import Wanted
 from hamlet.events.table import EventTable
 from hamlet.events.times import time_type, times_of
 from hamlet.explain.planned import PlannedWorkload
-from hamlet.io.long_form import free_name, long_schema
+from hamlet.io.long_form import long_schema
 from hamlet.results import Results
-from hamlet.spark.kinds import WHOLE, arrow_type
+from hamlet.spark.kinds import arrow_type
+from hamlet.spark.wide import DIGITS, wide_form, wide_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pyspark.sql.udtf import AnalyzeArgument
 
-    from hamlet.plan.query import Query
 
 NAME = "trends"
 # More of them than cores, so that buckets of unequal sizes even out.
 _BUCKETS = 64
 _FORMS = ("wide", "long")
-_DIGITS = 38
 
 
 def table_function() -> Any:
@@ -136,7 +135,9 @@ def _analyzed(table: AnalyzeArgument, text: str, named: dict[str, AnalyzeArgumen
     kinds = tuple(fields[name] for name in names)
     time = arrow_type(fields[options.time])
     if form == "wide":
-        schema = _wide_schema(workload.queries[0], fields, time, options.numbers)
+        moment = time_type(times_of(time))
+        wide = wide_form(workload.queries[0], fields, moment, numbers=options.numbers)
+        schema = wide_schema(wide, fields)
     else:
         schema = _spark_struct(long_schema(times_of(time)))
     keys = _common_keys(workload)
@@ -195,26 +196,6 @@ def _selected(name: str, kind: T.DataType) -> SelectedColumn:
     return SelectedColumn(_quoted(name))
 
 
-def _wide_schema(
-    query: Query, fields: dict[str, T.DataType], time: pa.DataType, numbers: str
-) -> T.StructType:
-    """The columns of `SparkResults.wide`, of the same types."""
-    window = _spark_type(time_type(times_of(time)))
-    whole = [name for name, kind in fields.items() if _is_whole(kind)]
-    kinds: dict[str, T.DataType] = {"window_start": window, "window_end": window}
-    for attribute in query.group_by:
-        kinds[free_name(attribute, kinds)] = fields[attribute]
-    for result in query.returned:
-        is_whole = numbers == "exact" and query.has_digits(result.expression, whole)
-        kind = T.DecimalType(_DIGITS, 0) if is_whole else T.DoubleType()
-        kinds[free_name(result.name, kinds)] = kind
-    return T.StructType([T.StructField(name, kind) for name, kind in kinds.items()])
-
-
-def _is_whole(kind: T.DataType) -> bool:
-    return isinstance(kind, WHOLE) or (isinstance(kind, T.DecimalType) and kind.scale == 0)
-
-
 def _spark_type(kind: pa.DataType) -> T.DataType:
     return from_arrow_type(kind, prefer_timestamp_ntz=True)
 
@@ -241,7 +222,7 @@ def _typed(table: pa.Table, schema: T.StructType) -> pa.Table:
             remedy = (
                 "write form => 'long', whose column exact has all digits, or numbers => 'float'"
             )
-            reason = f"{field.name} has more than {_DIGITS} digits; {remedy}"
+            reason = f"{field.name} has more than {DIGITS} digits; {remedy}"
             raise ValueError(reason)
         columns.append(column if column.type == wanted else column.cast(wanted))
     return pa.table(columns, names=schema.fieldNames())

@@ -89,9 +89,9 @@ class TaskColumns:
     slice_us: int = 0
     has_joint_time: bool = False
 
-    def pool(self, most: int) -> Pool:
+    def pool(self, most: int, most_bytes: int) -> Pool:
         """Where rows are gathered, of which some number is held in memory."""
-        return Pool(most, self._clock, _SLICE if self.slice_us else None)
+        return Pool(most, self._clock, _SLICE if self.slice_us else None, most_bytes)
 
     def _clock(self, table: pa.Table) -> NDArray[np.int64]:
         if self.has_joint_time:
@@ -138,6 +138,7 @@ class Job:
     layout: The columns that come in.
     times: What windows are given in.
     rows_in_memory: How many rows a task holds before it puts them into files.
+    bytes_in_memory: How many bytes of rows.
     partial: The columns of partial answers, where groups are put together later.
     panes: The queries over panes, where slices are made of panes.
     """
@@ -149,13 +150,14 @@ class Job:
     layout: TaskColumns
     times: Times
     rows_in_memory: int
+    bytes_in_memory: int
     partial: pa.Schema | None = None
     panes: Panes | None = None
 
     def answered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of results, or the partial answers, of the partitions of one task."""
         done, of_panes, is_unsure = RunStatistics(), RunStatistics(), False
-        with self.layout.pool(self.rows_in_memory) as pool:
+        with self.layout.pool(self.rows_in_memory, self.bytes_in_memory) as pool:
             for batch in batches:
                 pool.add(batch)
             for number, rows in pool.slices():
@@ -196,7 +198,9 @@ class Job:
         options = replace(self.options, order=_ORDER if self.layout.has_order else None)
         types = self.layout.lettering.types
         closed, is_changed = np.full(1, -FAR, np.int64), np.zeros(1, np.bool_)
-        for stretch, until in runs.in_order(min(self.rows_in_memory, _STRETCH_ROWS)):
+        fitting = self.bytes_in_memory * runs.rows // max(runs.size, 1)
+        of_stretch = max(1, min(self.rows_in_memory, _STRETCH_ROWS, fitting))
+        for stretch, until in runs.in_order(of_stretch):
             table = self.layout.table(self.name, stretch, self.times)
             rows = RawRows(
                 table.ts,

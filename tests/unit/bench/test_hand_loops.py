@@ -51,7 +51,7 @@ def test_loops_and_the_engine_answer_alike(seed: int, order: str | None):
 
     rows_of = {}
     for query in workload.queries:
-        found = HandLoop(query).run(table, sorted_by(table, query.partition))
+        found = HandLoop(query).run(sorted_by(table, query.partition))
         expected = {
             (round(start * 1e6), *group): values
             for (start, *group), values in keyed(

@@ -38,7 +38,11 @@ def reasons(query: str, events: str = EVENTS) -> list[str]:
         ),
         (
             "SEQ(A, B) WHERE A.x > B.x WITHIN 10 s",
-            "without previous.x > next.x it would have 1 row",
+            "without A.x > B.x it would have 1 row",
+        ),
+        (
+            "A t{2} WHERE t.x > NEXT(t).x + 9 WITHIN 10 s",
+            "without t.x > NEXT(t).x + 9 it would have 1 row",
         ),
         (
             "SEQ(A, A) MATCH CONTIGUOUS WITHIN 10 s",

@@ -24,7 +24,7 @@ def queries(within: int) -> Workload:
     return Workload.parse(
         ";".join(
             f"q{i}: RETURN COUNT(*) PATTERN SEQ(X{i}, T+, Y{i}) WHERE T.v < NEXT(T).v "
-            f"WITHIN {within} s"
+            f"WITHIN {within} s SLIDE {within // 4} s"
             for i in range(3)
         )
     )
@@ -78,7 +78,7 @@ def test_a_set_without_loops_of_such_a_kind_has_nothing_to_fix():
 
 
 def test_rates_with_sums_and_extremes_are_taken():
-    where = "WHERE T.v < NEXT(T).v WITHIN 90 s"
+    where = "WHERE T.v < NEXT(T).v WITHIN 90 s SLIDE 9 s"
     alone = f"RETURN SUM(T.v), COUNT(T) PATTERN SEQ(X, T+, Y) {where}"
     text = f"{alone}; {alone.replace('X,', 'Z,').replace('Y)', 'W)')}"
     more = f"; RETURN MAX(T.w) PATTERN SEQ(X, T+) {where}"
@@ -87,7 +87,7 @@ def test_rates_with_sums_and_extremes_are_taken():
         (text, {"T": 3, "X": 0.01, "Z": 0.01}, set()),
         (text + more, {"T": 3, "X": 3, "Z": 3}, {LOOP}),
         # One query in one window has nobody to share with.
-        (alone, {"T": 3, "X": 0.01}, {LOOP}),
+        (alone.replace("SLIDE 9 s", ""), {"T": 3, "X": 0.01}, {LOOP}),
     ):
         plan = Workload.parse(asked).plan
         assert options_for(plan, sharing="static", rates=rates).fixed.alone == found

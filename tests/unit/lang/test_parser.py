@@ -450,12 +450,44 @@ def test_a_count_is_a_whole_number(count):
     [
         ("PATTERN A WITHIN 1 d ORDER BY g", "ORDER"),
         ("PATTERN A GROUPBY g ORDER BY g WITHIN 1 s", "ORDER"),
+        ("PATTERN A WITHIN 1 d LIMIT 5", "LIMIT"),
+        ("PATTERN A LIMIT 5 WITHIN 1 d", "LIMIT"),
     ],
 )
 def test_a_clause_that_is_not_there_is_answered_with_what_to_do(text, word):
     _, (problem,) = read(f"RETURN COUNT(*) {text}")
 
     assert (problem.code, problem.message) == ("no-such-clause", f"there is no {word}")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message", "remedy"),
+    [
+        (
+            "COUNT(DISTINCT b.k) PATTERN B b WITHIN 1 s",
+            "unknown-aggregate",
+            "there is no COUNT(DISTINCT",
+            "GROUPBY",
+        ),
+        (
+            "COUNT(*) PATTERN B b+ WHERE b.x > PREV(b).x WITHIN 1 s",
+            "unknown-function",
+            "there is no PREV",
+            "NEXT(T).speed > T.speed",
+        ),
+        (
+            "COUNT(*) PATTERN B b+ WHERE last(b).x > 2 WITHIN 1 s",
+            "unknown-function",
+            "there is no LAST",
+            "SEQ(T a, T+ b)",
+        ),
+    ],
+)
+def test_functions_of_other_languages_are_answered_with_what_to_write(text, code, message, remedy):
+    _, (problem,) = read(f"RETURN {text}")
+
+    assert (problem.code, problem.message) == (code, message)
+    assert remedy in problem.remedy
 
 
 @pytest.mark.parametrize("word", ["ANY", "NEXT", "CONTIGUOUS"])

@@ -58,7 +58,7 @@ _EXPECTED = [
     ("empty GROUPBY", "empty-clause", "GROUPBY"),
     ("empty equivalence", "empty-equivalence", "[]"),
     ("empty workload", "empty-workload", ""),
-    ("text after the query", "text-after-query", "LIMIT 5"),
+    ("text after the query", "text-after-query", "TOP 5"),
 ]
 
 # Where the underlined text occurs earlier too: which occurrence is meant, counted from 0.

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hamlet.picture import Edge, Graph, Node
+
+if TYPE_CHECKING:
+    from hamlet.picture.geometry import Box
 
 START = Node("start", ("START",), "start")
 END = Node("end", ("END",), "end")
@@ -192,3 +197,9 @@ def all_samples() -> list[Graph]:
         alternatives(),
         long_way_back(),
     ]
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Whether two rectangles share an area."""
+    across = one.x < other.right and other.x < one.right
+    return across and one.y < other.bottom and other.y < one.bottom

@@ -87,7 +87,7 @@ def is_inside(point: Point, box: Box, margin: float = 0.5) -> bool:
 
 def assert_nothing_overlaps(layout: PlacedGraph) -> None:
     for one, other in combinations(boxes_of(layout), 2):
-        assert not one.overlaps(other), (one, other)
+        assert not samples.overlap(one, other), (one, other)
 
 
 def assert_edges_keep_clear(layout: PlacedGraph) -> None:

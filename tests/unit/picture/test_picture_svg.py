@@ -151,7 +151,7 @@ def test_small_graphs_stand_side_by_side_and_cards_never_overlap() -> None:
     assert [card.content for card in placed] == cards
     assert placed[0].box.y == placed[1].box.y
     for one, other in combinations(placed, 2):
-        assert not one.box.overlaps(other.box)
+        assert not samples.overlap(one.box, other.box)
     for card in placed:
         assert card.box.width >= card.content.width
         assert card.box.height >= card.content.height

@@ -97,6 +97,16 @@ WORKLOADS = (
     RealWorkload("cabs", "real cabs", "cabs.hql", file="cabs"),
     RealWorkload("homes", "real plugs", "plugs.hql", file="smart_plugs"),
     RealWorkload("trips", "real taxi trips", "trips.hql", file="taxi_trips"),
+    RealWorkload(
+        "symbols",
+        "real trades by company",
+        "symbols.hql",
+        file="stock_trades",
+        columns={"order": "seq"},
+    ),
+    RealWorkload("starts", "real taxi rides", "starts.hql", file="taxi_rides"),
+    RealWorkload("loans", "real applications for loans", "loans.hql", file="loans"),
+    RealWorkload("tasks", "real tasks of a cluster", "tasks.hql", file="cluster_tasks"),
 )
 
 
@@ -123,7 +133,7 @@ def varied(count: int) -> RealWorkload:
 def workloads() -> tuple[RealWorkload, ...]:
     """All of them, and those over files and streams once more with each MATCH."""
     twins = (each.matching(match) for each in WORKLOADS for match in (Match.NEXT, Match.CONTIGUOUS))
-    return (*WORKLOADS, varied(50), varied(200), *twins)
+    return (*WORKLOADS, varied(10), varied(50), varied(200), *twins)
 
 
 def _matching(text: str, match: Match) -> str:

@@ -34,21 +34,21 @@ def compare_command(old: str, new: str, band: float, format_: str) -> int:
     """
     from hamlet.bench.compare import as_data, as_text, changes
 
-    found, alone = changes(_read(old), _read(new))
-    if not found:
+    compared, alone = changes(_read(old), _read(new))
+    if not compared:
         raise ReadError(new, f"it has no figure in common with {old}")
-    document = {"old": old, "new": new, **as_data(found, alone, band)}
-    give(document, as_text(found, alone, band), format_)
-    return 1 if any(change.verdict(band) == "worse" for change in found) else 0
+    document = {"old": old, "new": new, **as_data(compared, alone, band)}
+    give(document, as_text(compared, alone, band), format_)
+    return 1 if any(change.verdict(band) == "worse" for change in compared) else 0
 
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ReadError(path, reason_of(error)) from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ReadError(path, "it is not a file of figures") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ReadError(path, "it is not a file of figures")
-    return found
+    return document

@@ -77,11 +77,11 @@ def _known(path: Path) -> dict[str, Any] | None:
 def read_report(path: Path) -> dict[str, Any]:
     """Figures from a file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        report = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ReadError(str(path), reason_of(error)) from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ReadError(str(path), "it is not a file of figures") from error
-    if not isinstance(found, dict) or not isinstance(found.get("points"), list):
+    if not isinstance(report, dict) or not isinstance(report.get("points"), list):
         raise ReadError(str(path), "it has no figures of an experiment")
-    return found
+    return report

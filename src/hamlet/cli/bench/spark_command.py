@@ -19,22 +19,33 @@ from hamlet.cli.output import give, tell
 @click.option("--events", type=int, default=10_000_000, show_default=True, help="Of a batch.")
 @click.option("--only", type=click.Choice(["batch", "stream"]), help="Measure only this.")
 @click.option("--master", metavar="URL", help="Where Spark runs.  [default: as Spark is set up]")
+@click.option("--soak", type=float, metavar="MINUTES", help="Instead: whether memory stays flat.")
 @quick_option
 @out_options
 @format_option()
 def spark_command(
-    events: int, only: str | None, master: str | None, quick: bool, out: str | None, format_: str
+    events: int,
+    only: str | None,
+    master: str | None,
+    soak: float | None,
+    quick: bool,
+    out: str | None,
+    format_: str,
 ) -> int:
     """Measure workloads on Spark against a bare task of Python over the same rows.
 
     Answers are compared with those of one machine before anything is timed.
     """
     reports = {}
-    if only != "stream":
+    if soak is not None:
+        long = spark_module("hamlet.bench.spark_soak")
+        reports["soak"] = long.soak(soak, tell, master=master)
+        _show(long.as_text(reports["soak"]), format_)
+    if only != "stream" and soak is None:
         batch = spark_module("hamlet.bench.spark")
         reports["batch"] = batch.measure(events, master=master, quick=quick, tell=tell)
         _show(batch.as_text(reports["batch"]), format_)
-    if only != "batch":
+    if only != "batch" and soak is None:
         stream = spark_module("hamlet.bench.spark_stream")
         reports["stream"] = stream.measure_streaming(quick, tell, master=master)
         _show(stream.as_text(reports["stream"]), format_)

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.engine.state.rows import RawRows, table_bytes, table_of
+from hamlet.kernel.machine.checkpoint import forget_alike
 from hamlet.kernel.row_pieces import Piece, reshaped
 
 if TYPE_CHECKING:
@@ -43,15 +44,22 @@ def parts_by_page(state: SetState, is_wanted: NDArray[np.bool_]) -> dict[int, Pa
     for page, header, pieces in _kept_by_page(state, is_wanted):
         parts[page] = Part(header, pieces)
     stored = state.stored.all()
-    for page, rows in stored.taken(is_wanted[stored.page]).by_page():
+    wanted = is_wanted & state.looks_again(len(is_wanted))
+    for page, rows in stored.taken(wanted[stored.page]).by_page():
         part = parts.setdefault(page, Part(_header(state), []))
         part.header["stored"] = True
         part.pieces.extend(rows.pieces())
+    if state.tables is not None:
+        for page, header, pieces in state.tables.by_page(is_wanted):
+            part = parts.setdefault(page, Part(_header(state), []))
+            part.header["tables"] = header
+            part.pieces.extend(pieces)
     return parts
 
 
 def _header(state: SetState) -> dict[str, Any]:
-    return {"grids": state.grids, "kinds": None, "stored": False}
+    bundles, _ = state.store.sharing
+    return {"grids": state.grids, "kinds": None, "stored": False, "bundles": bundles}
 
 
 def _kept_by_page(
@@ -101,11 +109,16 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
                 which, *arrays = (next(pieces) for _ in range(5))
                 grids = _grids(part.header["grids"])
                 kind = words, repr(sorted(grids.items()))
-                by_kind.setdefault(kind, []).append((slot + which, Piece(*arrays), grids))
+                piece = Piece(*arrays)
+                if part.header.get("bundles") != state.store.sharing[0]:
+                    forget_alike(piece.ints, piece.starts[:, 0], state.layout.plain.ints)
+                by_kind.setdefault(kind, []).append((slot + which, piece, grids))
             slot += len(last[-1])
         if part.header["stored"]:
             rows = RawRows.of_pieces([next(pieces) for _ in range(3)], page, state.schema)
             stored.append(rows)
+        if state.tables is not None and (part.header["stored"] or part.header.get("tables")):
+            state.tables.add_page(page, part.header.get("tables"), pieces)
     if stored:
         state.stored.parts.append(RawRows.joined(stored, state.schema))
     if not last:

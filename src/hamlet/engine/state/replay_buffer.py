@@ -90,10 +90,15 @@ class StoredRows:
         self._is_asked = np.array([name in asked for name in types], np.bool_)
 
     @property
-    def units_by_window(self) -> dict[Window, frozenset[int]]:
-        """The units that have windows of the same length and slide, by template."""
-        windows = dict.fromkeys(unit.window for unit in self._units)
-        return {w: frozenset(u.template for u in self._units if u.window == w) for w in windows}
+    def windows(self) -> list[Window]:
+        """The different windows of units."""
+        return list(dict.fromkeys(unit.window for unit in self._units))
+
+    def by_window(self, some: frozenset[int]) -> dict[Window, frozenset[int]]:
+        """Those of some units that have windows of the same length and slide, by template."""
+        units = [unit for unit in self._units if unit.template in some]
+        windows = dict.fromkeys(unit.window for unit in units)
+        return {w: frozenset(u.template for u in units if u.window == w) for w in windows}
 
     def all(self) -> RawRows:
         """All rows."""
@@ -135,11 +140,37 @@ class StoredRows:
         if len(kept):
             self.parts.append(kept)
 
+    def asked(self, rows: RawRows) -> RawRows:
+        """Those rows that some unit may ask for."""
+        return rows.taken(self._is_asked[rows.types]).selected(self.schema.names)
+
+    def pages(self) -> set[int]:
+        """The pages that rows are on."""
+        return {page for part in self.parts for page in np.unique(part.page).tolist()}
+
+    def on_pages(self, pages: set[int]) -> RawRows:
+        """The rows on some pages."""
+        if not pages:
+            return RawRows.joined([], self.schema)
+        wanted = np.array(sorted(pages), np.int32)
+        parts = [part.taken(np.isin(part.page, wanted)) for part in self.parts]
+        return RawRows.joined(parts, self.schema)
+
+    def expire(self, until: int) -> None:
+        """Drop pieces of which no row is in a window that is open."""
+        if until >= FAR:
+            self.parts = []
+        elif self.parts:
+            oldest = min(unit.oldest(until) for unit in self._units)
+            self.parts = [
+                part for part in self.parts if int(self._clock.times(part.ts).max()) >= oldest
+            ]
+
     def lower_deadlines(self, found: Longs, closed: Longs) -> None:
         """Lower what was found for each page to when a window with a row in it ends there."""
         for rows in self.parts:
             ts = self._clock.times(rows.ts)
-            for within, slide in {(w.within_us, w.slide_us) for w in self.units_by_window}:
+            for within, slide in {(w.within_us, w.slide_us) for w in self.windows}:
                 # The first window that has the row in it and was not closed yet
                 first = first_window(np.maximum(ts, closed[rows.page]), within, slide)
                 is_open = first <= last_window(ts, slide)

@@ -1,10 +1,11 @@
 """One sharable set over a stream: what it keeps, and how it goes on.
 
-Units without edge predicates keep rows (kernel/row_store.py), by partition. Units with edge
-predicates keep the raw rows of their open windows, which are encoded and run again when a window
-closes: ranks of text, thresholds and places in trees are found anew each time, so they need not
-agree from one time to the next. Digits have to, since sums over them are kept: their grids grow
-where new values ask for it.
+Units without edge predicates keep rows (kernel/row_store.py), by partition. Loops with an edge
+predicate that an order decides keep tables of rows (tables.py). Other units with edge predicates
+keep the raw rows of their open windows, which are encoded and run again when a window closes: ranks
+of text, thresholds and places in trees are found anew each time, so they need not agree from one
+time to the next. Digits have to, since sums over them are kept: their grids grow where new values
+ask for it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from hamlet.engine.state.emitted import ends_of, no_events, picked
 from hamlet.engine.state.keys import KeyTable
 from hamlet.engine.state.layout import Grids, RowLayout, digits_of, united
 from hamlet.engine.state.replay_buffer import StoredRows
+from hamlet.engine.state.rows import RawRows
+from hamlet.engine.state.tables import KeptTables, kept_units
 from hamlet.engine.state.window_replay import Layers
 from hamlet.events.required_columns import needs_of
 from hamlet.kernel.compile import EventForm
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
-    from hamlet.engine.state.rows import RawRows
     from hamlet.kernel.base import Emission
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
@@ -113,6 +115,11 @@ class SetState:
         self.layout = RowLayout(self.queries, query_of, Shape.of(rows))
         stored = self._stored_units
         self.stored = StoredRows(self.program, self.queries, stored, types, self.schema)
+        kept = kept_units(execution, stored, schema)
+        self._replayed_units = stored - kept
+        self.tables: KeptTables | None = None
+        if kept:
+            self.tables = KeptTables(self._pipeline, kept, self.queries, self.key_schema)
         self.begin()
 
     def begin(self) -> None:
@@ -120,12 +127,16 @@ class SetState:
         self.grids = dict.fromkeys(self.grids)
         self._row_code: Compiled | None = None
         self.forget()
+        if self.tables is not None:
+            self.tables.set_grids(self.grids, ())
 
     def forget(self) -> None:
         """Keep nothing of any partition."""
         self.keys = KeyTable(self.key_schema)
         self.store = RowStore(self.options.mode)
         self.stored.parts = []
+        if self.tables is not None:
+            self.tables.forget()
 
     def fingerprint(self) -> list[Any]:
         """What the bytes of kept rows depend on, apart from the queries."""
@@ -158,16 +169,27 @@ class SetState:
         until = self._clock.time(until) if until < FAR else until
         closed = self._shown(closed)
         again: RawRows | None = None
+        emissions: list[KeyedEmission] = []
+        replayed = self._replayed_units
         if self._stored_units:
             self.stored.add(rows)
+        if self.tables is not None:
+            kept, can_go_on = self._encoded_for_tables(self.tables, rows)
+            if can_go_on:
+                for each in self.tables.advance(kept, until, closed, is_changed, counters):
+                    emissions.append(KeyedEmission(*each))
+            else:
+                replayed = self._stored_units
+        if replayed:
             again = self.stored.take_due(until, closed)
+        else:
+            self.stored.expire(until)
         encoded, encoded_again = self._encoded(rows, again)
-        emissions: list[KeyedEmission] = []
         if encoded is not None or len(self.store.due(until)):
             emissions += self._advance_rows(encoded, until, is_changed, counters)
         if again is not None and encoded_again is not None:
             is_changed[again.page] = True
-            emissions += self._run_again(again, encoded_again, until, closed, counters)
+            emissions += self._run_again(again, encoded_again, until, closed, counters, replayed)
         emissions = [keyed for keyed in emissions if len(keyed.emission.part)]
         return self._closed(emissions) if emissions else None
 
@@ -184,6 +206,27 @@ class SetState:
             # Where the second has asked for more than the first, the first is encoded anew.
             if encoded.digits == digits_of(self.grids):
                 return encoded, encoded_again
+
+    def _encoded_for_tables(
+        self, tables: KeptTables, rows: RawRows
+    ) -> tuple[EncodedSet | None, bool]:
+        """What tables have to take in, and whether they can: else windows are run again."""
+        while True:
+            grids = self.grids
+            new = self.stored.asked(rows)
+            if tables.behind:
+                is_new = ~np.isin(new.page, sorted(tables.behind))
+                raw = self.stored.on_pages(tables.behind)
+                new = RawRows.joined([new.taken(is_new), raw], self.schema)
+            encoded = self._encode(new, has_edges=True) if len(new) else None
+            if self.grids == grids:
+                break
+        if encoded is None or not len(encoded.batch):
+            return None, True
+        if tables.can_go_on(encoded):
+            return encoded, True
+        tables.drop(self.stored.pages())
+        return None, False
 
     def _encode(self, rows: RawRows, has_edges: bool) -> EncodedSet:
         table = rows.event_table(self.types, self.options.order)
@@ -245,20 +288,21 @@ class SetState:
         until: int,
         closed: Longs,
         counters: Counters,
+        units: frozenset[int],
     ) -> list[KeyedEmission]:
-        """Run over the rows of windows that close now; keep those of windows that are open."""
+        """Run units over the rows of windows that close now; keep those of windows still open."""
         batch = encoded.batch
         if not len(batch):
             return []
         closed = closed[rows.page[encoded.rows]]
-        by_window = self.stored.units_by_window
-        layers = [(Layers.of(batch, w, closed, until), units) for w, units in by_window.items()]
-        apart = sum(len(units) * layer.cost_apart for layer, units in layers)
-        together = sum(len(units) * layer.cost_together for layer, units in layers)
+        by_window = self.stored.by_window(units)
+        layers = [(Layers.of(batch, w, closed, until), some) for w, some in by_window.items()]
+        apart = sum(len(some) * layer.cost_apart for layer, some in layers)
+        together = sum(len(some) * layer.cost_together for layer, some in layers)
         if apart < together:
             emissions = self._run_apart(encoded, layers, counters)
         else:
-            emissions = [self._run_together(encoded, until, closed, counters)]
+            emissions = [self._run_together(encoded, until, closed, counters, units)]
         self.stored.put_back(rows, encoded, until)
         keys = _key_table(encoded.keys, self.key_schema)
         return [KeyedEmission(emission, keys) for emission in emissions]
@@ -281,10 +325,15 @@ class SetState:
         return emissions
 
     def _run_together(
-        self, encoded: EncodedSet, until: int, closed: Longs, counters: Counters
+        self,
+        encoded: EncodedSet,
+        until: int,
+        closed: Longs,
+        counters: Counters,
+        units: frozenset[int],
     ) -> Emission:
         """Run all windows, of which some close; `closed` is known of each event."""
-        compiled = self._compile(encoded, self._stored_units)
+        compiled = self._compile(encoded, units)
         emission, done = self._pipeline.run(compiled, encoded.batch)
         end = ends_of(emission, self.program, [query.window for query in self.queries])
         before = closed[partition_ranges(encoded.batch)[:, 1]][emission.part]
@@ -297,10 +346,19 @@ class SetState:
         found = np.full(len(deadlines), NEVER, np.int64)
         slots = np.flatnonzero(self.store.words > 0)
         np.minimum.at(found, self.pages_of(slots, len(found)), self.store.deadline[slots])
-        self.stored.lower_deadlines(found, self._shown(closed))
+        if self.tables is not None:
+            self.tables.lower_deadlines(found)
+        if self.tables is None or self._replayed_units or self.tables.behind:
+            self.stored.lower_deadlines(found, self._shown(closed))
         is_some = found < NEVER
         found[is_some] = self._clock.moments(found[is_some])
         np.minimum(deadlines, found, out=deadlines)
+
+    def looks_again(self, pages: int) -> NDArray[np.bool_]:
+        """The pages whose raw rows may be looked at again."""
+        if self.tables is None or self._replayed_units:
+            return np.ones(pages, np.bool_)
+        return self.tables.live_pages(pages)
 
     def _shown(self, closed: Longs) -> Longs:
         """Times by which windows have been closed, on the clock of the windows."""
@@ -355,6 +413,8 @@ class SetState:
             return
         old, self.grids = self.grids, grids
         self._row_code = None
+        if self.tables is not None:
+            self.tables.set_grids(grids, self.stored.pages())
         layout = self.layout
         self.store.reshape(layout.shape(old), layout.shape(grids), layout.sources(old, grids))
 

@@ -35,6 +35,7 @@ def compile_code(
     only: frozenset[int] | None = None,
     patience: Callable[[Bundle, Code], int] | None = None,
     distinct: bool = False,
+    forwards: bool = False,
 ) -> Compiled:
     """The code of one sharable set for batches of a form.
 
@@ -48,11 +49,12 @@ def compile_code(
             merged: see machine/bundles.py. Bundles are not looked for when left out.
         distinct: Whether components that are always equal, such as the sums of SUM and AVG of one
             attribute, are computed once and repeated in what is emitted.
+        forwards: Whether groups of rows are to be run forwards, for a stream to go on with.
     """
     maker = Maker(plan, program, form, only)
     if distinct:
         maker.keep_distinct_components()
-    take_out_rows(maker)
+    take_out_rows(maker, forwards)
     maker.make_units(share)
     maker.make_predicates()
     made = lay_out(maker)

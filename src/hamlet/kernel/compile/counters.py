@@ -9,6 +9,9 @@ for events that no other has, and for those of equal times, which do not commute
 An accumulator of which there would be too many counters to add up has its own counter only, to
 which each of its events is added.
 
+Where accumulators, with all that they add up, are few, each has its own counter only: events that
+stand one after the other are looked at once for each of them, whatever their letters are.
+
 Conditions such as `v < 3` and `v < 5` let in more and more events. Where the counters of one
 accumulator are among those of another, that one is added up from it and what there is more, if all
 are wanted at once.
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
 # The most counters that an accumulator is added up from
 _MOST = 256
+# The most that few accumulators add up, counts among it, and the most letters' bits have room for
+_FEW, _BITS = 24, 62
 # How many accumulators are looked at to find one that another may be added up from
 _LOOKED_AT = 8
 
@@ -39,11 +44,13 @@ class Counters(NamedTuple):
     """Counters for the letters of a batch; those with the numbers of accumulators are their own.
 
     of_letter: The counters that an event of each letter is added to.
+    bits: For each letter its accumulators as bits, where these are few; nothing otherwise.
     arrays: Arrays of the machine: see BatchArrays in layout.py.
     counters: How many there are, with places for totals after them, and so with sums.
     """
 
     of_letter: list[list[int]]
+    bits: list[int]
     arrays: dict[str, Ints]
     counters: int
     sums: int
@@ -53,7 +60,10 @@ class Counters(NamedTuple):
 def find_counters(code: Code, lazy: list[list[int]]) -> Counters:
     """Counters for letters, of each of which the accumulators are given."""
     own = len(code.z_atom)
-    sets = _shared_sets(lazy)
+    lanes = own + len(code.zs_weight) + len(code.zx_attribute)
+    is_few = own <= _BITS and lanes <= _FEW and not len(code.zl_weight)
+    sets = [] if is_few else _shared_sets(lazy)
+    bits = [sum(1 << z for z in set(some)) for some in lazy] if is_few else []
     number = {some: own + i for i, some in enumerate(sets)}
     sharing = {z for some in sets for z in some}
     of_letter = []
@@ -96,7 +106,9 @@ def find_counters(code: Code, lazy: list[list[int]]) -> Counters:
         "stack_parts": stacks.parts(of_accumulator).flat(),
     }
     counters = own + len(sets) + 2 * len(parents)
-    return Counters(of_letter, arrays, counters, sums.count + 2 * sum(is_shared), stacks.count)
+    return Counters(
+        of_letter, bits, arrays, counters, sums.count + 2 * sum(is_shared), stacks.count
+    )
 
 
 def _shared_sets(lazy: list[list[int]]) -> list[tuple[int, ...]]:

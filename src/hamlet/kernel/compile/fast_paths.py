@@ -60,6 +60,8 @@ def quick_units(code: Code) -> Ints:
     counts &= (np.diff(code.u_lazy_p) > 0) & (code.u_steps == 0)
     counts &= ~_any(code.u_lazy_p, code.lazies.reshape(-1, at.LAZY)[:, at.LZ_OWN] < 0)
     quick[counts, at.Q_KIND] = at.COUNTS_ONLY
+    windows = np.column_stack([code.u_within, code.u_slide, code.u_w])
+    quick[:, at.Q_GRID] = np.unique(windows, axis=0, return_inverse=True)[1].reshape(-1)
     return quick.reshape(-1)
 
 
@@ -98,7 +100,10 @@ def quick_ops(code: Code) -> Ints:
     adds = _any(code.o_w_p, code.o_w != -1) | _any(code.o_x_p, code.o_x != NO_EXTREME)
     moves = code.u_steps[code.o_unit] == 1
     _fill_moves(code, quick, moves)
-    simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds & ~moves)
+    passes = np.diff(code.u_pass_p)[code.o_unit] > 0
+    quick[passes, at.QO_SYNC] = at.SYNC_IF_WAITING
+    plain = ~moves | (~passes & (_takes(code) <= 1) & _reads_rows_only(code))
+    simple = np.flatnonzero((read >= 0) & (fed >= 0) & (read != fed) & ~adds & plain)
     read, fed, unit = read[simple], fed[simple], code.o_unit[simple]
     begins = code.r_start[code.u_rbase[unit] + read] == 1
     size, size_x = code.u_w[unit] * code.u_nc[unit], code.u_w[unit] * code.u_nx[unit]
@@ -109,8 +114,11 @@ def quick_ops(code: Code) -> Ints:
     quick[simple, at.QO_FROM_X] = code.u_xbase[unit] + read * size_x
     quick[simple, at.QO_TO_X] = code.u_xbase[unit] + fed * size_x
     quick[simple, at.QO_SIZE_X] = np.where(begins, 0, size_x)
+    hands_on = simple[moves[simple] & ~begins]
+    quick[hands_on, at.QO_MOVES] = at.HANDING_ON
+    quick[hands_on, at.QO_OWN], quick[hands_on, at.QO_TO] = quick[hands_on, at.QO_TO], -1
     # Of units with one lazy op, whose other row they feed
-    is_later = begins & (code.u_nx[unit] > 0) & (np.diff(code.u_lazy_p)[unit] == 1)
+    is_later = begins & ~moves[simple] & (code.u_nx[unit] > 0) & (np.diff(code.u_lazy_p)[unit] == 1)
     later = simple[is_later]
     loops = code.lazies.reshape(-1, at.LAZY)[code.u_lazy_p[code.o_unit[later]]]
     is_other = quick[later, at.QO_TO] == loops[:, at.LZ_OTHER]
@@ -135,6 +143,13 @@ def _fill_moves(code: Code, quick: Ints, moves: NDArray[np.bool_]) -> None:
             quick[op, at.QO_OWN] = own[0]
 
 
+def _takes(code: Code) -> Ints:
+    """Of each op how many rows are emptied with the first that it reads."""
+    firsts = np.append(np.diff(code.src_take_p), 0)
+    taken: Ints = firsts[code.o_src_p[:-1]]
+    return taken
+
+
 def _alone(code: Code, ops: Ints) -> Ints:
     """Of ops that have one destination those whose row no op feeds that is not among them."""
     rows = np.concatenate([[0], np.cumsum(code.u_nrows)])
@@ -150,11 +165,13 @@ class LetterTables(NamedTuple):
     """What the machine has to know of the letters of a batch.
 
     letters: For each letter its ops, guard ops and counters, in one flat array.
+    alike: For each letter the first that does the same.
     is_used: Which bundles are of use: those that some letter is for all units of.
     counters: What lazy events are added to.
     """
 
     letters: Ints
+    alike: Ints
     is_used: list[bool]
     counters: Counters
 
@@ -169,9 +186,15 @@ def _tables(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
     of_letters = _of_letters(compiled, letters)
     bundles = whole_bundles(compiled, of_letters.direct)
     counters = find_counters(compiled.code, of_letters.lazy)
+    wakes = _wakes(compiled, letters)
     full = [of_letter for letter in bundles.whole for of_letter in letter]
-    is_lazy = [int(not ops and not gops) for ops, gops in zip(*of_letters[:2], strict=True)]
     is_direct = [int(not (o or g)) for o, g in zip(*of_letters[5:], strict=True)]
+    is_lazy = [
+        at.NOT_LAZY if gops or not goes_on else at.LAZY_UNLESS_WAITED_FOR if ops else at.ALWAYS_LAZY
+        for ops, gops, goes_on in zip(
+            *of_letters[:2], _only_go_on(compiled, of_letters), strict=True
+        )
+    ]
     arrays: list[Any] = [
         *_lists(of_letters.ops),
         *_lists(of_letters.gops),
@@ -186,10 +209,25 @@ def _tables(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
         *_lists(of_letters.guards),
         *_lists(of_letters.long),
         *_lists(of_letters.long_guards),
-        *_lists(_wakes(compiled, letters)),
+        *_lists(wakes),
         *_lists(counters.of_letter),
+        *_lists(_ladders(compiled.code, of_letters.lazy)),
+        counters.bits,
     ]
-    return LetterTables(_flat(arrays), bundles.is_used, counters)
+    # Bundles that no letter has to do with stay as they are: a stream may go on with them later.
+    touched = {op for ops in of_letters.ops for op in ops}
+    is_used = [
+        is_whole or not any(op in touched for member in bundle.ops for op in member)
+        for bundle, is_whole in zip(compiled.bundles, bundles.is_used, strict=True)
+    ]
+    return LetterTables(_flat(arrays), _first_alike(of_letters, wakes), is_used, counters)
+
+
+def _first_alike(of_letters: _Letters, wakes: list[list[int]]) -> Ints:
+    """For each letter the first that does the same."""
+    first: dict[str, int] = {}
+    rows = zip(*of_letters, wakes, strict=True)
+    return np.array([first.setdefault(repr(row), n) for n, row in enumerate(rows)], np.int64)
 
 
 def _wakes(compiled: Compiled, letters: NDArray[np.uint8]) -> list[list[int]]:
@@ -206,6 +244,21 @@ def _wakes(compiled: Compiled, letters: NDArray[np.uint8]) -> list[list[int]]:
         for letter in np.flatnonzero(letters[:, atom]).tolist():
             found[letter] += [unit for unit in units if unit not in found[letter]]
     return found
+
+
+def _only_go_on(compiled: Compiled, of_letters: _Letters) -> list[bool]:
+    """Whether all ops of each letter go on directly with trends that wait for one step only."""
+    quick = compiled.code.o_quick.reshape(-1, at.QUICK)
+    waited = (quick[:, at.QO_SYNC] == at.SYNC_IF_WAITING) & (quick[:, at.QO_BEGINS] == 0)
+    return [
+        not long and all(waited[op] for op in ops)
+        for ops, long in zip(of_letters.ops, of_letters.long, strict=True)
+    ]
+
+
+def _ladders(code: Code, lazy: list[list[int]]) -> list[list[int]]:
+    """For each letter the ladders of its accumulators."""
+    return [[k for z in some for k in range(*code.zl_p[z : z + 2])] for some in lazy]
 
 
 def _lists(lists: list[list[int]]) -> tuple[Ints, list[int]]:
@@ -278,16 +331,19 @@ class _Ways:
     """Which ops and guard ops of an event alone in its time are run directly, and in which order.
 
     Those of one unit go one way. They are run directly if the ops read nothing but rows, and can be
-    put in an order in which none reads what one before it has added to, or if there is one where
-    they move trends; a guard is, if it is one event that no op of the unit knows, and bars nothing
-    but rows.
+    put in an order in which none reads what one before it has added to, or has taken where they
+    move trends; a guard is, if it is one event that no op of the unit knows, and bars nothing but
+    rows.
     """
 
     def __init__(self, code: Code) -> None:
         self.unit = code.o_unit.tolist()
         self.steps = code.u_steps.tolist()
         self.guard_unit = code.g_unit[code.gop_guard].tolist()
+        self.reads_rows = _reads_rows_only(code).tolist()
         self.is_direct = (_reads_rows_only(code) | _moves_directly(code)).tolist()
+        self.passes = (np.diff(code.u_pass_p) > 0).tolist()
+        self.takes = _parted(code.src_take_p[code.o_src_p], code.src_take)
         self.bars_rows_only = _bars_rows_only(code).tolist()
         self.reads = _parted(code.o_src_p, code.o_src_row)
         self.feeds = _parted(code.o_dst_p, code.o_dst_row)
@@ -307,7 +363,7 @@ class _Ways:
         long: list[int] = []
         long_guards: list[int] = []
         for unit, some in by_unit.items():
-            is_apart = unit in barred or (self.steps[unit] and len(some) > 1)
+            is_apart = unit in barred or (self.steps[unit] and not self._move_in_turn(unit, some))
             order = None if is_apart else self._ordered(some)
             if order is None:
                 long += some
@@ -319,6 +375,18 @@ class _Ways:
             else:
                 guards += some
         return direct, guards, long, long_guards
+
+    def _move_in_turn(self, unit: int, ops: list[int]) -> bool:
+        """Whether ops of a unit that move trends can do so one after the other.
+
+        Then no two of them take from the same row.
+        """
+        if len(ops) == 1:
+            return True
+        if self.passes[unit] or not all(self.reads_rows[op] for op in ops):
+            return False
+        taken = [row for op in ops for row in self.takes[op]]
+        return len(set(taken)) == len(taken)
 
     def _ordered(self, ops: list[int]) -> list[int] | None:
         """Ops of one unit such that none reads what one before it has added to; None if none is."""

@@ -38,6 +38,7 @@ class EventForm:
         mode: How weights, and numbers, are computed with.
         summable: For each weight whether sums over a run may be had as differences of running sums,
             which in floating-point asks for values of about one size.
+        summable_twice: The same for sums of these sums.
         ones: For each weight whether it is 1 for every event.
     """
 
@@ -49,6 +50,7 @@ class EventForm:
     comparable: tuple[bool, ...]
     mode: NumberMode
     summable: tuple[bool, ...]
+    summable_twice: tuple[bool, ...]
     ones: tuple[bool, ...]
 
     @staticmethod
@@ -65,6 +67,7 @@ class EventForm:
             encoded.ordered_usable,
             NumberMode.of(batch.weights),
             tuple(_is_counted(spec) or _is_summable(row) for spec, row in rows),
+            tuple(_is_counted(spec) or _is_summable_twice(row) for spec, row in rows),
             tuple(
                 spec.kind == "one" or (_is_counted(spec) and bool((row == 1).all()))
                 for spec, row in rows
@@ -94,6 +97,7 @@ class EventForm:
             (True,) * count,
             mode,
             (True,) * len(weights),
+            (True,) * len(weights),
             (False,) * len(weights),
         )
 
@@ -114,6 +118,21 @@ def _is_summable(weights: NDArray[Any]) -> bool:
         return True
     low, high = _sizes(weights)
     return bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400)
+
+
+def _is_summable_twice(weights: NDArray[Any]) -> bool:
+    """Whether sums of the running sums of a run may be had as differences.
+
+    Integers in two parts wrap around; what is left of them after a run must not.
+    """
+    if weights.dtype != np.int64:
+        return _is_summable(weights)
+    return bool(float(len(weights)) ** 2 * _largest(weights) < 2.0**93)
+
+
+def _largest(weights: NDArray[Any]) -> float:
+    """The greatest size of integers."""
+    return max(float(weights.max()), -float(weights.min())) if len(weights) else 0.0
 
 
 @interpretable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.code import DROPPED, PASSES, STAYS, TAKEN, Code, Compiled
+from hamlet.kernel.code import DROPPED, PASSES, POPPED, STAYS, TAKEN, Code, Compiled
 from hamlet.kernel.compile.conditions import condition_arrays
 from hamlet.kernel.compile.fast_paths import placed_loops, quick_ops, quick_units
 from hamlet.kernel.compile.guards import guard_arrays
@@ -26,7 +26,7 @@ def lay_out(maker: Maker) -> Compiled:
     guard_inputs, guard_rows = guard_arrays(maker)
     components = [1 + len(maker.components[unit.query]) for unit in maker.units]
     of_ops = _OpLists.of(maker)
-    lazy = accumulators(maker, of_ops.weights, of_ops.extremes)
+    lazy = accumulators(maker, of_ops.weights, of_ops.extremes, of_ops.destinations.lists)
     trees = tree_arrays(maker, _windows(maker))
     conditions = condition_arrays(maker)
     atom_gops, gops = _guard_ops(maker)
@@ -184,6 +184,7 @@ def _ops(maker: Maker, of_ops: _OpLists, lazy: dict[str, Any]) -> dict[str, Ints
         "o_x_p": extremes.pointers(),
         "o_x": extremes.flat(),
         "o_zw": RaggedLists(lazy["op_sums"]).flat(),
+        "o_zl": RaggedLists(lazy["op_ladders"]).flat(),
         "o_zx": RaggedLists(lazy["op_stacks"]).flat(),
     }
 
@@ -197,14 +198,16 @@ def _ops_by_atom(maker: Maker) -> list[list[int]]:
     return found
 
 
-def _scan_step(maker: Maker, log: int, _: int, step: Step) -> int:
+def _scan_step(maker: Maker, log: int, _: int, step: Step, is_stack: bool) -> int:
     """What becomes of a stored event that an event goes on with: see `STAYS` in code.py."""
     if step == Step.STAY:
         return STAYS
     if step == Step.PASS:
         return PASSES
     is_read_at_end = any(log == other for of_unit in maker.end_scans.lists for other, *_ in of_unit)
-    return TAKEN if is_read_at_end else DROPPED
+    if is_read_at_end:
+        return TAKEN
+    return POPPED if is_stack else DROPPED
 
 
 # Loops whose events are counted first and applied later
@@ -212,10 +215,13 @@ def _scan_step(maker: Maker, log: int, _: int, step: Step) -> int:
 
 def _lazy_loops(lazy: dict[str, Any]) -> dict[str, Ints]:
     sums, stacks = RaggedLists(lazy["sums"]), RaggedLists(lazy["stacks"])
+    ladders = RaggedLists(lazy["ladders"])
     return {
         "z_atom": ints(lazy["atoms"]),
         "zs_p": sums.pointers(),
         "zs_weight": sums.flat(),
+        "zl_p": ladders.pointers(),
+        "zl_weight": ladders.flat(),
         "zx_p": stacks.pointers(),
         "zx_attribute": stacks.flat(),
     }

@@ -167,14 +167,16 @@ class Maker:
 
     def _incoming(
         self, unit: Unit, target: int, edges: list[_Incoming]
-    ) -> tuple[list[tuple[int, int, list[int]]], list[tuple[int, int, Step]], list[int], list[int]]:
+    ) -> tuple[
+        list[tuple[int, int, list[int]]], list[tuple[int, int, Step, bool]], list[int], list[int]
+    ]:
         """Rows read, logs looked through, conditions at START and trees read, of some edges.
 
         Rows with what is asked of the event itself and the rows that are emptied then; logs with
-        the condition and what becomes of the trends.
+        the condition, what becomes of the trends, and whether they are a stack.
         """
         sources: list[tuple[int, int, list[int]]] = []
-        scans: list[tuple[int, int, Step]] = []
+        scans: list[tuple[int, int, Step, bool]] = []
         firsts: list[int] = []
         trees: list[int] = []
         for source, condition, grain in edges:
@@ -189,7 +191,8 @@ class Maker:
             else:
                 log = self._log(unit.number, source)
                 asked = self.condition_number(unit.number, target, condition)
-                scans.append((log, asked, condition.step))
+                is_stack = source == target and self.execution.is_stack(condition)
+                scans.append((log, asked, condition.step, is_stack))
         return sources, scans, firsts, trees
 
     # Predicates
@@ -210,10 +213,11 @@ class Maker:
                 emit(condition if condition is not None else predicate.condition, column, steps)
                 self.p_code.lists.append(steps)
 
-    def _is_summable(self, state: int) -> bool:
+    def _is_summable(self, state: int, twice: bool) -> bool:
         """Whether sums over events at a state may be had as differences of running sums."""
         query = int(self.program.template_query[self.program.state_template[state]])
-        return all(self.form.summable[w] for w in self.state_weights(query, state) if w >= 0)
+        summable = self.form.summable_twice if twice else self.form.summable
+        return all(summable[w] for w in self.state_weights(query, state) if w >= 0)
 
     def _is_one(self, component: Component) -> bool:
         """Whether a component adds up 1 for every event."""

@@ -37,9 +37,14 @@ if TYPE_CHECKING:
 _WORTH_TURNING = 2
 
 
-def take_out_rows(maker: Maker) -> None:
-    """Take out the units that the row kernel runs: see kernel/rows."""
-    groups: dict[tuple[str, str, _Key], dict[Hashable, list[RowUnit]]] = {}
+def take_out_rows(maker: Maker, forwards: bool = False) -> None:
+    """Take out the units that the row kernel runs: see kernel/rows.
+
+    Those that are to be run forwards have groups of their own by what they ask of neighbours, and
+    by windows: what is kept of a group from batch to batch has nothing that only others need.
+    """
+    groups: dict[Hashable, dict[Hashable, list[RowUnit]]] = {}
+    keys: dict[Hashable, _Key] = {}
     left: list[Unit] = []
     for unit in maker.units:
         found = _row_unit(maker, unit)
@@ -48,12 +53,16 @@ def take_out_rows(maker: Maker) -> None:
         else:
             shape, key, made = found
             direction = maker.program.predicates[shape.predicate].direction
-            of_loop = (maker.execution.type_of(min(shape.loops)), direction, key)
-            alike = groups.setdefault(of_loop, {})
+            of_loop: Hashable = (maker.execution.type_of(min(shape.loops)), direction, key)
+            if forwards:
+                of_loop = (of_loop, made.predicate, made.within_us, made.slide_us)
+            alike, keys[of_loop] = groups.setdefault(of_loop, {}), key
             asks = (made.predicate, shape.atom, made.within_us, made.slide_us)
             alike.setdefault(asks, []).append(made)
     maker.row_groups = tuple(
-        made for (_, _, key), alike in groups.items() for made in _groups(key, list(alike.values()))
+        made
+        for of_loop, alike in groups.items()
+        for made in _groups(keys[of_loop], list(alike.values()), forwards)
     )
     # The others are numbered anew.
     kept = {unit.number: number for number, unit in enumerate(left)}
@@ -64,7 +73,7 @@ def take_out_rows(maker: Maker) -> None:
     maker.units = left
 
 
-def _groups(key: _Key, alike: list[list[RowUnit]]) -> Iterator[PlacedGroup]:
+def _groups(key: _Key, alike: list[list[RowUnit]], forwards: bool) -> Iterator[PlacedGroup]:
     """Units with one loop, by windows and what they ask of it: in as few groups as can be.
 
     A group may have one table: its units are run in one direction, and none of them keeps others
@@ -72,6 +81,9 @@ def _groups(key: _Key, alike: list[list[RowUnit]]) -> Iterator[PlacedGroup]:
     """
     tables = in_one_table((units[0].within_us, units[0].slide_us) for units in alike)
     groups = [_group(key, units) for units in alike]
+    if forwards:
+        yield PlacedGroup.of(_group(key, [unit for group in groups for unit in group.units]))
+        return
     wants = [_prefers_turning(group) for group in groups]
     # Those to which both directions are the same go with the others.
     turns = sum(want is True for want in wants) > sum(want is False for want in wants)

@@ -33,7 +33,7 @@ from hamlet.kernel.encode.digits import (
 from hamlet.kernel.encode.lettering import letters_of
 from hamlet.kernel.encode.ranks import sides_of
 from hamlet.kernel.encode.residual_predicates import GeneralColumns
-from hamlet.kernel.encode.sorting import take, tied_flags
+from hamlet.kernel.encode.sorting import tied_flags
 from hamlet.plan.aggregates import squared
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
@@ -71,6 +71,8 @@ class EncodedSet:
     conditions: For each edge predicate that is not decided so its condition, over the columns of
         the batch and constants as doubles.
     zeros: The summed attributes without a grid that have no value here but 0.
+    plain_sides: For each edge predicate whether its sides are the values that are compared, and
+        not their places among those of the table: what is plain can be compared with other tables.
     """
 
     batch: EventBatch
@@ -82,6 +84,7 @@ class EncodedSet:
     ordered_usable: tuple[bool, ...]
     conditions: tuple[Expression | None, ...]
     zeros: frozenset[str] = frozenset()
+    plain_sides: tuple[bool, ...] = ()
 
 
 def encode(
@@ -107,9 +110,8 @@ def encode(
         has_edges: Whether edge predicates are encoded, for units that have some.
     """
     letter, letters = letters_of(table, program.alphabet)
-    is_shared = sum(each.partition == sharable.partition for each in plan.sets) > 1
-    placed, taking_part = arranged(table, sharable.partition, letter >= 0, is_shared)
-    table.mark_used(taking_part)
+    placed = arranged(table, sharable.partition, letter)
+    table.mark_used(placed.rows)
     queries = [plan.queries[number].query for number in sharable.queries]
     digits, zeros, specs, weights = _weights(queries, placed, NumberMode(numbers), grids)
     extremes, length = _extreme_rows(queries), len(placed.part)
@@ -118,7 +120,7 @@ def encode(
         part=placed.part,
         ts=queries[0].window.clock.times(placed.ts),
         tied=tied_flags(placed.part, placed.ts, placed.order),
-        letter=take(letter, placed.rows),
+        letter=placed.taken(letter),
         letters=letters,
         weight_specs=specs,
         weights=weights,
@@ -140,10 +142,14 @@ def encode(
         ordered_usable=edges.usable,
         conditions=edges.conditions,
         zeros=zeros,
+        plain_sides=edges.are_plain,
     )
 
 
 def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> NDArray[Any]:
+    """Rows one below the other; a single one is not copied, unless it is another's memory."""
+    if len(rows) == 1 and rows[0].dtype == dtype and rows[0].flags.writeable:
+        return np.ascontiguousarray(rows[0]).reshape(1, length)
     matrix = np.empty((len(rows), length), dtype)
     for number, row in enumerate(rows):
         matrix[number] = row
@@ -239,20 +245,22 @@ def _weights(
     for query in queries:
         components = components_of(query.aggregates, digits)
         specs.update((weight, None) for weight in weights_of(components))
-    length = len(placed.rows)
-    matrix = np.empty((len(specs), length), mode.dtype)
-    for number, weight in enumerate(specs):
-        if weight.kind == "one":
-            matrix[number] = 1
-        elif weight.is_timed:
-            matrix[number] = _timed(weight, placed.ts)
-        elif weight.kind == "present":
-            matrix[number] = present(placed.column(str(weight.attribute)))
-        else:
-            is_square = weight.kind == "square"
-            name = squared(str(weight.attribute)) if is_square else str(weight.attribute)
-            matrix[number] = values[name, weight.digit]
-    return digits, frozenset(zeros), tuple(specs), matrix
+    rows = [_weight(weight, placed, values) for weight in specs]
+    return digits, frozenset(zeros), tuple(specs), _matrix(rows, len(placed.rows), mode.dtype)
+
+
+def _weight(
+    weight: Weight, placed: Arranged, values: Mapping[tuple[str, int], NDArray[Any]]
+) -> NDArray[Any]:
+    """What each event adds for a weight, with the values of digits."""
+    if weight.kind == "one":
+        return np.broadcast_to(np.int8(1), len(placed.rows))
+    if weight.is_timed:
+        return _timed(weight, placed.ts)
+    if weight.kind == "present":
+        return present(placed.column(str(weight.attribute)))
+    name = squared(str(weight.attribute)) if weight.kind == "square" else str(weight.attribute)
+    return values[name, weight.digit]
 
 
 def _timed(weight: Weight, ts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -271,24 +279,29 @@ class _Edges:
     usable: tuple[bool, ...]
     conditions: tuple[Expression | None, ...]
     general: GeneralColumns
+    are_plain: tuple[bool, ...] = ()
 
 
 def _edges(program: Program, placed: Arranged) -> _Edges:
     """The sides of ordered predicates, and the columns of all others."""
     count, length = len(program.predicates), len(placed.rows)
-    previous, following = np.zeros((count, length)), np.zeros((count, length))
+    nothing = np.broadcast_to(0.0, length)
+    previous, following = [nothing] * count, [nothing] * count
     lookup = _lookup(placed)
     general = GeneralColumns(lookup, length, placed.table.name)
     conditions: list[Expression | None] = [None] * count
-    usable = [False] * count
+    usable, are_plain = [False] * count, [False] * count
     for number, predicate in enumerate(program.predicates):
-        sides = sides_of(predicate, lookup, length)
+        sides, are_plain[number] = sides_of(predicate, lookup, length)
         if sides is None:
             conditions[number] = general.rewrite(predicate.condition)
         else:
             usable[number] = True
             previous[number], following[number] = sides
-    return _Edges(previous, following, tuple(usable), tuple(conditions), general)
+    before = _matrix(previous, length)
+    is_same = all(one is other for one, other in zip(previous, following, strict=True))
+    after = before if is_same else _matrix(following, length)
+    return _Edges(before, after, tuple(usable), tuple(conditions), general, tuple(are_plain))
 
 
 def _lookup(placed: Arranged) -> Callable[[Column], Values]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hamlet.errors import SchemaError
 from hamlet.events.columns import EXACT, LARGEST, Values, distinct_words, joint_words, nothing
 from hamlet.plan.local_times import DAY_US, HOUR_US, offset_us
-from hamlet.plan.predicates import like_pattern
+from hamlet.plan.predicates import OF_TEXT, like_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +41,8 @@ def function(name: str, operands: list[Values]) -> Values:
         return _coalesce(operands)
     if first.kind is None:
         return nothing(len(first))
-    if name in ("lower", "upper"):
-        return _spelt(first, str.lower if name == "lower" else str.upper)
+    if name in OF_TEXT:
+        return _spelt(first, OF_TEXT[name])
     if name == "abs":
         return Values(first.kind, _absolute(first.data), first.valid)
     if name == "round":

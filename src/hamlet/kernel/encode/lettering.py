@@ -1,19 +1,19 @@
 """The letter of each event: which atoms of its type it satisfies, as the number of a combination.
 
-A type whose atoms ask nothing of an event has one letter, found by the code of the type. For other
-types the atoms are evaluated on the events of the type alone, or, where those are many of all and
-ask few things, on all rows, which saves gathering them. Only combinations that occur are given a
-number. O(rows) for types, O(events of the type x its atoms) for conditions.
+Where few things are asked, each is asked once of all rows, and one pass finds the letters. Where
+many are, or events that are asked anything are few, the atoms of a type are evaluated on its events
+alone, and a type whose atoms ask nothing has one letter, found by the code of the type. Only
+combinations that occur are given a number. O(rows) for types, O(events x atoms) for conditions.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from hamlet.kernel.encode.conjuncts import bits_of_rows, conjuncts_of, stretch_of
 from hamlet.kernel.encode.evaluate import holds
 from hamlet.kernel.encode.sorting import (
     counts_of,
@@ -24,7 +24,6 @@ from hamlet.kernel.encode.sorting import (
     take,
 )
 from hamlet.kernel.jit import interpretable
-from hamlet.plan.predicates import columns_of
 from hamlet.plan.remembered import remembered
 
 if TYPE_CHECKING:
@@ -40,11 +39,11 @@ if TYPE_CHECKING:
 
 # Combinations are packed into 64-bit integers, this many atoms at a time.
 _PACKED = 62
-# Conditions of a type that are evaluated on all rows at most, and the least share of rows it has
-_FEW_CONDITIONS = 10
+# Things that are asked of all rows at most, and the least share of rows that are asked anything
+_FEW = 8
 _MANY_ROWS = 0.25
-# Atoms are evaluated on so many rows at a time, which stay in the cache meanwhile.
-_STRETCH = 1 << 15
+# Of combinations that are no letter, and of those that have not been seen
+_EMPTY, _UNSEEN = -1, -2
 
 
 def letters_of(table: EventTable, alphabet: Alphabet) -> tuple[NDArray[np.int32], Bits]:
@@ -52,17 +51,161 @@ def letters_of(table: EventTable, alphabet: Alphabet) -> tuple[NDArray[np.int32]
 
     A letter has a 0 or 1 for each atom of the alphabet.
     """
-    codes, words = table.types.data, table.types.words
-    code_of = _type_codes(alphabet, words)
-    by_code = np.full(max(len(words), 1), -1, np.int32)  # type: ignore[arg-type]
-    rows_of = _RowsOfType(codes, len(words))  # type: ignore[arg-type]
+    if not len(table):
+        return np.empty(0, np.int32), np.zeros((0, len(alphabet.atoms)), np.uint8)
+    asked = _asked(alphabet)
+    code_of = {name: table.type_codes[name] for name in asked.types if name in table.type_codes}
+    conditional = [name for name in code_of if asked.types[name].is_conditional]
+    rows = _RowsOfType.of(table)
+    if len(asked.conjuncts) <= _FEW and (
+        sum(rows.count(code_of[name]) for name in conditional) >= _MANY_ROWS * len(table)
+        or not conditional
+    ):
+        return _in_one_pass(table, asked, code_of)
+    return _type_by_type(table, alphabet, code_of)
+
+
+# In one pass
+
+
+@dataclass(frozen=True, slots=True)
+class _TypeAsked:
+    """What is asked of events of a type.
+
+    Attributes:
+        columns: The places of its atoms in the alphabet.
+        masks: For each of them the conjuncts that must hold, a bit each.
+    """
+
+    columns: NDArray[np.intp]
+    masks: NDArray[np.int64]
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether anything is asked."""
+        return bool(self.masks.any())
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What an alphabet asks of events: its conjuncts, each once, and by type who asks for them."""
+
+    conjuncts: tuple[Expression, ...]
+    types: dict[str, _TypeAsked]
+    width: int
+
+
+@remembered
+def _asked(alphabet: Alphabet) -> _Asked:
+    conditions = [atom.condition for atom in alphabet.atoms]
+    every = (part for each in conditions if each is not None for part in conjuncts_of(each))
+    places = {part: place for place, part in enumerate(dict.fromkeys(every))}
+
+    def mask(condition: Expression | None) -> int:
+        parts = () if condition is None else conjuncts_of(condition)
+        return sum(1 << places[part] for part in parts) if len(places) <= _FEW else 0
+
+    of_type: dict[str, list[int]] = {}
+    for column, atom in enumerate(alphabet.atoms):
+        of_type.setdefault(atom.type, []).append(column)
+    types = {
+        name: _TypeAsked(
+            np.array(columns), np.array([mask(conditions[column]) for column in columns], np.int64)
+        )
+        for name, columns in of_type.items()
+    }
+    return _Asked(tuple(places), types, len(alphabet.atoms))
+
+
+def _in_one_pass(
+    table: EventTable, asked: _Asked, code_of: dict[str, int]
+) -> tuple[NDArray[np.int32], Bits]:
+    """The letters of all rows: numbers are given as combinations are met."""
+    codes, depth = table.types.data, len(asked.conjuncts)
+    count = len(table.types.words)  # type: ignore[arg-type]
+    numbers = np.full((count, 1 << depth), _EMPTY, np.int32)
+    letters: list[Bits] = []
+    masks, starts = np.zeros(count, np.int64), np.zeros(count + 1, np.int64)
+    by_code: list[tuple[int, _TypeAsked]] = []
+    for name, code in code_of.items():
+        of_type = asked.types[name]
+        if of_type.is_conditional:
+            numbers[code] = _UNSEEN
+            masks[code] = np.bitwise_or.reduce(of_type.masks)
+            starts[code + 1] = len(of_type.masks)
+            by_code.append((code, of_type))
+        else:
+            numbers[code] = len(letters)
+            letters.append(_letter(asked, of_type, 0))
+    if not by_code:
+        return take(numbers[:, 0], codes), np.array(letters, np.uint8).reshape(-1, asked.width)
+    by_code.sort(key=lambda each: each[0])
+    packed = bits_of_rows(table, asked.conjuncts)
+    letter = np.empty(len(codes), np.int32)
+    found = np.empty(len(by_code) << depth, np.int64)
+    met = _number(
+        read_only(codes),
+        packed,
+        depth,
+        masks,
+        np.cumsum(starts),
+        np.concatenate([of_type.masks for _, of_type in by_code]),
+        numbers.reshape(-1),
+        len(letters),
+        found,
+        letter,
+    )
+    types = dict(by_code)
+    letters += [
+        _letter(asked, types[place >> depth], place & ((1 << depth) - 1))
+        for place in found[:met].tolist()
+    ]
+    return letter, np.array(letters, np.uint8).reshape(len(letters), asked.width)
+
+
+def _letter(asked: _Asked, of_type: _TypeAsked, holding: int) -> Bits:
+    """The letter of an event of a type for which some conjuncts hold."""
+    letter = np.zeros(asked.width, np.uint8)
+    letter[of_type.columns] = (of_type.masks & holding) == of_type.masks
+    return letter
+
+
+@interpretable
+def _number(codes, packed, depth, masks, starts, atoms, numbers, first, found, letter):  # type: ignore[no-untyped-def]
+    """Fill in letters; how many combinations were met for the first time, which are in `found`."""
+    met = 0
+    for row in range(len(codes)):
+        code = np.int64(codes[row])
+        holding = packed[row] & masks[code]
+        place = (code << depth) | holding
+        number = numbers[place]
+        if number == _UNSEEN:
+            number = _EMPTY
+            for atom in range(starts[code], starts[code + 1]):
+                if holding & atoms[atom] == atoms[atom]:
+                    number = first + met
+            if number != _EMPTY:
+                found[met] = place
+                met += 1
+            numbers[place] = number
+        letter[row] = number
+    return met
+
+
+# Type by type
+
+
+def _type_by_type(
+    table: EventTable, alphabet: Alphabet, code_of: dict[str, int]
+) -> tuple[NDArray[np.int32], Bits]:
+    """The letters of all rows, those of types of which something is asked by themselves."""
+    codes = table.types.data
+    by_code = np.full(max(len(table.types.words), 1), _EMPTY, np.int32)  # type: ignore[arg-type]
+    rows_of = _RowsOfType.of(table)
     places = {atom: place for place, atom in enumerate(alphabet.atoms)}
     letters: list[Bits] = []
     conditional: list[tuple[int, tuple[Atom, ...], list[int]]] = []
-    for event_type in alphabet.types:
-        code = code_of.get(event_type)
-        if code is None:
-            continue
+    for event_type, code in code_of.items():
         atoms = alphabet.of_type(event_type)
         columns = [places[atom] for atom in atoms]
         if all(atom.condition is None for atom in atoms):
@@ -70,40 +213,35 @@ def letters_of(table: EventTable, alphabet: Alphabet) -> tuple[NDArray[np.int32]
             letters.append(_spread(np.ones((1, len(atoms)), np.uint8), columns, len(places))[0])
             continue
         conditional.append((code, atoms, columns))
-    letter = take(by_code, codes) if len(codes) else np.empty(0, np.int32)
+    letter = take(by_code, codes)
     for code, atoms, columns in conditional:
-        is_few = sum(atom.condition is not None for atom in atoms) <= _FEW_CONDITIONS
-        on_all = is_few and rows_of.count(code) >= _MANY_ROWS * len(codes)
-        if on_all:
-            packed = _packed_on_all(table, atoms)
-            bits = _occurring(codes, code, packed, atoms)
-        else:
-            combination, bits = _combinations(table, rows_of[code], atoms)
+        combination, bits = _combinations(table, rows_of[code], atoms)
         is_some = bits.any(axis=1)
-        numbers = np.where(is_some, np.cumsum(is_some) - 1 + len(letters), -1).astype(np.int32)
+        numbers = np.where(is_some, np.cumsum(is_some) - 1 + len(letters), _EMPTY).astype(np.int32)
         letters.extend(_spread(bits[is_some], columns, len(places)))
-        if on_all:
-            _number(read_only(codes), code, packed, _by_packed(bits, atoms, numbers), letter)
-        else:
-            letter[rows_of[code]] = numbers[combination]
+        letter[rows_of[code]] = numbers[combination]
     return letter, np.array(letters, np.uint8).reshape(len(letters), len(places))
 
 
-def _type_codes(alphabet: Alphabet, words: pa.Array | None) -> dict[str, int]:
-    """The code of each type of the alphabet that occurs."""
-    types = pa.array(alphabet.types, words.type)  # type: ignore[union-attr]
-    codes = zip(alphabet.types, pc.index_in(types, words).to_pylist(), strict=True)
-    return {name: code for name, code in codes if code is not None}
-
-
 class _RowsOfType:
-    """The rows of each type, found for all types at once when they are first asked for."""
+    """The rows of each type, found for all types and sets at once when they are first asked for."""
 
     def __init__(self, codes: NDArray[np.int32], types: int) -> None:
         self.codes = codes
         self.types = types
         self.counts: NDArray[np.int64] | None = None
         self.sorted: tuple[Rows, NDArray[np.int64]] | None = None
+
+    @staticmethod
+    def of(table: EventTable) -> _RowsOfType:
+        """Those of a table, for all who ask."""
+        if _RowsOfType not in table.kept:
+            words = table.types.words
+            table.kept[_RowsOfType] = _RowsOfType(
+                table.types.data, 0 if words is None else len(words)
+            )
+        found: _RowsOfType = table.kept[_RowsOfType]
+        return found
 
     def count(self, code: int) -> int:
         """How many rows have a type."""
@@ -116,64 +254,6 @@ class _RowsOfType:
             self.sorted = sort_by_code(self.codes, self.types)
         order, starts = self.sorted
         return order[starts[code] : starts[code + 1]]
-
-
-def _packed_on_all(table: EventTable, atoms: tuple[Atom, ...]) -> NDArray[np.uint16]:
-    """For each row of the table a bit for each condition, whatever its type."""
-    conditions = [atom.condition for atom in atoms if atom.condition is not None]
-    packed = np.zeros(len(table), np.uint16)
-    length = _stretch(table, conditions)
-    for start in range(0, len(packed), length):
-        stretch = slice(start, start + length)
-        here = packed[stretch]
-
-        def lookup(column: Column, stretch: slice = stretch) -> Values:
-            return table.column(column.attribute).take(stretch)
-
-        for place, condition in enumerate(conditions):
-            truth = holds(condition, lookup, len(here))
-            here |= truth.astype(np.uint16) << np.uint16(place)
-    return packed
-
-
-def _occurring(
-    codes: NDArray[np.int32], code: int, packed: NDArray[np.uint16], atoms: tuple[Atom, ...]
-) -> Bits:
-    """The combinations of atoms that rows of a type satisfy."""
-    asked = [atom.condition is not None for atom in atoms]
-    occurs = np.zeros((1 << sum(asked)) + 1, np.uint8)  # the last is for rows of other types
-    _note(read_only(codes), code, packed, occurs)
-    found = np.flatnonzero(occurs[:-1])
-    bits = np.ones((len(found), len(atoms)), np.uint8)
-    bits[:, asked] = (found[:, None] >> np.arange(sum(asked))) & 1
-    return bits
-
-
-def _by_packed(
-    bits: Bits, atoms: tuple[Atom, ...], numbers: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """The numbers of combinations by the bits of their conditions."""
-    asked = [atom.condition is not None for atom in atoms]
-    table = np.full(1 << sum(asked), -1, np.int32)
-    table[bits[:, asked] @ (1 << np.arange(sum(asked)))] = numbers
-    return table
-
-
-# No branch depends on the type of a row: types come in no order that could be guessed.
-
-
-@interpretable
-def _note(codes, code, packed, occurs):  # type: ignore[no-untyped-def]
-    other = len(occurs) - 1
-    for row in range(len(codes)):
-        occurs[packed[row] if codes[row] == code else other] = 1
-
-
-@interpretable
-def _number(codes, code, packed, numbers, letter):  # type: ignore[no-untyped-def]
-    for row in range(len(codes)):
-        number = numbers[packed[row]]
-        letter[row] = number if codes[row] == code else letter[row]
 
 
 def _combinations(
@@ -201,7 +281,7 @@ def _packed(
     """For each row a bit for each atom; `taken` keeps the columns of the rows."""
     packed = np.zeros(len(rows), np.int64)
     conditions = [atom.condition for atom in atoms if atom.condition is not None]
-    length = _stretch(table, conditions)
+    length = stretch_of(table, conditions)
     for start in range(0, len(rows), length):
         stretch = slice(start, start + length)
         here = packed[stretch]
@@ -219,22 +299,6 @@ def _packed(
                 truth = holds(atom.condition, lookup, len(here))
                 here |= truth.astype(np.int64) << np.int64(place)
     return packed
-
-
-def _stretch(table: EventTable, conditions: list[Expression]) -> int:
-    """How many rows conditions are evaluated on at a time.
-
-    Each stretch compares all words of a text once, so it should not have fewer rows than words.
-    """
-    names = {name for condition in conditions for name in _names_in(condition)}
-    words = [table.column(name).words for name in names]
-    return max(_STRETCH, *(len(column) for column in words if column is not None), 0)
-
-
-@remembered
-def _names_in(condition: Expression) -> tuple[str, ...]:
-    """The attributes that a condition looks at."""
-    return tuple(column.attribute for column in columns_of(condition))
 
 
 def _spread(bits: Bits, columns: list[int], width: int) -> Bits:

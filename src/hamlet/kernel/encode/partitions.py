@@ -65,13 +65,6 @@ class Partitions:
         of_partition, first = _combined([self.codes[name] for name in attributes], self.count)
         return Grouping(attributes, of_partition, first)
 
-    def some(self, used: Codes) -> Partitions:
-        """Some of the partitions, without their rows."""
-        wanted = pa.array(used)
-        keys = {name: values.take(wanted) for name, values in self.keys.items()}
-        codes = {name: values[used] for name, values in self.codes.items()}
-        return Partitions(np.zeros(0, np.int32), len(used), keys, codes)
-
 
 def present_rows(table: EventTable, attributes: Sequence[str]) -> NDArray[np.bool_] | None:
     """Which rows have a value for every one of some attributes; None where all have."""
@@ -113,6 +106,29 @@ def rows_without(
 
 def _may_be_nan(column: pa.DataType) -> bool:
     return bool(types.is_floating(column))
+
+
+def codes_of_rows(
+    table: EventTable, attributes: Sequence[str]
+) -> tuple[Codes, int, dict[str, Codes]]:
+    """The partition of each row, how many there are, and for each attribute a code of its value.
+
+    Those of rows without a value mean nothing.
+    """
+    if not attributes:
+        return np.zeros(len(table), np.int32), 1, {}
+    parts = [dense_codes(_key_values(table, attribute)) for attribute in attributes]
+    of_row, first = (
+        parts[0] if len(parts) == 1 else _combined([codes for codes, _ in parts], len(table))
+    )
+    return of_row, len(first), {a: part[0] for a, part in zip(attributes, parts, strict=True)}
+
+
+def keys_at(
+    table: EventTable, attributes: Sequence[str], rows: NDArray[np.int32]
+) -> dict[str, pa.Array]:
+    """The values of attributes in some rows."""
+    return {name: _key(table.table.column(name), rows) for name in attributes}
 
 
 def partitions_of(

@@ -31,18 +31,19 @@ if TYPE_CHECKING:
     Sides = tuple[Doubles, Doubles]
 
 
-def sides_of(predicate: EdgePredicate, lookup: Lookup, length: int) -> Sides | None:
+def sides_of(predicate: EdgePredicate, lookup: Lookup, length: int) -> tuple[Sides | None, bool]:
     """What each event is worth as the previous one and as the next one, comparable as they are.
 
-    NaN where null; None where the predicate has no such form, or not exactly.
+    NaN where null; None where the predicate has no such form, or not exactly. With it comes whether
+    these are the values themselves, and not places in an order of those that are there.
     """
     if predicate.previous is None or predicate.next is None:
-        return None
+        return None, False
     before = evaluate(predicate.previous, lookup, length)
     after = evaluate(predicate.next, lookup, length)
     if not predicate.is_rearranged or _is_exact(predicate.condition, lookup, length):
-        return comparable(before, after)
-    return _thresholds(predicate, after, lookup, length)
+        return comparable(before, after), is_plain(before) and is_plain(after)
+    return _thresholds(predicate, after, lookup, length), False
 
 
 def comparable(left: Values, right: Values) -> Sides:

@@ -257,12 +257,16 @@ def is_sorted_inside(part: Codes, ts: Ints, order: Ints | None) -> bool:
 def tied_flags(part: Codes, ts: Ints, order: Ints | None) -> NDArray[np.uint8]:
     """1 where a row is at the same time, and has the same order, as the one before it."""
     tied = np.zeros(len(part), np.uint8)
-    if len(part) > 1:
-        same = (part[1:] == part[:-1]) & (ts[1:] == ts[:-1])
-        if order is not None:
-            same &= order[1:] == order[:-1]
-        tied[1:] = same
+    _find_tied(read_only(part), read_only(ts), tied)
+    if order is not None and len(part) > 1:
+        tied[1:] &= order[1:] == order[:-1]
     return tied
+
+
+@interpretable
+def _find_tied(part, ts, tied):  # type: ignore[no-untyped-def]
+    for row in range(1, len(part)):
+        tied[row] = np.uint8(part[row] == part[row - 1]) & np.uint8(ts[row] == ts[row - 1])
 
 
 # Gathering

@@ -110,7 +110,7 @@ class SetAnswers:
 
     def different_groups(self) -> int:
         """How many groups have a row, counted for each query."""
-        sizes = np.array([len(groups.json) for groups in self.groups], np.int64)
+        sizes = np.array([groups.count for groups in self.groups], np.int64)
         first = np.cumsum(sizes) - sizes
         has_row = np.zeros(int(sizes.sum()), np.bool_)
         has_row[self.group + np.repeat(first, np.diff(self.starts))] = True

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     Rows = slice | NDArray[np.int64]
     # The sums of one digit, and its exponent
     _Digit = tuple[Column, int]
+    # Some rows, what gives their logarithms, and where these are known
+    _Logs = tuple[Rows, Callable[[], Doubles], Bools | None]
 
 
 # Durations are in seconds, times in microseconds.
@@ -157,12 +159,27 @@ class Digits:
 
 @dataclass(slots=True, eq=False)
 class Cells:
-    """One aggregate of every row: NaN stands for null in value and log10."""
+    """One aggregate of every row: NaN stands for null in value and log10.
+
+    What only some forms of results show is made when it is asked for.
+    """
 
     value: Doubles
-    log10: Doubles
     digits: list[Digits] = field(default_factory=list)
+    logs: list[_Logs] = field(default_factory=list)
     _text: Any = None
+    _log10: Doubles | None = None
+
+    @property
+    def log10(self) -> Doubles:
+        """The logarithm of every row, of numbers that are beyond doubles too."""
+        if self._log10 is None:
+            found = np.full(len(self.value), np.nan)
+            for rows, logs, is_known in self.logs:
+                some = logs()
+                found[rows] = some if is_known is None else np.where(is_known, some, np.nan)
+            self._log10 = found
+        return self._log10
 
     @property
     def exact(self) -> Any:
@@ -216,7 +233,7 @@ def cells_of(
             # Totals without rows may lack columns, too.
             if number < len(some) and sizes[query]:
                 alike.setdefault(some[number], []).append(query)
-        cells = Cells(np.full(size, np.nan), np.full(size, np.nan))
+        cells = Cells(np.full(size, np.nan))
         for recipe, asking in alike.items():
             rows = _rows_of(asking, starts)
             _work_out(recipe, totals, rows, cells)
@@ -259,8 +276,9 @@ def _rows_of(queries: list[int], starts: Longs) -> Rows:
 def _work_out(recipe: Recipe, totals: Totals, rows: Rows, cells: Cells) -> None:
     """Fill in the cells of some rows."""
     if recipe.finisher == "extreme":
-        values = totals.extremes[recipe.extreme][rows] / recipe.over
-        cells.value[rows], cells.log10[rows] = values, log10_of(values)
+        values = totals.extremes[recipe.extreme][rows]
+        values = values / recipe.over if recipe.over > 1 else values
+        _write(cells, rows, _Made(values), None)
         return
     if recipe.formula is not None:
         _write_quantities(cells, rows, recipe, _computed(recipe, recipe.formula, totals, rows))
@@ -290,7 +308,7 @@ def _write_quantities(cells: Cells, rows: Rows, recipe: Recipe, found: Quantitie
     value, log10, is_known = found.results()
     is_exact = recipe.finisher == "computed" and recipe.is_whole
     is_exact = is_exact and isinstance(found.finite, Ratios)
-    made = _Made(value, log10, found.finite.number if is_exact else None)
+    made = _Made(value, lambda: log10, found.finite.number if is_exact else None)
     _write(cells, rows, made, None if is_known.all() else is_known)
 
 
@@ -344,16 +362,17 @@ def _added_up(present: Column, parts: list[_Digit]) -> Any:
 
 
 class _Made(NamedTuple):
+    """Some cells: their logarithms are those of the values where nothing else gives them."""
+
     value: Doubles
-    log10: Doubles
+    log10: Callable[[], Doubles] | None = None
     whole: Integers | None = None
 
 
 def _write(cells: Cells, rows: Rows, made: _Made, is_known: Bools | None) -> None:
-    value, log10 = made.value, made.log10
-    if is_known is not None:
-        value, log10 = np.where(is_known, value, np.nan), np.where(is_known, log10, np.nan)
-    cells.value[rows], cells.log10[rows] = value, log10
+    value = made.value if is_known is None else np.where(is_known, made.value, np.nan)
+    cells.value[rows] = value
+    cells.logs.append((rows, made.log10 or (lambda: log10_of(value)), is_known))
     if made.whole is not None:
         cells.digits.append(Digits(rows, made.whole, is_known))
 
@@ -361,7 +380,12 @@ def _write(cells: Cells, rows: Rows, made: _Made, is_known: Bools | None) -> Non
 def _whole(number: Column) -> _Made:
     value = number.value()
     is_exact = not isinstance(number, Wides)
-    return _Made(value, number.log10(value), number if is_exact else None)
+    return _Made(value, lambda: number.log10(value), number if is_exact else None)
+
+
+def _divided(parts: list[tuple[Integers, int]], over: Integers) -> _Made:
+    value, log10 = quotient(parts, over)
+    return _Made(value, lambda: log10)
 
 
 # Results from the number of occurrences, and the sums of digits with their exponents
@@ -372,13 +396,13 @@ def _sum(present: Column, parts: list[_Digit], is_whole: bool) -> _Made:
         return _whole(_total(present, parts))
     if is_whole:
         return _whole(recombined(parts))
-    return _Made(*quotient(parts, present.constant(1)))
+    return _divided(parts, present.constant(1))
 
 
 def _mean(present: Column, parts: list[_Digit], is_whole: bool) -> _Made:
     if isinstance(present, Wides):
         return _whole(_total(present, parts).over(present))
-    return _Made(*quotient(parts, present))
+    return _divided(parts, present)
 
 
 def _durations(recipe: Recipe, trends: Any, times: Any, turns: Any) -> tuple[Any, Any]:
@@ -392,7 +416,7 @@ def _duration(recipe: Recipe, trends: Column, times: Column, turns: Column) -> _
     total, over = _durations(recipe, trends, times, turns)
     if isinstance(total, Wides):
         return _whole(total.over(over))
-    return _Made(*quotient([(total, 0)], over))
+    return _divided([(total, 0)], over)
 
 
 def _total(present: Wides, parts: list[_Digit]) -> Wides:

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
+from hamlet.kernel.encode.text_order import order_of_distinct
+from hamlet.kernel.finish.group_text import group_texts
 from hamlet.kernel.finish.integers import TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """The groups of one query.
 
     of_partition: group number of each partition number.
-    json: JSON text of each group, in Arrow or in Python.
+    count: how many groups there are.
     values: for each grouping attribute, an Arrow array with the value of each group.
+    json: JSON text of each group, in Arrow or in Python; that of its values where left out.
     """
 
     of_partition: NDArray[np.int32]
-    json: Sequence[str] | Any
+    count: int
     values: Mapping[str, Any]
+    json: Sequence[str] | Any = None
 
-    @property
+    @cached_property
     def texts(self) -> Any:
-        """The JSON text of each group, as an Arrow array."""
+        """The JSON text of each group, as an Arrow array; made when it is asked for."""
+        if self.json is None:
+            return group_texts(self.values, self.count)
         return plain(self.json) if _is_arrow(self.json) else pa.array(self.json, TEXT)
 
     def in_order(self, attributes: Sequence[str]) -> Groups:
@@ -43,28 +50,32 @@ class Groups:
         Args:
             attributes: Those that are grouped by, the first one first.
         """
-        columns = [*(plain(self.values[name]) for name in attributes), self.texts]
-        if len(columns[-1]) < 2:
-            return Groups(
-                self.of_partition, columns[-1], dict(zip(attributes, columns, strict=False))
-            )
-        order = _order_of(columns)
+        columns = {name: plain(self.values[name]) for name in attributes}
+        if self.count < 2:
+            return Groups(self.of_partition, self.count, columns, self.json)
+        order = _order_of(list(columns.values()), lambda: self.texts)
         place = np.empty(len(order), np.int32)
         place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-        *values, texts = (column.take(order) for column in columns)
-        return Groups(place[self.of_partition], texts, dict(zip(attributes, values, strict=True)))
+        values = {name: column.take(order) for name, column in columns.items()}
+        texts = None if self.json is None else self.texts.take(order)
+        return Groups(place[self.of_partition], self.count, values, texts)
 
 
 _COMPARED = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)
 
 
-def _order_of(columns: list[Any]) -> Any:
-    """The order of rows by the first column, then the second, and so on."""
-    # Arrow compares neighbours of some types only.
-    if any(is_kind(columns[0].type) for is_kind in _COMPARED):
-        order = pc.array_sort_indices(columns[0])
-        if not _has_equal_neighbours(columns[0].take(order)):
-            return order
+def _order_of(columns: list[Any], texts: Callable[[], Any]) -> Any:
+    """The order of rows by the first column, then the second, and so on, then by their texts."""
+    if columns:
+        order = order_of_distinct(columns[0])
+        if order is not None:
+            return pa.array(order)
+        # Arrow compares neighbours of some types only.
+        if any(is_kind(columns[0].type) for is_kind in _COMPARED):
+            order = pc.array_sort_indices(columns[0])
+            if not _has_equal_neighbours(columns[0].take(order)):
+                return order
+    columns = [*columns, texts()]
     names = [str(number) for number in range(len(columns))]
     table = pa.table(columns, names=names)
     return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])

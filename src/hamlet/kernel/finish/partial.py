@@ -206,8 +206,9 @@ def _answer(
     firsts = pa.array(first)
     groups = Groups(
         np.zeros(0, np.int32),
-        array_of(rows, "group").take(firsts),
+        len(first),
         {name: plain(rows.column(keys[name]).take(firsts)) for name in query.group_by},
+        array_of(rows, "group").take(firsts),
     )
     components, digits, is_integer = _components(query, rows)
     extremes = [

@@ -53,7 +53,7 @@ def summed(table: NumberTable, component: int, lots: Lots) -> Integers | Wides:
     size = len(lots.starts)
     if component >= len(table.place):
         if table.mode.has_exponents:
-            return Wides(np.zeros(size), np.full(size, NO_EXPONENT))
+            return Wides.of_doubles(np.zeros(size))
         return Integers(np.zeros(size, np.int64))
     place = table.place[component]
     if table.mode.has_exponents:
@@ -71,7 +71,7 @@ def _summed_doubles(table: NumberTable, place: Longs, lots: Lots) -> Wides:
     is_plain = bool((table.words == 1).all())
     totals = np.zeros((size, 2))
     if _sum_plain(table.data, place, table.words, is_plain, lots.of_record, totals):
-        return Wides.of(totals[:, 0] + totals[:, 1], np.zeros(size))
+        return Wides.of_doubles(totals[:, 0] + totals[:, 1])
     mantissa, exponent = np.empty(size), np.empty(size, np.int64)
     _sum_aligned(table.data, place, table.words, lots.order, lots.starts, mantissa, exponent)
     return Wides(mantissa, exponent)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.kernel.finish.rounding import log10_of
+from hamlet.kernel.finish.rounding import FAR, log10_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +26,35 @@ _ERROR = 1e-9  # how far, relative to itself, a result of float mode may be from
 NO_EXPONENT = -(1 << 60)  # of zero: below every other, and two of them still add up in 64 bits
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Wides:
-    """A column of numbers mantissa * 2**exponent, mantissas in [0.5, 1) or (-1, -0.5] or 0."""
+    """A column of numbers mantissa * 2**exponent, mantissas in [0.5, 1) or (-1, -0.5] or 0.
 
-    mantissa: Doubles
-    exponent: Longs
+    Most are doubles, and are not taken apart before somebody computes with them.
+    """
+
+    __slots__ = ("_exponent", "_mantissa", "_plain")
+
+    def __init__(
+        self, mantissa: Doubles | None, exponent: Longs | None, plain: Doubles | None = None
+    ) -> None:
+        """Numbers by mantissa and exponent, or doubles as they are."""
+        self._mantissa, self._exponent, self._plain = mantissa, exponent, plain
+
+    @property
+    def mantissa(self) -> Doubles:
+        """The mantissas."""
+        return self._parts()[0]
+
+    @property
+    def exponent(self) -> Longs:
+        """The exponents, NO_EXPONENT of zero."""
+        return self._parts()[1]
+
+    def _parts(self) -> tuple[Doubles, Longs]:
+        if self._mantissa is None or self._exponent is None:
+            assert self._plain is not None
+            self._mantissa, self._exponent = _taken_apart(self._plain)
+        return self._mantissa, self._exponent
 
     @staticmethod
     def of(mantissa: Doubles, exponents: Doubles) -> Wides:
@@ -42,13 +64,16 @@ class Wides:
     @staticmethod
     def of_doubles(values: Doubles) -> Wides:
         """From finite doubles."""
-        return _normal(values, np.zeros(len(values), np.int64))
+        return Wides(None, None, values)
 
     def __len__(self) -> int:
-        return len(self.mantissa)
+        return len(self.mantissa if self._plain is None else self._plain)
 
     def concatenated(self, columns: Sequence[Wides]) -> Wides:
         """Columns one below the other."""
+        plain = [column._plain for column in columns if column._plain is not None]
+        if len(plain) == len(columns):
+            return Wides.of_doubles(np.concatenate(plain))
         return Wides(
             np.concatenate([column.mantissa for column in columns]),
             np.concatenate([column.exponent for column in columns]),
@@ -60,6 +85,8 @@ class Wides:
 
     def take(self, chosen: Bools | NDArray[np.intp] | slice) -> Wides:
         """Some of the rows."""
+        if self._plain is not None:
+            return Wides.of_doubles(self._plain[chosen])
         return Wides(self.mantissa[chosen], self.exponent[chosen])
 
     def take_or_zero(self, chosen: NDArray[np.intp]) -> Wides:
@@ -144,6 +171,8 @@ class Wides:
         What is beyond it by no more than these numbers may be wrong is the greatest double: the
         true value may be in range, and is as close to that as results have to be.
         """
+        if self._plain is not None:
+            return self._plain
         with np.errstate(over="ignore"):
             found = np.ldexp(self.mantissa, np.clip(self.exponent, -3000, 3000).astype(np.int32))
         far = np.flatnonzero(np.isinf(found) & (self.exponent <= _TOP + 1))
@@ -159,6 +188,8 @@ class Wides:
             value: The nearest doubles, where they are known already.
         """
         logs = log10_of(self.value() if value is None else value)
+        if self._plain is not None and _are_near(self._plain):
+            return logs
         far = np.flatnonzero(np.abs(self.exponent) > 1000)
         logs[far] = log10_of(self.mantissa[far]) + self.exponent[far] * _LOG10_2
         return logs
@@ -187,6 +218,18 @@ def _remainder(
 def _normal(mantissa: Doubles, exponent: Longs) -> Wides:
     fraction, shift = np.frexp(mantissa)
     return Wides(fraction, np.where(fraction == 0, NO_EXPONENT, exponent + shift))
+
+
+def _taken_apart(values: Doubles) -> tuple[Doubles, Longs]:
+    fraction, shift = np.frexp(values)
+    return fraction, np.where(fraction == 0, NO_EXPONENT, shift.astype(np.int64))
+
+
+def _are_near(values: Doubles) -> bool:
+    """Whether all but 0 are well inside the range of doubles."""
+    sizes = np.abs(values)
+    least = np.min(sizes, where=sizes > 0, initial=1.0)
+    return bool(least > 1 / FAR and sizes.max(initial=0.0) < FAR)
 
 
 def _aligned_to(number: Wides, exponent: Longs) -> Doubles:

@@ -21,7 +21,7 @@ from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.bundles import begin_bundles
-from hamlet.kernel.machine.memory import entries
+from hamlet.kernel.machine.memory import NO_STEP, entries
 
 
 @compiled
@@ -42,6 +42,12 @@ def begin(m):
         m.zf[2 * z + 1] = 0.0
     for s in range(2 * P[at.N_SUMS]):
         m.zs[s] = 0
+    for s in range(2 * P[at.LADDERS], 2 * P[at.LADDERS] + 4 * P[at.N_LADDERS]):
+        m.zs[s] = 0
+    for k in range(S[at.C_WAITING]):
+        S[P[at.S_WAITS] + S[P[at.S_WAITING] + k]] = 0
+    S[at.C_WAITING] = 0
+    S[at.C_PASSED] = NO_STEP - 1
     for s in range(P[at.N_STACKS]):
         S[P[at.S_STACK_LEN] + s] = 0
 
@@ -108,6 +114,71 @@ def _least(extremes, first, end, sign):
 
 
 @compiled
+def take_event(m, events, i):
+    """Take an event alone in its time into the counters."""
+    take_one(m, events, i)
+
+
+@inlined
+def take_one(m, events, i):
+    """The same; for the loop in which there are many such events, of different letters."""
+    P, S, L = m.P, m.S, events.by_letter
+    for k in entries(L, at.L_COUNTERS_P, events.letter[i]):
+        counter = L[L[at.L_COUNTERS] + k]
+        for s in entries(P, at.C_SUM_P, counter):
+            weight = P[P[at.C_SUM] + s]
+            if weight < 0:
+                numbers.add_to_sum(m.zs, s, 1, 1)
+            else:
+                value = events.weights[weight * S[at.C_EVENTS] + i]
+                numbers.add_to_sum(m.zs, s, value, 1)
+        for s in entries(P, at.C_STACK_P, counter):
+            attribute = P[P[at.C_STACK_OF] + s]
+            value = events.extremes[(attribute >> 1) * S[at.C_EVENTS] + i]
+            if value == value:
+                _push(m, s, S[at.C_LAZY], -value if attribute & 1 else value)
+        S[P[at.S_C_N] + counter] += 1
+    if P[at.N_LADDERS] > 0:
+        for k in entries(L, at.L_LADDERS_P, events.letter[i]):
+            _climb(m, events, L[L[at.L_LADDERS] + k], i, i + 1)
+    S[at.C_LAZY] += 1
+
+
+@compiled
+def take_stretch(m, events, first, end):
+    """Take events of different times and letters into the counters of few accumulators.
+
+    Which events an accumulator takes in is looked up for each; there are no ladders.
+    """
+    P, S, bits = m.P, m.S, events.by_letter[at.L_BITS]
+    for z in range(P[at.N_Z]):
+        n = 0
+        for i in range(first, end):
+            n += events.by_letter[bits + events.letter[i]] >> z & 1
+        if n == 0:
+            continue
+        S[P[at.S_C_N] + z] += n
+        for s in entries(P, at.C_SUM_P, z):
+            weight = P[P[at.C_SUM] + s]
+            if weight < 0:
+                numbers.add_to_sum(m.zs, s, n, 1)
+            else:
+                row = weight * S[at.C_EVENTS]
+                numbers.add_some_to_sum(m.zs, s, events, bits, z, row, first, end)
+        for s in entries(P, at.C_STACK_P, z):
+            attribute = P[P[at.C_STACK_OF] + s]
+            row, sign = (attribute >> 1) * S[at.C_EVENTS], -1.0 if attribute & 1 else 1.0
+            least = np.inf
+            for i in range(first, end):
+                value = sign * events.extremes[row + i]
+                value = value if events.by_letter[bits + events.letter[i]] >> z & 1 else np.inf
+                least = value if value < least else least
+            if least < np.inf:
+                _push(m, s, S[at.C_LAZY], least)
+    S[at.C_LAZY] += end - first
+
+
+@inlined
 def take_run(m, events, first, end):
     """Take a run of events of one letter and different times into the counters.
 
@@ -131,7 +202,27 @@ def take_run(m, events, first, end):
             if least < np.inf:
                 _push(m, s, S[at.C_LAZY], least)
         S[P[at.S_C_N] + counter] += n
+    if P[at.N_LADDERS] > 0:
+        for k in entries(L, at.L_LADDERS_P, events.letter[first]):
+            _climb(m, events, L[L[at.L_LADDERS] + k], first, end)
     S[at.C_LAZY] += n
+
+
+@inlined
+def ladder_of(P, ladder):
+    """Where a ladder is among sums."""
+    return P[at.LADDERS] + 2 * ladder
+
+
+@compiled
+def _climb(m, events, ladder, first, end):
+    """Take events of different times into a ladder."""
+    weight = m.P[m.P[at.ZL_WEIGHT] + ladder]
+    if weight < 0:
+        numbers.climb_by_one(m.zs, ladder_of(m.P, ladder), end - first)
+    else:
+        row = weight * m.S[at.C_EVENTS]
+        numbers.climb(m.zs, ladder_of(m.P, ladder), events.weights, row + first, row + end)
 
 
 @compiled
@@ -155,8 +246,13 @@ def take_step(m, events, first, end):
 
 @compiled
 def _take_event(m, events, z, i, together):
-    """Take the weights and extremes of one of several events of a time."""
+    """Take the weights and extremes of one of several events of a time.
+
+    Where ladders are asked for, no unit is left that waits for several of them.
+    """
     P, S = m.P, m.S
+    for ladder in entries(P, at.ZL_P, z):
+        _climb(m, events, ladder, i, i + 1)
     for s in entries(P, at.C_SUM_P, z):
         weight = P[P[at.C_SUM] + s]
         if weight < 0:

@@ -35,6 +35,8 @@ def _begin_batch(P, S, room):
         S[at.C_WINDOWS] += P[P[at.U_W] + u]
         S[P[at.S_WHERE] + u] = -1
         S[P[at.S_SEEN] + u] = -1
+    for grid in range(P[at.N_GRIDS]):
+        S[P[at.S_GRID_DUE] + grid] = -FAR  # which windows are open is not known
     S[at.C_ROOM] = room
     S[at.C_SCRATCH], S[at.C_SCRATCH_X], S[at.C_PENDING], S[at.C_KEPT] = 256, 256, 64, 16
 

@@ -216,13 +216,40 @@ def split_all(m):
 
 
 @inlined
-def take_up(P, S, u):
-    """Note that a unit has been loaded; windows open now may differ from those of others."""
+def alike_windows(P, S, u):
+    """How many of the last windows of a unit are equal to those of all others of its bundle."""
+    b = P[P[at.U_BUNDLE] + u]
+    if b < 0 or S[P[at.S_B_RUN] + b] == _RESTING:
+        return 0
+    first = S[P[at.S_B_PARTIAL] + b] // P[P[at.U_SLIDE] + u] + 1
+    return max(0, S[P[at.S_HI] + u] + 1 - max(first, S[P[at.S_LO] + u]))
+
+
+@inlined
+def take_up(P, S, u, alike):
+    """Note that a unit has been loaded, so many of whose last windows equal those of others."""
     b = P[P[at.U_BUNDLE] + u]
     if b >= 0:
         S[P[at.S_B_LIVE] + b] += 1
         S[P[at.S_B_MODE] + b] = SPLIT
-        S[P[at.S_B_PARTIAL] + b] = S[P[at.S_HI] + u] * P[P[at.U_SLIDE] + u]
+        # As if the last event for some had come just before the first of these windows.
+        partial = (S[P[at.S_HI] + u] + 1 - alike) * P[P[at.U_SLIDE] + u] - 1
+        S[P[at.S_B_PARTIAL] + b] = max(S[P[at.S_B_PARTIAL] + b], partial)
+
+
+@compiled
+def merge_loaded(P, S):
+    """Have bundles be one again whose units have been loaded and behave alike."""
+    for b in range(P[at.N_B]):
+        units = P[P[at.B_P] + b + 1] - P[P[at.B_P] + b]
+        if (
+            S[P[at.S_B_MODE] + b] == SPLIT
+            and S[P[at.S_B_RUN] + b] >= P[P[at.B_PATIENCE] + b]
+            and _are_equal(P, S, b, units)
+        ):
+            for k in range(P[P[at.B_P] + b] + 1, P[P[at.B_P] + b + 1]):
+                take_out(P, S, P[P[at.B_UNIT] + k])
+            S[P[at.S_B_MODE] + b] = MERGED
 
 
 @compiled

@@ -14,7 +14,7 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.machine.accumulators import least_of, steps_of
+from hamlet.kernel.machine.accumulators import ladder_of, least_of, steps_of
 from hamlet.kernel.machine.counts import growth
 from hamlet.kernel.machine.memory import entries, shape
 from hamlet.kernel.machine.rows import add_row, empty_row, one_window, row_of
@@ -47,6 +47,17 @@ def _stamp_numbers(m, u, lazy):
             total = P[P[at.SUM_TOTAL] + s]
             zs[2 * (first + c)] = zs[2 * total]
             zs[2 * (first + c) + 1] = zs[2 * total + 1]
+        if P[at.N_LADDERS] > 0 and P[P[at.O_ZL] + low + c] >= 0:
+            ladder = 2 * ladder_of(P, P[P[at.O_ZL] + low + c])
+            to = 2 * _ladder_stamp(P, u, first, c)
+            for k in range(4):
+                zs[to + k] = zs[ladder + k]
+
+
+@inlined
+def _ladder_stamp(P, u, first, c):
+    """Where the stamp of the ladder of a component is, after those of the sums."""
+    return first + P[P[at.U_NC] + u] + 2 * c
 
 
 @inlined
@@ -72,10 +83,24 @@ def _sync(m, u):
     """Apply the runs that there are."""
     P, S = m.P, m.S
     _catch_up(m, u, 0, P[P[at.U_W] + u], False)
+    if S[P[at.S_WAITS] + u] == 1:
+        _empty_passed(m, u)
     S[at.C_SNAPSHOTS] += 1
     stamp(m, u)
     if P[P[at.U_ALWAYS] + u] == 1:  # the run may have begun trends
         S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+
+
+@compiled
+def _empty_passed(m, u):
+    """Empty the rows for one step only, but those of a run, which has passed the others by."""
+    P = m.P
+    for k in entries(P, at.U_PASS_P, u):
+        passed, is_own = row_of(m, u, P[P[at.U_PASS] + k]), False
+        for lazy in entries(P, at.U_LAZY_P, u):
+            is_own = is_own or P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_OWN] == passed.at
+        if not is_own:
+            empty_row(passed)
 
 
 @compiled
@@ -139,7 +164,8 @@ def _catch_up(m, u, first, windows, is_later):
         if n == 0 and S[P[at.S_LATE] + u] == 0:
             continue
         if P[P[at.U_STEPS] + u] == 1:
-            _move_on(m, u, lazy, first, windows)
+            if P[P[at.U_PASS_P] + u] == P[P[at.U_PASS_P] + u + 1] or S[P[at.S_WAITS] + u] == 1:
+                _move_on(m, u, lazy, first, windows, n)
             continue
         am, ae = growth(m, lazy, z, n)
         if P[quick + at.LZ_OWN] >= 0 and (P[P[at.U_NC] + u] == 1 or numbers.is_float(m.v)):
@@ -149,26 +175,39 @@ def _catch_up(m, u, first, windows, is_later):
 
 
 @compiled
-def _move_on(m, u, lazy, first, windows):
-    """What a run does where trends move: those that wait for it are all at its state then.
+def _move_on(m, u, lazy, first, windows, n):
+    """What a run of n steps does where trends move: those that wait for it end up at its state.
 
     There are as many as before, and each has had all events of the run. They were of different
-    times, or the unit would not have waited.
+    times, or the unit would not have waited. Where trends may end there each of them has done so
+    with every event of the run.
     """
     P, v = m.P, m.v
-    _, nc, nx = shape(P, u)
-    op = P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_OP]
-    own = row_of(m, u, P[P[at.O_DST_ROW] + P[P[at.O_DST_P] + op]])
+    w, nc, nx = shape(P, u)
+    quick = P[at.LAZIES] + at.LAZY * lazy
+    op = P[quick + at.LZ_OP]
+    own = row_of(m, u, (P[quick + at.LZ_OWN] - P[P[at.U_VBASE] + u]) // (w * nc))
+    is_idle = True
     for source in entries(P, at.O_SRC_P, op):
         other = row_of(m, u, P[P[at.O_SRC_ROW] + source])
-        if other.at == own.at:
-            continue
         for slot in range(first, first + windows):
             waiting = one_window(other, slot, nc, nx)
-            if not numbers.is_zero(v, waiting.at):
+            if numbers.is_zero(v, waiting.at):
+                continue
+            is_idle = False
+            if other.at != own.at:
                 add_row(one_window(own, slot, nc, nx), waiting, m.err)
                 empty_row(waiting)
-    low, stamps = P[P[at.O_W_P] + op], P[at.N_SUMS] + P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_SBASE]
+                for k in entries(P, at.SRC_TAKE_P, source):
+                    taken = row_of(m, u, P[P[at.SRC_TAKE] + k])
+                    empty_row(one_window(taken, slot, nc, nx))
+    if is_idle:
+        return
+    for k in entries(P, at.O_DST_P, op):
+        ended = row_of(m, u, P[P[at.O_DST_ROW] + k])
+        if ended.at != own.at:
+            _end_in_run(m, u, lazy, own, ended, first, windows, n)
+    low, stamps = P[P[at.O_W_P] + op], P[at.N_SUMS] + P[quick + at.LZ_SBASE]
     for c in range(1, nc):
         s = P[P[at.O_ZW] + low + c - 1]
         if s < 0:
@@ -183,6 +222,36 @@ def _move_on(m, u, lazy, first, windows):
             if not numbers.is_zero(v, own.at + slot * nc):
                 at_x = own.at_x + slot * nx + e
                 m.x[at_x] = min(m.x[at_x], least)
+                for k in entries(P, at.O_DST_P, op):
+                    ended_x = row_of(m, u, P[P[at.O_DST_ROW] + k]).at_x + slot * nx + e
+                    m.x[ended_x] = min(m.x[ended_x], m.x[at_x])
+
+
+@compiled
+def _end_in_run(m, u, lazy, own, ended, first, windows, n):
+    """Add to a row the trends that end at each of the n events of a run, but for extremes.
+
+    They have had what they had before it, n times, and what the run's ladder has come to.
+    """
+    P, v = m.P, m.v
+    nc = P[P[at.U_NC] + u]
+    quick = P[at.LAZIES] + at.LAZY * lazy
+    low = P[P[at.O_W_P] + P[quick + at.LZ_OP]]
+    for slot in range(first * nc, (first + windows) * nc, nc):
+        if numbers.is_zero(v, own.at + slot):
+            continue
+        for c in range(nc):
+            numbers.add_times(v, ended.at + slot + c, v, own.at + slot + c, n, m.err)
+    for c in range(1, nc):
+        ladder = P[P[at.O_ZL] + low + c - 1]
+        if ladder < 0:
+            continue
+        stamp = _ladder_stamp(P, u, P[at.N_SUMS] + P[quick + at.LZ_SBASE], c - 1)
+        total = numbers.climbed_since(m.zs, ladder_of(P, ladder), stamp, n)
+        for slot in range(first * nc, (first + windows) * nc, nc):
+            numbers.add_weighted_growth(
+                v, ended.at + slot + c, v, own.at + slot, 1, 2.0, 0.0, total, m.err
+            )
 
 
 @inlined

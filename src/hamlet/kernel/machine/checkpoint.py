@@ -19,11 +19,11 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel.jit import compiled
 from hamlet.kernel.kept_code import kept
-from hamlet.kernel.machine.bundles import take_up
+from hamlet.kernel.machine.bundles import alike_windows, merge_loaded, take_up
 from hamlet.kernel.machine.catch_up import stamp
 from hamlet.kernel.machine.memory import entries
 from hamlet.kernel.machine.rows import Row, copy_row, row_of
-from hamlet.kernel.machine.steps import renew
+from hamlet.kernel.machine.steps import passes, renew, wait_on
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +36,10 @@ _UNIT, _LO, _HI, _TOUCHED, _DUE, _OF_UNIT = range(6)
 _DONE, _DONE_T, _OF_GUARD = range(3)
 _START, _START_T, _OF_STATE = range(3)
 
+# What stands for a unit: its number, and above it how many of its last windows are equal to those
+# of all units of its bundle, which therefore may be one again.
+_ALIKE_BITS = 32
+_UNIT_MASK = (1 << _ALIKE_BITS) - 1
 # Instead of a deadline: there is none, not even beyond all times.
 NEVER = 2**63 - 1
 
@@ -89,7 +93,8 @@ def save(m, to):
     i += _HEAD
     for k in range(S[at.C_ACTIVE]):
         u = S[P[at.S_ACTIVE] + k]
-        ints[i + _UNIT], ints[i + _LO], ints[i + _HI] = u, S[P[at.S_LO] + u], S[P[at.S_HI] + u]
+        ints[i + _UNIT] = u + (alike_windows(P, S, u) << _ALIKE_BITS)
+        ints[i + _LO], ints[i + _HI] = S[P[at.S_LO] + u], S[P[at.S_HI] + u]
         ints[i + _TOUCHED], ints[i + _DUE] = S[P[at.S_TOUCHED] + u], S[P[at.S_DUE] + u]
         i += _OF_UNIT
         for g in entries(P, at.U_G_P, u):
@@ -110,9 +115,10 @@ def load(m, kept):
     """Take up the state of a partition where `save` has left it."""
     P, S, ints, i, first, first_x = m.P, m.S, kept.ints, kept.record, kept.at, kept.at_x
     S[at.C_ACTIVE], S[at.C_STEPS] = ints[i + _ACTIVE], ints[i + _STEPS]
+    S[at.C_PASSED] = S[at.C_STEPS] - 1
     i += _HEAD
     for k in range(S[at.C_ACTIVE]):
-        u = ints[i + _UNIT]
+        u, alike = ints[i + _UNIT] & _UNIT_MASK, ints[i + _UNIT] >> _ALIKE_BITS
         S[P[at.S_LO] + u], S[P[at.S_HI] + u] = ints[i + _LO], ints[i + _HI]
         S[P[at.S_TOUCHED] + u], S[P[at.S_DUE] + u] = ints[i + _TOUCHED], ints[i + _DUE]
         i += _OF_UNIT
@@ -133,7 +139,10 @@ def load(m, kept):
         S[P[at.S_SEEN] + u] = -1
         S[P[at.S_STEP] + u] = S[at.C_STEPS] - 1
         stamp(m, u)
-        take_up(P, S, u)
+        if passes(P, u):
+            wait_on(P, S, u)
+        take_up(P, S, u, alike)
+    merge_loaded(P, S)
 
 
 # Of many records between batches; each begins in `ints` where `starts` says, and `lengths` are
@@ -152,7 +161,7 @@ def find_deadlines(ints, starts, lengths, last, slide, within, always, deadline)
         i = starts[k] + _HEAD
         deadline[k] = NEVER
         for _ in range(ints[starts[k] + _ACTIVE]):
-            u, lo = ints[i + _UNIT], ints[i + _LO]
+            u, lo = ints[i + _UNIT] & _UNIT_MASK, ints[i + _LO]
             if always[u] == 1:
                 ints[i + _TOUCHED] = ints[i + _HI]
             if lo <= min(ints[i + _TOUCHED], last[k] // slide[u]):
@@ -167,7 +176,18 @@ def count_numbers(ints, starts, lengths, u_numbers, count):
         i = starts[k] + _HEAD
         count[k] = 0
         for _ in range(ints[starts[k] + _ACTIVE]):
-            count[k] += u_numbers[ints[i + _UNIT]]
+            u = ints[i + _UNIT] & _UNIT_MASK
+            count[k] += u_numbers[u]
+            i += lengths[u]
+
+
+@kept
+def forget_alike(ints, starts, lengths):
+    """Have no windows of units known to be equal to those of others: bundles have changed."""
+    for k in range(len(starts)):
+        i = starts[k] + _HEAD
+        for _ in range(ints[starts[k] + _ACTIVE]):
+            ints[i + _UNIT] &= _UNIT_MASK
             i += lengths[ints[i + _UNIT]]
 
 
@@ -183,7 +203,7 @@ def move_components(
     for k in range(len(starts)):
         i, source, target = starts[k] + _HEAD, words * old_at[k], words * new_at[k]
         for _ in range(ints[starts[k] + _ACTIVE]):
-            u = ints[i + _UNIT]
+            u = ints[i + _UNIT] & _UNIT_MASK
             for _ in range(rows[u]):
                 for c in range(new_nc[u]):
                     if sources[u, c] >= 0:

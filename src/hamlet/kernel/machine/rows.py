@@ -54,6 +54,23 @@ def empty_row(row):
 
 
 @inlined
+def empty_short_row(row):
+    """The same for a row of one number or a few.
+
+    These are written one by one: for a loop the compiler calls a function that empties memory.
+    """
+    numbers.set_zero(row.v, row.at)
+    if row.size > 1:
+        numbers.set_zero(row.v, row.at + 1)
+    if row.size > 2:
+        numbers.set_zero(row.v, row.at + 2)
+    for k in range(row.at + 3, row.at + row.size):
+        numbers.set_zero(row.v, k)
+    for k in range(row.at_x, row.at_x + row.size_x):
+        row.x[k] = np.inf
+
+
+@inlined
 def copy_row(row, other):
     """Copy into a row what another of the same size has."""
     for k in range(row.size):

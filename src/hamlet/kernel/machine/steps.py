@@ -12,9 +12,12 @@ know, and for ops in units with no trend to go on with.
 
 from __future__ import annotations
 
+import numpy as np
+
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
+from hamlet.kernel.machine.catch_up import sync
 from hamlet.kernel.machine.conditions import atoms_fit
 from hamlet.kernel.machine.memory import entries, shape
 from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
@@ -30,7 +33,8 @@ def passes(P, u):
 def renew(m, u):
     """Empty the rows for one step only of a unit, if what they hold is not of the last step."""
     if is_past(m, u):
-        _empty_passed(m, u, -1)
+        if m.S[m.P[at.S_STEP] + u] >= 0:  # or they are as empty as when it became active
+            _empty_passed(m, u, -1)
         m.S[m.P[at.S_STEP] + u] = m.S[at.C_STEPS] - 1
 
 
@@ -48,7 +52,57 @@ def pass_on(m, u, own):
     """
     if passes(m.P, u):
         _empty_passed(m, u, own)
-        m.S[m.P[at.S_STEP] + u] = m.S[at.C_STEPS]
+        wait_from_here(m, u)
+
+
+@inlined
+def wait_from_here(m, u):
+    """Note that what a unit's rows for one step only are about to hold waits from this step on."""
+    m.S[m.P[at.S_STEP] + u] = m.S[at.C_PASSED] = m.S[at.C_STEPS]
+    wait_on(m.P, m.S, u)
+
+
+@inlined
+def wait_on(P, S, u):
+    """Note that trends of a unit that is up to date wait for the very next event.
+
+    Where that may be lazy, so may be those after it: a run of them is applied when another event
+    ends it, if it has begun right after the unit was up to date.
+    """
+    quick = P[at.U_QUICK] + at.QUICK * u
+    if P[quick + at.Q_LAZY] < P[quick + at.Q_LAZY_END] and S[P[at.S_WAITS] + u] == 0:
+        S[P[at.S_WAITS] + u] = 1
+        S[P[at.S_WAITING] + S[at.C_WAITING]] = u
+        S[at.C_WAITING] += 1
+
+
+@compiled
+def end_runs(m, sides, letter):
+    """Apply the runs that an event of a letter ends; -1: of any letter.
+
+    What waits then has waited since the step before.
+    """
+    P, S = m.P, m.S
+    kept = 0
+    for k in range(S[at.C_WAITING]):
+        u = S[P[at.S_WAITING] + k]
+        if S[P[at.S_WHERE] + u] >= 0:
+            if letter >= 0 and _is_lazy(P, S, sides, u, letter):
+                S[P[at.S_WAITING] + kept] = u
+                kept += 1
+                continue
+            sync(m, u)
+            S[P[at.S_STEP] + u] = S[at.C_PASSED] = S[at.C_STEPS] - 1
+        S[P[at.S_WAITS] + u] = 0
+    S[at.C_WAITING] = kept
+
+
+@inlined
+def _is_lazy(P, S, sides, u, letter):
+    """Whether events of a letter go on with a run of a unit, all whose loops have one atom."""
+    quick = P[at.LAZIES] + at.LAZY * P[P[at.U_QUICK] + at.QUICK * u + at.Q_LAZY]
+    atom = P[P[at.Z_ATOM] + P[quick + at.LZ_Z]]
+    return sides.letters[letter * S[at.C_ATOMS] + atom] == 1
 
 
 @compiled
@@ -115,6 +169,26 @@ def is_nothing(total, nc):
         if not numbers.is_zero(total.v, k):
             return False
     return True
+
+
+@inlined
+def hand_on(m, quick):
+    """Add all of one row to another, and empty it; nothing where it has no trend."""
+    P, S = m.P, m.S
+    source, to, size = P[quick + at.QO_FROM], P[quick + at.QO_OWN], P[quick + at.QO_SIZE]
+    u, is_any = P[quick + at.QO_UNIT], False
+    for e in range(0, size, P[P[at.U_NC] + u]):
+        is_any = is_any or not numbers.is_zero(m.v, source + e)
+    if not is_any:
+        return
+    S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    for e in range(size):
+        numbers.add(m.v, to + e, m.v, source + e, m.err)
+        numbers.set_zero(m.v, source + e)
+    source, to = P[quick + at.QO_FROM_X], P[quick + at.QO_TO_X]
+    for e in range(P[quick + at.QO_SIZE_X]):
+        m.x[to + e] = min(m.x[to + e], m.x[source + e])
+        m.x[source + e] = np.inf
 
 
 @compiled

@@ -14,7 +14,7 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.code import ADDED, DROPPED, NO_EXTREME, ONE, PASSES, STAYS
+from hamlet.kernel.code import ADDED, NO_EXTREME, ONE, PASSES, POPPED, STAYS, TAKEN
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.catch_up import extend_extremes, gather
 from hamlet.kernel.machine.conditions import NO_EVENT, atoms_fit, edge_open
@@ -30,8 +30,10 @@ from hamlet.kernel.machine.steps import (
     pass_on,
     renew,
     sum_of_sources,
+    wait_from_here,
 )
 from hamlet.kernel.machine.tree_sums import add_leaf, read_tree
+from hamlet.kernel.stack_machine import compared
 
 
 @compiled
@@ -68,7 +70,8 @@ def move_on(m, events, op, i):
     P, S = m.P, m.S
     quick = P[at.O_QUICK] + at.QUICK * op
     u, own = P[quick + at.QO_UNIT], P[quick + at.QO_OWN]
-    if is_past(m, u):
+    has_passed = is_past(m, u)
+    if has_passed:
         if P[quick + at.QO_BEGINS] == 0:
             return
         renew(m, u)
@@ -81,7 +84,10 @@ def move_on(m, events, op, i):
         return
     S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
     _add_weights(m, events, u, op, i, total)
-    pass_on(m, u, own)
+    if has_passed:
+        wait_from_here(m, u)
+    else:
+        pass_on(m, u, own)
     if own < 0:
         leave_all(m, u, op)
     for k in entries(P, at.O_DST_P, op):
@@ -97,13 +103,29 @@ def store_on(m, events, sides, stored, op, i, ts):
     u = P[P[at.O_UNIT] + op]
     w, nc, nx = shape(P, u)
     renew(m, u)
+    if _finds_nothing(m, stored, u, op):
+        return
     total = Row(m.v, m.x, P[at.T_BASE], P[at.T_BASE_X], w * nc, w * nx)
-    find_value(m, events, sides, stored, op, i, total)
+    find_value(m, events, sides, stored, op, i, total, True)
     if is_nothing(total, nc):
         return
     pass_on(m, u, -1)
     leave(m, sides, op, i)
     commit(m, stored, op, i, ts, total)
+
+
+@inlined
+def _finds_nothing(m, stored, u, op):
+    """Whether rows and logs that an op of moving trends reads have none."""
+    P, S = m.P, m.S
+    for k in entries(P, at.O_SRC_P, op):
+        if not is_nothing(row_of(m, u, P[P[at.O_SRC_ROW] + k]), P[P[at.U_NC] + u]):
+            return False
+    for k in entries(P, at.O_SCAN_P, op):
+        log = P[P[at.O_SCAN_LOG] + k]
+        if _first_open(P, S, stored, log) < S[P[at.S_LOG_LEN] + log]:
+            return False
+    return True
 
 
 @compiled
@@ -124,8 +146,8 @@ def _own_extreme(P, S, events, u, op, e, i):
 
 
 @compiled
-def find_value(m, events, sides, stored, op, i, total):
-    """What event i adds at the state of an op, for each open window."""
+def find_value(m, events, sides, stored, op, i, total, is_alone):
+    """What event i, alone in its time or not, adds at the state of an op, for each open window."""
     P = m.P
     u = P[P[at.O_UNIT] + op]
     empty_row(total)
@@ -142,7 +164,7 @@ def find_value(m, events, sides, stored, op, i, total):
         elif step == PASSES:
             _scan_last(m, sides, stored, log, cond, i, total)
         else:
-            _take(m, sides, stored, log, cond, i, total, step == DROPPED)
+            _take(m, sides, stored, log, cond, i, total, step, is_alone)
     _add_weights(m, events, u, op, i, total)
 
 
@@ -194,26 +216,55 @@ def _scan_last(m, sides, stored, log, cond, i, total):
 
 
 @compiled
-def _take(m, sides, stored, log, cond, i, total, is_dropped):
+def _take(m, sides, stored, log, cond, i, total, becomes, is_alone):
     """Add up the stored events from which an edge to event i is open, which takes them away.
 
-    Those that an earlier step has taken are left out, and where that may be they are dropped.
+    Those that an earlier step has taken are left out, and where that may be they are dropped; at
+    once, if no other event of this step may go on with them.
     """
     P, S = m.P, m.S
     head, end = _first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log]
-    kept = head
-    for pos in range(head, end):
+    kept = first = _first_in_reach(P, S, sides, stored, log, cond, i, head, becomes)
+    for pos in range(first, end):
         if stored.entries[ENTRY * (log * S[at.C_LOG] + pos) + 3] < S[at.C_STEPS]:
-            kept += not is_dropped
+            kept += becomes == TAKEN
             continue
+        j, step, ts = log_entry(S, stored, log, pos)
+        is_open = edge_open(P, S, sides, cond, step, 0, j, i)
+        if is_open:
+            _add_stored(m, stored, log, pos, ts, total)
+            if is_alone and becomes != TAKEN:
+                continue
         if kept != pos:
             _move_entry(P, S, stored, log, pos, kept, total.size, total.size_x)
-        j, step, ts = log_entry(S, stored, log, kept)
-        if edge_open(P, S, sides, cond, step, 0, j, i):
+        if is_open:
             stored.entries[ENTRY * (log * S[at.C_LOG] + kept) + 3] = S[at.C_STEPS]
-            _add_stored(m, stored, log, kept, ts, total)
         kept += 1
     S[P[at.S_LOG_LEN] + log] = kept
+
+
+@inlined
+def _first_in_reach(P, S, sides, stored, log, cond, i, head, becomes):
+    """The first stored event of a log from which an edge to event i may be open.
+
+    In a stack those of one step are in any order; null bars nothing.
+    """
+    if becomes != POPPED:
+        return head
+    way = P[P[at.NEED_ALT] + P[P[at.NEED_ALT_P] + P[P[at.NEED_P] + cond]]]
+    p = P[P[at.ALT_PRED] + P[P[at.ALT_PRED_P] + way]]
+    kind, row = P[P[at.P_KIND] + p], p * S[at.C_EVENTS]
+    pos, barred = S[P[at.S_LOG_LEN] + log], -1
+    while pos > head:
+        j, step, _ = log_entry(S, stored, log, pos - 1)
+        if barred >= 0 and step != barred:
+            break
+        value = sides.previous[row + j]
+        is_gone = stored.entries[ENTRY * (log * S[at.C_LOG] + pos - 1) + 3] < S[at.C_STEPS]
+        if not is_gone and value == value and not compared(kind, value, sides.next[row + i]):
+            barred = step
+        pos -= 1
+    return pos
 
 
 @inlined

@@ -16,7 +16,15 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import compiled, inlined
-from hamlet.kernel.machine.accumulators import has_lazy, multiplicity, take_run, take_step
+from hamlet.kernel.machine.accumulators import (
+    has_lazy,
+    multiplicity,
+    take_event,
+    take_one,
+    take_run,
+    take_step,
+    take_stretch,
+)
 from hamlet.kernel.machine.bundles import SPLIT, for_all, for_some, stay_split
 from hamlet.kernel.machine.capacity import short_of
 from hamlet.kernel.machine.catch_up import stamp, sync, sync_numbers
@@ -24,7 +32,7 @@ from hamlet.kernel.machine.counts import sync_counts
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row
-from hamlet.kernel.machine.steps import leave, pass_on, renew
+from hamlet.kernel.machine.steps import end_runs, hand_on, is_past, leave, pass_on, renew
 from hamlet.kernel.machine.tree_sums import turn_block
 from hamlet.kernel.machine.values import commit, direct, find_value, move_on, store_on
 from hamlet.kernel.machine.windows import activate, bar, close_all, next_due, roll_all, sync_all
@@ -55,12 +63,14 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
         letter = events.letter[i]
         if S[at.C_ASLEEP] > 0:
             due = min(due, _wake(m, events, i, ts))
+        if S[at.C_WAITING] > 0 and (i + 1 >= end or events.tied[i + 1] == 0):
+            end_runs(m, sides, letter)
         if i + 1 < end and events.tied[i + 1] == 1:
             j = _end_of_step(events, i, end)
             short = _step(m, events, sides, stored, scratch, i, j, ts, at.L_OPS_P, at.L_GOPS_P)
             due = min(due, next_due(P, S))
-        elif L[L[at.L_LAZY] + letter] == 1:
-            j, short = _take_lazy(m, events, i, end, due), 0
+        elif _is_lazy(S, L, letter):
+            j, short = _take_lazy(m, events, sides, i, end, due), 0
             S[at.C_STEPS] += j - i - 1
             S[at.C_BURSTS] -= 1
         else:
@@ -86,6 +96,15 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
     else:
         close_all(m, sides, stored, records, part)
     return i, 0
+
+
+@inlined
+def _is_lazy(S, L, letter):
+    """Whether an event of a letter needs nothing but accumulators."""
+    kind = L[L[at.L_LAZY] + letter]
+    return kind == at.ALWAYS_LAZY or (
+        kind == at.LAZY_UNLESS_WAITED_FOR and S[at.C_PASSED] != S[at.C_STEPS] - 1
+    )
 
 
 @compiled
@@ -133,18 +152,31 @@ def _end_of_step(events, i, end):
     return j
 
 
-@inlined
-def _take_lazy(m, events, i, end, due):
+@compiled
+def _take_lazy(m, events, sides, i, end, due):
     """Take in runs of events that only accumulators know, one after the other; where they end."""
-    S, L = m.S, events.by_letter
-    j = i
+    S, L, j = m.S, events.by_letter, i
+    is_few = m.P[at.IS_FEW] == 1 and S[at.C_ASLEEP] == 0 and S[at.C_WAITING] == 0
     while True:
         first, j = j, _end_of_run(events, j, end, due)
-        take_run(m, events, first, j)
+        whole = j
+        if is_few and j < first + _BLOCK:
+            whole = _end_of_stretch(events, j, end, due)
+        if whole > j:
+            j = whole
+            take_stretch(m, events, first, j)
+        elif j == first + 1:
+            take_one(m, events, first)
+        else:
+            take_run(m, events, first, j)
         S[at.C_BURSTS] += 1
-        if j >= end or events.ts[j] >= due or L[L[at.L_LAZY] + events.letter[j]] == 0:
+        if j >= end or events.ts[j] >= due:
+            return j
+        if L[L[at.L_LAZY] + events.letter[j]] != at.ALWAYS_LAZY:
             return j
         if S[at.C_ASLEEP] > 0 or (j + 1 < end and events.tied[j + 1] == 1):
+            return j
+        if S[at.C_WAITING] > 0:
             return j
 
 
@@ -181,6 +213,22 @@ def _end_of_run(events, i, end, due):
 
 
 @inlined
+def _end_of_stretch(events, i, end, due):
+    """Where events end that only accumulators know, and that are alone in their time."""
+    L, j = events.by_letter, i
+    lazy = L[at.L_LAZY]
+    while (
+        j < end
+        and L[lazy + events.letter[j]] == at.ALWAYS_LAZY
+        and events.ts[j] < due
+        and events.tied[j] == 0
+        and (j + 1 >= end or events.tied[j + 1] == 0)
+    ):
+        j += 1
+    return j
+
+
+@inlined
 def _add_directly(m, events, sides, stored, i, ts):
     """Add an event alone in its time; when a window of a unit that it made active is due."""
     P, S, L = m.P, m.S, events.by_letter
@@ -206,7 +254,7 @@ def _add_directly(m, events, sides, stored, i, ts):
     for k in entries(L, at.L_BARS_P, letter):
         due = min(due, bar(m, L[L[at.L_BARS] + k], ts))
     if L[L[at.L_Z_P] + letter] < L[L[at.L_Z_P] + letter + 1]:
-        take_run(m, events, i, i + 1)
+        take_event(m, events, i)
     return due
 
 
@@ -225,6 +273,10 @@ def _add_op(m, events, sides, stored, op, i, ts):
         sync_counts(m, u)
     elif P[quick + at.QO_SYNC] == at.SYNC_LATER:
         sync_numbers(m, u)
+    elif P[quick + at.QO_SYNC] == at.SYNC_IF_WAITING:
+        if P[quick + at.QO_BEGINS] == 0 and is_past(m, u):
+            return due
+        sync(m, u)
     else:
         sync(m, u)
     source, to = P[quick + at.QO_FROM], P[quick + at.QO_TO]
@@ -239,6 +291,8 @@ def _add_op(m, events, sides, stored, op, i, ts):
         move_on(m, events, op, i)
     elif P[quick + at.QO_MOVES] == at.STORING:
         store_on(m, events, sides, stored, op, i, ts)
+    elif P[quick + at.QO_MOVES] == at.HANDING_ON:
+        hand_on(m, quick)
     else:
         direct(m, events, op, i)
     return due
@@ -266,6 +320,8 @@ def _step(m, events, sides, stored, scratch, i, j, ts, ops, gops):
             S[P[at.S_SEEN] + scratch.met[k]] = -1
         return short
     S[at.C_LOG_LEFT] -= j - i
+    if j > i + 1 and S[at.C_WAITING] > 0:
+        end_runs(m, sides, -1)
     for k in range(n_met):
         sync(m, scratch.met[k])
         turn_block(P, S, scratch.met[k], ts)
@@ -275,7 +331,7 @@ def _step(m, events, sides, stored, scratch, i, j, ts, ops, gops):
         if m.err[STOPPED] != 0:
             return 0  # a step may have any number of events
         op, e = pending[4 * k], pending[4 * k + 1]
-        find_value(m, events, sides, stored, op, e, _value_of(P, scratch, k))
+        find_value(m, events, sides, stored, op, e, _value_of(P, scratch, k), False)
     _step_guards(m, events, sides, stored, scratch, i, j, ts, gops)
     for k in range(n_met):
         pass_on(m, scratch.met[k], -1)
@@ -317,6 +373,11 @@ def _meet(m, events, met, i, j, ts, ops, gops):
             n_gops += 1
             size, size_x = kept_for(P, g)
             kept += max(size, size_x)
+    if j > i + 1:
+        for k in range(S[at.C_WAITING]):
+            u = S[P[at.S_WAITING] + k]
+            if S[P[at.S_WHERE] + u] >= 0:
+                n = _touch(m, met, n, u, ts)
     if j > i + 1 and (P[at.N_MOVES] > 0 or not numbers.is_float(m.v)):
         # Several lazy events of one time multiply by (1 + m), which is no shift; and where trends
         # move, each of these events goes on with all of them.

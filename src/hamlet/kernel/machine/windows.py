@@ -20,7 +20,15 @@ from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
 from hamlet.kernel.machine.counts import catch_up_counts, stamp_counts, sync_counts
 from hamlet.kernel.machine.guards import begin_guards
 from hamlet.kernel.machine.memory import FAR, entries, shape
-from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
+from hamlet.kernel.machine.rows import (
+    Row,
+    add_row,
+    copy_row,
+    empty_row,
+    empty_short_row,
+    one_window,
+    row_of,
+)
 from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees
 from hamlet.kernel.machine.values import log_entry, logged
 from hamlet.kernel.windowing import first_window, last_window
@@ -37,14 +45,34 @@ def next_due(P, S):
 
 @inlined
 def _windows_at(P, S, u, ts):
-    """The first and the last window open at a time, and where the first stands in rows."""
-    within, slide, w = P[P[at.U_WITHIN] + u], P[P[at.U_SLIDE] + u], P[P[at.U_W] + u]
-    if S[at.C_ACTIVE] > 0:  # units with equal windows have the same ones open: no divisions
-        other = S[P[at.S_ACTIVE] + S[at.C_ACTIVE] - 1]
-        if P[P[at.U_WITHIN] + other] == within and P[P[at.U_SLIDE] + other] == slide:
-            return S[P[at.S_LO] + other], S[P[at.S_HI] + other], S[P[at.S_SLOT] + other]
-    lo = first_window(ts, within, slide)
-    return lo, last_window(ts, slide), lo % w
+    """The first and the last window open at a time; units with the same windows share them.
+
+    Where the first stands in rows, and when one closes or opens next, stands beside them.
+    """
+    grid = P[P[at.U_QUICK] + at.QUICK * u + at.Q_GRID]
+    if ts < S[P[at.S_GRID_FROM] + grid] or ts >= S[P[at.S_GRID_DUE] + grid]:
+        _find_windows(P, S, u, grid, ts)
+    return grid, S[P[at.S_GRID_LO] + grid], S[P[at.S_GRID_HI] + grid]
+
+
+@compiled
+def _find_windows(P, S, u, grid, ts):
+    """Find the windows that are open at a time."""
+    slide, within, w = P[P[at.U_SLIDE] + u], P[P[at.U_WITHIN] + u], P[P[at.U_W] + u]
+    lo, hi = S[P[at.S_GRID_LO] + grid], S[P[at.S_GRID_HI] + grid]
+    slot, since = S[P[at.S_GRID_SLOT] + grid], ts - S[P[at.S_GRID_DUE] + grid]
+    if 0 <= since < slide:  # at most one window has closed and one opened: no divisions
+        if lo * slide + within <= ts:
+            lo += 1
+            slot = slot + 1 if slot + 1 < w else 0
+        hi += (hi + 1) * slide <= ts
+    else:
+        lo, hi = first_window(ts, within, slide), last_window(ts, slide)
+        slot = lo % w
+    S[P[at.S_GRID_LO] + grid], S[P[at.S_GRID_HI] + grid] = lo, hi
+    S[P[at.S_GRID_SLOT] + grid] = slot
+    S[P[at.S_GRID_FROM] + grid] = max((lo - 1) * slide + within, hi * slide)
+    S[P[at.S_GRID_DUE] + grid] = min(lo * slide + within, (hi + 1) * slide)
 
 
 @compiled
@@ -53,12 +81,13 @@ def activate(m, u, ts):
     P, S = m.P, m.S
     quick = P[at.U_QUICK] + at.QUICK * u
     w, nc, nx = P[quick + at.Q_W], P[quick + at.Q_NC], P[quick + at.Q_NX]
-    lo, hi, slot = _windows_at(P, S, u, ts)
+    grid, lo, hi = _windows_at(P, S, u, ts)
+    slot = S[P[at.S_GRID_SLOT] + grid]
     rows, first, first_x = P[quick + at.Q_ROWS], P[quick + at.Q_BASE], P[quick + at.Q_BASE_X]
     empty_row(Row(m.v, m.x, first, first_x, rows * w * nc, rows * w * nx))
     for window in range(hi - lo + 1):
         _open(m, u, _slot(slot, window, w))
-    _set_open(P, S, u, lo, hi, slot)
+    _set_open(P, S, u, grid)
     S[P[at.S_TOUCHED] + u] = lo - 1
     begin_guards(P, S, u)
     if P[quick + at.Q_KIND] == at.COUNTS_ONLY:
@@ -102,14 +131,13 @@ def bar(m, gop, ts):
     return due
 
 
-@compiled
-def _set_open(P, S, u, lo, hi, slot):
+@inlined
+def _set_open(P, S, u, grid):
     """Note which windows of a unit are open, and where the first of them stands in rows."""
-    within, slide = P[P[at.U_WITHIN] + u], P[P[at.U_SLIDE] + u]
-    S[P[at.S_SLOT] + u] = slot
-    S[P[at.S_LO] + u] = lo
-    S[P[at.S_HI] + u] = hi
-    S[P[at.S_DUE] + u] = min(lo * slide + within, (hi + 1) * slide)
+    S[P[at.S_SLOT] + u] = S[P[at.S_GRID_SLOT] + grid]
+    S[P[at.S_LO] + u] = S[P[at.S_GRID_LO] + grid]
+    S[P[at.S_HI] + u] = S[P[at.S_GRID_HI] + grid]
+    S[P[at.S_DUE] + u] = S[P[at.S_GRID_DUE] + grid]
 
 
 @inlined
@@ -140,22 +168,9 @@ def _empty(m, u, slot):
     w, nc, nx = P[quick + at.Q_W], P[quick + at.Q_NC], P[quick + at.Q_NX]
     cell, cell_x = P[quick + at.Q_BASE] + slot * nc, P[quick + at.Q_BASE_X] + slot * nx
     for _ in range(P[quick + at.Q_ROWS]):
-        empty_row(Row(m.v, m.x, cell, cell_x, nc, nx))
+        empty_short_row(Row(m.v, m.x, cell, cell_x, nc, nx))
         cell += w * nc
         cell_x += w * nx
-
-
-@inlined
-def _windows_by(P, S, u, ts):
-    """The first and the last window of an active unit that are open at a time to come."""
-    slide, within = P[P[at.U_SLIDE] + u], P[P[at.U_WITHIN] + u]
-    lo, hi = S[P[at.S_LO] + u], S[P[at.S_HI] + u]
-    if ts - S[P[at.S_DUE] + u] < slide:  # at most one window closes and one opens
-        lo += lo * slide + within <= ts
-        hi += (hi + 1) * slide <= ts
-    else:
-        lo, hi = first_window(ts, within, slide), last_window(ts, slide)
-    return lo, hi
 
 
 @compiled
@@ -163,7 +178,7 @@ def roll(m, sides, stored, records, part, u, ts):
     """Close the windows of a unit that have ended by `ts` and open those that have begun."""
     P, S = m.P, m.S
     w = P[P[at.U_QUICK] + at.QUICK * u + at.Q_W]
-    lo, hi = _windows_by(P, S, u, ts)
+    grid, lo, hi = _windows_at(P, S, u, ts)
     first, last, slot = S[P[at.S_LO] + u], S[P[at.S_HI] + u], S[P[at.S_SLOT] + u]
     opened = range(max(last + 1, lo), hi + 1)
     if P[P[at.U_ALWAYS] + u] == 1 or (S[P[at.S_LATE] + u] == 1 and len(opened) > 0):
@@ -174,7 +189,7 @@ def roll(m, sides, stored, records, part, u, ts):
         _end(m, sides, stored, records, part, u, window, _slot(slot, window - first, w))
     for window in opened:
         _open(m, u, _slot(slot, window - first, w))
-    _set_open(P, S, u, lo, hi, _slot(slot, lo - first, w))
+    _set_open(P, S, u, grid)
     if S[P[at.S_TOUCHED] + u] < lo:
         take_out(P, S, u)
 
@@ -246,15 +261,16 @@ def roll_all(m, sides, stored, records, part, ts):
     P, S = m.P, m.S
     if P[at.ALIKE] == 1:
         return _roll_alike(m, records, part, ts)
-    k = 0
+    k, due = 0, FAR
     while k < S[at.C_ACTIVE]:
         u = S[P[at.S_ACTIVE] + k]
         if ts >= S[P[at.S_DUE] + u]:
             roll(m, sides, stored, records, part, u, ts)
         # If it is no longer active, another unit has taken its place in the list.
         if S[P[at.S_WHERE] + u] >= 0:
+            due = min(due, S[P[at.S_DUE] + u])
             k += 1
-    return next_due(P, S)
+    return due
 
 
 @compiled
@@ -268,10 +284,9 @@ def _roll_alike(m, records, part, ts):
         return S[P[at.S_DUE] + u]
     first, last = S[P[at.S_LO] + u], S[P[at.S_HI] + u]
     w, slot = P[P[at.U_W] + u], S[P[at.S_SLOT] + u]
-    lo, hi = _windows_by(P, S, u, ts)
+    grid, lo, hi = _windows_at(P, S, u, ts)
     ended, opened = range(first, min(last, lo - 1) + 1), range(max(last + 1, lo), hi + 1)
-    due = min(lo * P[P[at.U_SLIDE] + u] + P[P[at.U_WITHIN] + u], (hi + 1) * P[P[at.U_SLIDE] + u])
-    new_slot = _slot(slot, lo - first, w)
+    due, new_slot = S[P[at.S_GRID_DUE] + grid], S[P[at.S_GRID_SLOT] + grid]
     k, active, s_lo, s_hi = 0, P[at.S_ACTIVE], P[at.S_LO], P[at.S_HI]
     s_due, s_slot, touched = P[at.S_DUE], P[at.S_SLOT], P[at.S_TOUCHED]
     while k < S[at.C_ACTIVE]:
@@ -296,15 +311,18 @@ def _roll_alike(m, records, part, ts):
 def sync_all(m):
     """Bring all active units up to date, with numbers that can be trusted."""
     P, S = m.P, m.S
-    split_all(m)
+    # One that stands for all is brought up to date once, before others get what it has.
     for k in range(S[at.C_ACTIVE]):
         u = S[P[at.S_ACTIVE] + k]
         sync(m, u)
+        if S[P[at.S_WAITS] + u] == 1:
+            S[P[at.S_STEP] + u] = S[at.C_STEPS] - 1
         w, nc, _ = shape(P, u)
         first = P[P[at.U_VBASE] + u]
         for number in range(first, first + P[P[at.U_NROWS] + u] * w * nc):
             if not numbers.is_safe(m.v, number):
                 m.err[0] = 1
+    split_all(m)
 
 
 @compiled

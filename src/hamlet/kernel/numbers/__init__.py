@@ -45,7 +45,16 @@ from hamlet.kernel.numbers.kinds import (
     room,
 )
 from hamlet.kernel.numbers.runs import add_growth, add_weighted_growth, factor, grow_row, grow_sum
-from hamlet.kernel.numbers.sums import add_run_to_sum, add_to_sum, sum_as_double, sum_since
+from hamlet.kernel.numbers.sums import (
+    add_run_to_sum,
+    add_some_to_sum,
+    add_to_sum,
+    climb,
+    climb_by_one,
+    climbed_since,
+    sum_as_double,
+    sum_since,
+)
 from hamlet.kernel.numbers.wide_floats import add_wide_product
 
 __all__ = [
@@ -58,10 +67,14 @@ __all__ = [
     "add",
     "add_growth",
     "add_run_to_sum",
+    "add_some_to_sum",
     "add_times",
     "add_to_sum",
     "add_weighted_growth",
     "add_wide_product",
+    "climb",
+    "climb_by_one",
+    "climbed_since",
     "copy",
     "factor",
     "fits_product",

@@ -26,8 +26,11 @@ def _set_zero(v: Any, d: int) -> Any:
 
         return single
 
+    # Two words or more: for a loop over few the compiler calls a function that empties memory.
     def zero(v: Any, d: int) -> None:
-        for k in range(v[1]):
+        v[0][d * v[1]] = 0
+        v[0][d * v[1] + 1] = 0
+        for k in range(2, v[1]):
             v[0][d * v[1] + k] = 0
 
     return zero
@@ -48,7 +51,8 @@ def _set_one(v: Any, d: int) -> Any:
 
     def one(v: Any, d: int) -> None:
         v[0][d * v[1] + 0] = 1
-        for k in range(1, v[1]):
+        v[0][d * v[1] + 1] = 0
+        for k in range(2, v[1]):
             v[0][d * v[1] + k] = 0
 
     return one
@@ -87,7 +91,9 @@ def _copy(v: Any, d: int, w: Any, s: int) -> Any:
         return single
 
     def copied(v: Any, d: int, w: Any, s: int) -> None:
-        for k in range(v[1]):
+        v[0][d * v[1]] = w[0][s * w[1]]
+        v[0][d * v[1] + 1] = w[0][s * w[1] + 1]
+        for k in range(2, v[1]):
             v[0][d * v[1] + k] = w[0][s * w[1] + k]
 
     return copied
@@ -104,7 +110,9 @@ def _is_zero(v: Any, d: int) -> Any:
     if kind == "limbs":
 
         def limbs(v: Any, d: int) -> bool:
-            for k in range(v[1]):
+            if (v[0][d * v[1]] | v[0][d * v[1] + 1]) != uint64(0):
+                return False
+            for k in range(2, v[1]):
                 if v[0][d * v[1] + k] != uint64(0):
                     return False
             return True

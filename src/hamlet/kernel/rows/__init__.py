@@ -23,14 +23,18 @@ singles.py      events of the loop that are not the same to all units
 predicates.py   units that ask different things of neighbours
 evaluation.py   from snapshots to numbers of units and windows: settling, and splitting
 survey.py       what a partition is like, and what both ways would cost
+stretches.py    which of the two, and which table, for windows after each other
 decision.py     which of the two, burst by burst
-classes.py      which units share, and which have a table together
+classes.py      which units share, which have a table together, and from when on
 disputes.py     how often edge predicates disagree
 blocks.py       where trees are turned
 windows.py      windows that open and close
 walk.py         the walk through the events of a partition
 kernel.py       all partitions of a batch, compiled
 batch.py        the entry from Python
+runs.py         in a stream: events of batches before, in sorted runs
+kept.py         all partitions of a batch of a stream, each from what was kept of it
+going_on.py     the entry from Python for streams
 """
 
 from __future__ import annotations

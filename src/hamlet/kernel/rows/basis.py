@@ -44,6 +44,9 @@ from hamlet.kernel.rows.layout import (
 from hamlet.kernel.rows.snapshots import live
 from hamlet.kernel.rows.tree import node_of, sides
 
+# Numbers that are added one by one
+_FEW = 3
+
 
 @apart
 def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
@@ -204,6 +207,20 @@ def has_node_room(m, b, n):
 
 
 @inlined
+def _sum_few(v, d, w, s, n, err):
+    """Add one range to another: most are so short that a call would be the most of it."""
+    if n > _FEW:
+        sum_cells(v, d, w, s, n, err)
+        return
+    if n > 0:
+        v[d] += w[s]
+    if n > 1:
+        v[d + 1] += w[s + 1]
+    if n > 2:
+        v[d + 2] += w[s + 2]
+
+
+@inlined
 def _read(m, b, half, side, i, is_tree, at):
     """Add node i, and where it is of a tree the nodes that complete it."""
     S, nc = m.S, m.z.components
@@ -213,7 +230,7 @@ def _read(m, b, half, side, i, is_tree, at):
     while i > 0:
         n = b.born[node + i] - oldest
         if n > 0:
-            sum_cells(b.scratch, to, b.v, first + i * step, n * nc, m.err)
+            _sum_few(b.scratch, to, b.v, first + i * step, n * nc, m.err)
         i = i & (i - 1) if is_tree else 0
 
 
@@ -256,7 +273,7 @@ def _write(m, b, half, side, i, end, at, n):
     first, node = coefficients_at(m, half, side, 0, oldest), node_of(m, half, side, 0)
     while i <= end:
         to, own = first + i * step, min(max(0, b.born[node + i] - oldest) * nc, n)
-        sum_cells(b.v, to, b.scratch, at, own, m.err)
+        _sum_few(b.v, to, b.scratch, at, own, m.err)
         if own < n:
             copy_cells(b.v, to + own, b.scratch, at + own, n - own)
             b.born[node + i] = births

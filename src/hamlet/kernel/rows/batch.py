@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel.rows.classes import (
+    Deciding,
     Sampled,
     class_group,
     class_number,
-    classes_of,
     disputed_in,
+    spans,
 )
 from hamlet.kernel.rows.disputes import by_keys
 from hamlet.kernel.rows.kernel import run
@@ -23,6 +24,7 @@ from hamlet.kernel.rows.layout import (
     BY_SURVEY,
     CHOSEN,
     DECIDED,
+    FAR,
     OWN,
     T_CLASS,
     T_TIME,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from hamlet.kernel.rows.group import RowGroup, RowPredicate
     from hamlet.kernel.rows.letters import PlacedGroup
 
-_SCALE = 2.0**-800
+DOUBLES_SCALE = 2.0**-800
 # Of numbers in rows over snapshots
 _MOST_WORDS = 2
 # Of table; tests have one or the other.
@@ -89,21 +91,25 @@ def run_rows(
     Coefficients of snapshots are single words in every kind: they are small where numbers are long.
     Where numbers need many words so do coefficients, and these have own columns.
     """
-    turned = _turned(made.group, events, ranges)
+    ranges = _all_windows(ranges)
+    turned = turned_events(made.group, events, ranges)
     policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
     sampled = Sampled(turned.ts, turned.letter, turned.f, turned.g, turned.ranges)
-    classes = classes_of(made, events, sampled, policy, KIND == TREE)
+    found = spans(made, events.letters, sampled, Deciding(policy, KIND == TREE, SEED))
     done = [
         _run_class(
-            class_group(made, units),
+            class_group(made, span.units),
             events,
-            _turned_for(made.group, class_group(made, units).group, turned),
+            _turned_for(made.group, class_group(made, span.units).group, turned)._replace(
+                ranges=span.ranges
+            ),
             (zero, policy, is_traced),
-            disputed_in(made, units, events.letters, sampled) if policy in _EXPECTING else 0.0,
+            disputed_in(made, span.units, events.letters, sampled) if policy in _EXPECTING else 0.0,
         )
-        for units in classes
+        for span in found
     ]
-    if len(done) == 1:
+    classes = [span.units for span in found]
+    if len(done) == 1 and len(found[0].ranges) == len(ranges):
         return done[0]
     for units, each in zip(classes, done, strict=True):
         each.decisions[:, T_CLASS] = class_number(made, units)
@@ -126,7 +132,8 @@ class _Turned(NamedTuple):
     ranges: NDArray[np.int64]
 
 
-def _turned(group: RowGroup, events: EventBatch, ranges: NDArray[np.int64]) -> _Turned:
+def turned_events(group: RowGroup, events: EventBatch, ranges: NDArray[np.int64]) -> _Turned:
+    """The events of a batch in the order that a group takes them in."""
     ts, tied, letter = events.ts, events.tied, events.letter
     weights, extremes = events.weights, events.extremes
     if group.is_backward:
@@ -201,7 +208,7 @@ def _run_class(
     n, most, most_x = len(part), group.components, group.extremes
     components = v.reshape((n, most, *v.shape[1:]))
     if scale != 1.0:
-        components = _unscaled(components, scale)
+        components = unscaled(components, scale)
     if group.is_backward:
         window = -window
     bursts, shared, snapshots, split = map(int, counts)
@@ -256,6 +263,11 @@ def _from_the_end(ranges: NDArray[np.int64], events: int) -> NDArray[np.int64]:
     return turned
 
 
+def _all_windows(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Partitions with the first and the last window that are asked for: all."""
+    return np.column_stack([ranges[:, :3], np.full(len(ranges), -FAR), np.full(len(ranges), FAR)])
+
+
 def _scale(zero: NDArray[Any], events: EventBatch, group: RowGroup) -> float:
     """What doubles are scaled by, so that the range below 1 serves for numbers of trends too.
 
@@ -263,15 +275,22 @@ def _scale(zero: NDArray[Any], events: EventBatch, group: RowGroup) -> float:
     """
     if zero.ndim == 2 or zero.dtype != np.float64:
         return 1.0
+    return 1.0 if needs_small_doubles(events, group) else DOUBLES_SCALE
+
+
+def needs_small_doubles(events: EventBatch, group: RowGroup) -> bool:
+    """Whether weights that a group adds are so small that they are not scaled."""
+    if not len(events):  # windows that close without events: there are no weights either
+        return False
     used = {w for unit in group.units for state in unit.states for w in state.weights if w >= 0}
     for weight in used:
         sizes = np.abs(events.weights[weight])
         if np.any((sizes > 0) & (sizes < 2.0**-100)):
-            return 1.0
-    return _SCALE
+            return True
+    return False
 
 
-def _unscaled(scaled: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def unscaled(scaled: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """Scaled doubles as numbers with an exponent each: see numbers.py."""
     is_large = np.abs(scaled) >= 1.0
     mantissas = scaled * np.where(is_large, 2.0**-1024 / scale, 1.0 / scale)

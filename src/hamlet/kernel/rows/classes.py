@@ -10,6 +10,10 @@ costs all units of a class a snapshot: units that begin more bursts alone in a w
 would need own columns leave the others. Both are found from the beginning of a batch, by the costs
 of kernel/rows/cost.py. Each class is a group with rows of its own, and bursts are decided about in
 each.
+
+What events are like may change as they go: where letters have another part of the events of a
+stretch than before, classes are found anew, for the windows that begin from there on. Those that
+are open are run to their end in the classes that they began in (`spans`).
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from math import gcd
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,25 +35,33 @@ from hamlet.kernel.rows.disputes import (
     has_small_windows,
     let_precede,
 )
-from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, OWN
-from hamlet.kernel.rows.letters import SEVERAL, PlacedGroup, laid_for
+from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, FAR, OWN
+from hamlet.kernel.rows.letters import SEVERAL, Laid, PlacedGroup, laid_for
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-    from hamlet.kernel.base import EventBatch
     from hamlet.kernel.rows.group import RowGroup
 
     Ints = NDArray[np.int64]
     Doubles = NDArray[np.float64]
     Mask = NDArray[np.bool_]
+    # Two times, and the classes of windows that begin between them
+    Episode = tuple[int, int, list[tuple[int, ...]]]
 
 # Events of a batch that are looked at, and of the loop that there have to be among them: where
 # conditions or windows differ, which takes some milliseconds to see, and where only entries do
 _SAMPLE, _FEW, _LEAST = 8192, 1024, 256
 # Where there are more partitions than these among them, they are small and all is cheap.
 _MOST_PARTITIONS = 16
+# A letter has to have so much more or less of the events of the loop, or of those that come into
+# it, for classes to be found anew.
+_CHANGED, _ENTERS_CHANGED = 0.02, 0.1
+# Of fewer of the latter it cannot be said.
+_ENTRIES = 128
 # More classes than these are not tried one with another.
 _MOST_TRIED = 8
 # Groups that are made of the units of one; when there are so many, all are one class.
@@ -67,30 +80,40 @@ class Sampled(NamedTuple):
     g: Doubles
     ranges: Ints
 
-    def first(self) -> Sampled:
-        """The first of them."""
-        seen = self.ranges[self.ranges[:, 1] < _SAMPLE]
-        f, g = self.f[:, :_SAMPLE], self.g[:, :_SAMPLE]
-        return Sampled(self.ts[:_SAMPLE], self.letter[:_SAMPLE], f, g, seen)
+    def some(self, begin: int = 0) -> Sampled:
+        """Some of them, those from one on."""
+        end = begin + _SAMPLE
+        seen = self.ranges[(self.ranges[:, 1] < end) & (self.ranges[:, 2] > begin)].copy()
+        seen[:, 1:3] = np.maximum(seen[:, 1:3] - begin, 0)
+        f, g = self.f[:, begin:end], self.g[:, begin:end]
+        return Sampled(self.ts[begin:end], self.letter[begin:end], f, g, seen)
+
+
+class Deciding(NamedTuple):
+    """How classes are found: under which policy, and whether tables are to be trees."""
+
+    policy: int
+    only_trees: bool = False
+    seed: int = 0  # of a coin
 
 
 def classes_of(
-    made: PlacedGroup, events: EventBatch, sampled: Sampled, policy: int, only_trees: bool = False
+    made: PlacedGroup, letters: NDArray[np.uint8], sampled: Sampled, few: Sampled, how: Deciding
 ) -> list[tuple[int, ...]]:
-    """The units of each class, by their numbers in the group.
+    """The units of each class, by their numbers in the group, from some of the events.
 
     Where tables are to be trees, units with different edge predicates have none together.
     """
-    few = sampled.first()
+    policy = how.policy
     classes = [tuple(range(len(made.group.units)))]
     if len(made.group.predicates) > 1:
-        is_small = not only_trees and _has_small_windows(made, events.letters, sampled)
+        is_small = not how.only_trees and _has_small_windows(made, letters, sampled)
         if policy == OWN or not is_small or (policy == BY_BENEFIT and _is_full(made)):
             classes = _by_predicate(made)
     return [
         tuple(units[u] for u in some)
         for units in classes
-        for some in _classes_of(class_group(made, units), events.letters, few, policy)
+        for some in _classes_of(class_group(made, units), letters, few, policy)
     ]
 
 
@@ -131,6 +154,157 @@ def _classes_of(
     ]
 
 
+class Span(NamedTuple):
+    """Units that have a table together, and of which windows: a row for each part of a partition.
+
+    `ranges` has the partition, its first event and the one after its last, and the first and the
+    last window that are asked for.
+    """
+
+    units: tuple[int, ...]
+    ranges: Ints
+
+
+def spans(
+    made: PlacedGroup, letters: NDArray[np.uint8], sampled: Sampled, how: Deciding
+) -> list[Span]:
+    """All classes that there are in a run, with the windows in which they are."""
+    few = sampled.some()
+    first = classes_of(made, letters, sampled, few, how)
+    if how.policy == BY_COIN:
+        return _tossed(made, sampled, first, Random(how.seed))
+    is_long = sampled.ranges[:, 2] - sampled.ranges[:, 1] >= 2 * _SAMPLE
+    if how.policy != BY_BENEFIT or made.columns < 3 or not is_long.any():
+        return [Span(units, sampled.ranges) for units in first]
+    known = (first, Composition.of(few.letter, laid_for(made, letters)))
+    episodes = [
+        (partition, _episodes(made, letters, (sampled, how), partition, known))
+        for partition in sampled.ranges[is_long]
+    ]
+    # The others are all in the classes of the first.
+    found = {units: list(sampled.ranges[~is_long]) for units in first}
+    return _spans_of(made, sampled, episodes, found)
+
+
+def _spans_of(
+    made: PlacedGroup,
+    sampled: Sampled,
+    episodes: Iterable[tuple[Ints, list[Episode]]],
+    found: dict[tuple[int, ...], list[Ints]],
+) -> list[Span]:
+    """The windows of each class, from the classes that each partition has from time to time."""
+    for partition, parts in episodes:
+        for begin, end, classes in parts:
+            for units in classes:
+                group = class_group(made, units).group
+                row = _windows_between(made.group, group, sampled.ts, partition, (begin, end))
+                if row[1] < row[2] and row[3] <= row[4]:
+                    found.setdefault(units, []).append(row)
+    return [Span(units, np.array(rows)) for units, rows in found.items() if rows]
+
+
+def _tossed(
+    made: PlacedGroup, sampled: Sampled, classes: list[tuple[int, ...]], random: Random
+) -> list[Span]:
+    """Classes by a coin, for tests: parted or not from some event of a partition on."""
+    if _is_full(made):
+        return [Span(units, sampled.ranges) for units in classes]
+    parted = [
+        tuple(some)
+        for units in classes
+        for side in [set(random.sample(units, random.randint(0, len(units))))]
+        for some in ([u for u in units if u in side], [u for u in units if u not in side])
+        if some
+    ]
+    episodes: list[tuple[Ints, list[Episode]]] = []
+    for partition in sampled.ranges:
+        at = int(sampled.ts[random.randrange(int(partition[1]), int(partition[2]))])
+        parts = random.choice([[classes], [classes, parted], [parted, classes]])
+        times = [-FAR, *[at] * (len(parts) - 1), FAR]
+        between = list(zip(times[:-1], times[1:], parts, strict=True))
+        episodes.append((partition, between))
+    return _spans_of(made, sampled, episodes, {})
+
+
+class Composition(NamedTuple):
+    """By letter how many events of the loop there are, and how many that come into it."""
+
+    loops: Ints
+    entries: Ints
+
+    @staticmethod
+    def of(letter: NDArray[np.int32], laid: Laid) -> Composition:
+        """That of some events."""
+        counts = np.bincount(letter, minlength=len(laid.is_loop))
+        return Composition(counts * laid.is_loop, counts * (laid.fed != -1))
+
+    def differs(self, other: Composition) -> bool:
+        """Whether a letter has become another part of them, as far as that can be said."""
+        if self.loops.sum() < _FEW:
+            return False
+        if _most_apart(self.loops, other.loops) > _CHANGED:
+            return True
+        if self.entries.sum() < _ENTRIES:
+            return False
+        is_new = other.entries.sum() < _ENTRIES
+        return is_new or _most_apart(self.entries, other.entries) > _ENTERS_CHANGED
+
+
+def _most_apart(one: Ints, other: Ints) -> float:
+    """How far parts of two wholes are apart at most."""
+    return float(np.abs(one / max(one.sum(), 1) - other / max(other.sum(), 1)).max(initial=0))
+
+
+def _episodes(
+    made: PlacedGroup,
+    letters: NDArray[np.uint8],
+    known: tuple[Sampled, Deciding],
+    partition: Ints,
+    before: tuple[list[tuple[int, ...]], Composition],
+) -> list[Episode]:
+    """Times between which the windows of a partition begin that have the same classes."""
+    (sampled, how), (classes, seen) = known, before
+    first, end = int(partition[1]), int(partition[2])
+    lasts = int(sampled.ts[end - 1] - sampled.ts[first]) + 1
+    in_window = (end - first) * made.group.within_us // max(lasts, 1)
+    step = max(_SAMPLE, 2 * in_window)
+    laid = laid_for(made, letters)
+    found = [(-FAR, FAR, classes)]
+    for begin in range(first, end - step // 2, step):
+        letter = sampled.letter[begin : min(begin + step, end)]
+        now = Composition.of(letter, laid)
+        if not now.differs(seen):
+            continue
+        seen = now
+        anew = classes_of(made, letters, sampled, sampled.some(begin), how)
+        if set(anew) != set(classes):
+            at = int(sampled.ts[begin])
+            found[-1] = (found[-1][0], at, classes)
+            found.append((at, FAR, anew))
+            classes = anew
+    return [each for each in found if each[0] < each[1]]
+
+
+def _windows_between(
+    group: RowGroup, some: RowGroup, ts: Ints, partition: Ints, times: tuple[int, int]
+) -> Ints:
+    """What a class is run over, for windows that begin between two times.
+
+    Times of one that is run from the end are counted from the end of its own windows.
+    """
+    part, first, end = (int(each) for each in partition[:3])
+    begin, until, last = -FAR, FAR, end
+    shift = group.within_us - some.within_us if some.is_backward else 0
+    if times[0] > -FAR:
+        begin = -((shift - times[0]) // some.slide_us)
+        first += int(np.searchsorted(ts[first:end], begin * some.slide_us + shift))
+    if times[1] < FAR:
+        until = -((shift - times[1]) // some.slide_us) - 1
+        closed = until * some.slide_us + some.within_us + shift
+        last = int(partition[1]) + int(np.searchsorted(ts[int(partition[1]) : end], closed))
+    return np.array([part, first, last, begin, until], np.int64)
+
+
 def class_group(made: PlacedGroup, units: tuple[int, ...]) -> PlacedGroup:
     """The group of a class; made once."""
     if len(units) == len(made.group.units):
@@ -157,7 +331,7 @@ def disputed_in(
     if len(chosen) == 1:
         return 0.0
     numbers = [n for n, each in enumerate(made.group.predicates) if each in chosen]
-    return disputed_part(_let(made, letters, sampled.first()), numbers)
+    return disputed_part(_let(made, letters, sampled.some()), numbers)
 
 
 def _let(made: PlacedGroup, letters: NDArray[np.uint8], few: Sampled) -> NDArray[np.uint64]:
@@ -320,16 +494,28 @@ def _by_entries(
     if not made.is_sharable or made.columns < 3 or len(few.ranges) > _MOST_PARTITIONS:
         return [everyone]
     laid = laid_for(made, letters)
+    counts = np.bincount(few.letter, minlength=len(laid.is_loop))
+    group, events, most = made.group, int(counts @ laid.is_loop), _most_entries(counts, laid)
+    # A look at the letters says of most loops that no one enters them so often.
+    if events < _LEAST or most <= group.overlap:
+        return [everyone]
     loops = laid.is_loop[few.letter]
-    if loops.sum() < _LEAST:
+    live = _live(group.within_us, loops, few)
+    if most * live <= group.overlap * events:
         return [everyone]
     alone, bursts = _alone(loops, laid.fed[few.letter], made.columns)
-    live = _live(made.group.within_us, loops, few)
-    gone = set(leavers(alone, bursts, int(loops.sum()), live, made.group.overlap))
+    numbers = group.components + group.extremes
+    gone = set(leavers(alone, bursts, events, live, group.overlap, numbers))
     if not gone:
         return [everyone]
     parted = [c in gone for c in made.column_of_unit]
     return [tuple(u for u in everyone if parted[u] is side) for side in (False, True)]
+
+
+def _most_entries(counts: Ints, laid: Laid) -> float:
+    """How many of the events of these letters come into one column alone, of the one with most."""
+    is_one = (laid.fed != -1) & (laid.fed != SEVERAL)
+    return float(np.bincount(laid.fed[is_one], counts[is_one]).max(initial=0))
 
 
 def _alone(loops: Mask, fed: Ints, columns: int) -> tuple[list[int], int]:

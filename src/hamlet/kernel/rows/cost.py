@@ -6,7 +6,7 @@ Pure arithmetic, in nanoseconds for each event of the loop; the kernel compiles 
     T(W)     = rank + (2 + 1.5 log2 n) (row + cell W)     in a tree, or W (column + event n / 2)
     W_own    = k w
     W_shared = S (1 - 1 / 2w)         S snapshots taken in a window
-    settle   = S + 2 entries w + 0.3 k w                  where something reads E+, a window closes
+    settle   = S + entries w + k w                        where something reads E+, a window closes
     split    = stored (S + entries w)
 
 A part f of the events that some E+ alone admit adds f n to W_shared, each is settled to be a
@@ -14,8 +14,7 @@ snapshot by itself, and is an entry of k columns from then on.
 
 A burst that begins over snapshots is split where T(k w) left + 1.2 split < T(W) left, with `left`
 the events that open windows will still see and W the snapshots that there will be on average until
-then. Windows merge, as they open, once what snapshots would have saved is 0.3 of what a window
-costs over own columns. A unit whose entries alone cause more than w snapshots in a window does not
+then. A unit whose entries alone cause more than w snapshots in a window does not
 share: own columns of its own are fewer.
 
 Name here    in the paper
@@ -30,29 +29,32 @@ from math import log2
 from typing import NamedTuple
 
 # Of a look at all stored events: for each column, and for each column and event
-SCAN_COLUMN, SCAN_EVENT = 4.0, 0.15
+SCAN_COLUMN, SCAN_EVENT = 5.7, 0.055
 # Of ranking; for each row of a tree, and for each of its columns
-RANK, ROW, ROW_COLUMN = 60.0, 4.0, 0.15
+RANK, ROW, ROW_COLUMN = 60.0, 2.5, 0.045
 # Of an event in a tree, whatever its row is like, more than of one in a scanned table
-TREE = 140.0
+TREE = 65.0
+# How many own columns of a tree a snapshot is like: nodes have more of these or less
+SNAPSHOT_WIDE = 2.8
 # Of a snapshot; to settle: for each snapshot, for each entry and window, for each own column
-SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 10.0, 1.0, 2.0, 0.3
+SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 55.0, 2.6, 0.42, 0.05
 # Of seeing whether predicates disagree: of a look at a stored event, and how many there are where
 # more than bounds differ, for each predicate
 LOOK, LOOKS = 0.2, 10
-# Of an event over snapshots in a scanned table, against one that is taken in directly (direct.py)
-STEP = 60.0
+# Of an event over snapshots in a scanned table, against one that is taken in directly (direct.py);
+# and the part of a window's events that a snapshot has coefficients of, on average
+STEP, SNAPSHOT_LIVE = 70.0, 0.75
 # Of a split: for each stored event and snapshot, or entry and window
 SPLIT_CELL = 0.7
 # Of an event, whatever its row is like: classes go through the events one after the other
-EVENT = 100.0
+EVENT = 60.0
 # And what more where it may be a snapshot by itself, as predicates differ
 MIXED = 120.0
 # Of any event, to see that a class has nothing to do with it
 PASS = 5.0
-# A tree has so many nodes for each event of a window, and what of it is beyond these cells, two
-# megabytes, takes twice the time.
-_NODES, _CACHED = 4, 1 << 18
+# A tree has so many nodes for each event of a window; what has more cells than two megabytes is
+# slower by this part each time that it doubles.
+_NODES, _CACHED, _SLOWER = 2.0, float(1 << 18), 0.35
 # Classes part where that saves so much of what they cost together.
 _WORTH_PARTING = 0.9
 
@@ -83,7 +85,7 @@ def scan_ns(columns: float, live: float) -> float:
     """Of a row where all stored events are looked at.
 
     >>> scan_ns(1, 20), scan_ns(100, 300)
-    (5.5, 2650.0)
+    (6.25, 1395.0)
     """
     return columns * (SCAN_COLUMN + SCAN_EVENT * 0.5 * live)
 
@@ -91,15 +93,29 @@ def scan_ns(columns: float, live: float) -> float:
 def tree_ns(columns: float, live: float) -> float:
     """Of a row where sums over ranges are looked up.
 
-    >>> round(tree_ns(1, 20)), round(tree_ns(100, 300))
-    (96, 333)
+    >>> round(tree_ns(1, 20)), round(tree_ns(100, 300)), round(tree_ns(1000, 3000))
+    (82, 160, 2353)
     """
-    return RANK + (2.0 + 1.5 * log2(live + 1.0)) * (ROW + ROW_COLUMN * columns)
+    doubled = log2(max(1.0, _NODES * live * columns / _CACHED))
+    cell = ROW_COLUMN * (1.0 + _SLOWER * doubled)
+    return RANK + (2.0 + 1.5 * log2(live + 1.0)) * (ROW + cell * columns)
 
 
 def row_ns(columns: float, live: float) -> float:
     """Of a row in the better table."""
-    return min(scan_ns(columns, live), tree_ns(columns, live))
+    return min(scan_ns(columns, live), TREE + tree_ns(columns, live))
+
+
+def shared_ns(columns: float, live: float, bursts: float, only_scanned: bool = False) -> float:
+    """Of a row over snapshots in the better table, with so many bursts for each event.
+
+    >>> round(shared_ns(10, 300, 0.03)), round(shared_ns(200, 3000, 0.1))
+    (181, 1345)
+    """
+    row = STEP + scan_ns(columns, SNAPSHOT_LIVE * live)
+    if not only_scanned:
+        row = min(row, TREE + tree_ns(SNAPSHOT_WIDE * columns, live))
+    return row + bursts * (SNAPSHOT + SETTLE_COLUMN * columns)
 
 
 def class_ns(
@@ -113,7 +129,7 @@ def class_ns(
 
     >>> few, many = (ClassSeen(9_000, 8_000, 300.0, 250, parts) for parts in (80, 4_000))
     >>> [[round(class_ns(s, 50, 4, 1, b) / 1e6, 1) for b in ((1, 0), (0, 1))] for s in (few, many)]
-    [[5.2, 2.1], [5.2, 244.7]]
+    [[2.8, 2.0], [2.8, 55.8]]
 
     Args:
         seen: Events, and how many are what.
@@ -127,26 +143,28 @@ def class_ns(
     of_row = row_ns if seen.predicates == 1 else scan_ns
     loops = max(seen.loops, 1)
     cells = columns * windows * numbers
-    is_large = _NODES * seen.live * cells > _CACHED
-    own = of_row(cells * (2 if is_large else 1), seen.live)
+    own = of_row(cells, seen.live)
     some, of_window = seen.parts / loops, seen.live / loops
     snapshots = (seen.bursts + seen.parts) * of_window * (1.0 - 0.5 / windows)
     wide = numbers * max(snapshots, 1.0)
     noted = seen.parts * of_window * columns * windows * numbers
     single = SETTLE_COLUMN * wide + SETTLE_ENTRY * noted
-    once, again = of_row(wide, seen.live), some * (seen.predicates - 1)
+    once = shared_ns(wide, seen.live, seen.bursts / loops, seen.predicates > 1)
+    again = some * (seen.predicates - 1)
     shared = once * (1.0 + again) + some * seen.predicates * single
     shared += LOOK * seen.looks * seen.live + (MIXED if seen.predicates > 1 else 0.0)
     row = min(ns for ns, can_be in zip((own, shared), bases, strict=True) if can_be)
     return PASS * seen.events + seen.loops * (EVENT + row)
 
 
-def leavers(alone: list[int], bursts: int, events: int, live: float, windows: int) -> list[int]:
+def leavers(
+    alone: list[int], bursts: int, events: int, live: float, windows: int, numbers: int
+) -> list[int]:
     """The columns that had better not share with the others.
 
-    >>> leavers([0] * 49 + [900], 905, 5000, 3000.0, 4)
+    >>> leavers([0] * 49 + [900], 905, 5000, 3000.0, 4, 1)
     [49]
-    >>> leavers([200, 210, 190, 205], 805, 5000, 300.0, 4)
+    >>> leavers([200, 210, 190, 205], 805, 5000, 300.0, 4, 1)
     []
 
     Args:
@@ -155,14 +173,20 @@ def leavers(alone: list[int], bursts: int, events: int, live: float, windows: in
         events: Of the loop.
         live: Of them in a window.
         windows: That are open at once.
+        numbers: Of a column in a window.
     """
     of_window = live / max(events, 1)
     found = [c for c, n in enumerate(alone) if n * of_window > windows]
     rest = bursts - sum(alone[c] for c in found)
     if not found or len(found) == len(alone):
         return []
-    share = of_window * (1.0 - 0.5 / windows)
-    together = min(row_ns(len(alone) * windows, live), row_ns(bursts * share, live))
-    stay = min(row_ns((len(alone) - len(found)) * windows, live), row_ns(rest * share, live))
-    apart = stay + row_ns(len(found) * windows, live) + 2.0 * EVENT
+    wide, cells = numbers * of_window * (1.0 - 0.5 / windows), numbers * windows
+    together = _better(len(alone) * cells, bursts, events, live, wide)
+    stay = _better((len(alone) - len(found)) * cells, rest, events, live, wide)
+    apart = stay + row_ns(len(found) * cells, live) + 2.0 * EVENT
     return found if apart < _WORTH_PARTING * (together + EVENT) else []
+
+
+def _better(columns: int, bursts: int, events: int, live: float, wide: float) -> float:
+    """Of a row over own columns or over snapshots, each burst so wide."""
+    return min(row_ns(columns, live), shared_ns(bursts * wide, live, bursts / max(events, 1)))

@@ -1,36 +1,47 @@
 """The decision of each burst: whether its rows are over snapshots or over own columns.
 
 A burst begins where an event of the loop finds that something has come into E+ since the one
-before. What both ways will cost until the windows that are open have closed is worked out from
-what the partition has been like so far (kernel/rows/cost.py has the arithmetic in words):
+before. What both ways will cost until the windows that are open have closed is worked out, with
+kernel/rows/cost.py, from the snapshots and entries that there are, and from the bursts, reads and
+entries that are still to come. The kernel has whole windows of a partition before it, and a look
+through these has counted, pane by pane, what is in them (survey.py): nothing of it is guessed.
 
-- over snapshots, where own columns are cheaper by more than it takes to evaluate every stored
-  event, these take over: the burst *splits*;
-- over own columns, what snapshots would have saved is added up pane by pane; once that is most of
-  what a window costs, windows that open are over snapshots: they *merge*. It cannot be earlier, as
-  no one snapshot stands for the events that are stored.
+- Over snapshots, where own columns are cheaper by more than it takes to evaluate every stored
+  event, these take over: the burst *splits*.
+- Windows that open while all are over own columns are over snapshots where that costs less in what
+  they and as many after them will see, the windows that are still over own columns included: they
+  *merge*. It cannot be earlier, as no one snapshot stands for the events that are stored.
 
-A partition begins with what a survey of it says, and with fresh counters. With a buffer for them,
-decisions are written down, one row for each burst: its columns are T_PART to T_CLASS of
-layout.py, costs in nanoseconds. Without one everything is decided alike.
+With a buffer for them, decisions are written down, one row for each burst: its columns are T_PART
+to T_CLASS of layout.py, costs in nanoseconds. Without one everything is decided alike.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.basis import has_node_room
-from hamlet.kernel.rows.cost import RANK, SPLIT_CELL
+from hamlet.kernel.rows.cost import SPLIT_CELL
 from hamlet.kernel.rows.evaluation import split
 from hamlet.kernel.rows.layout import (
     ALWAYS,
     BY_BENEFIT,
     BY_COIN,
-    C_BURSTS,
     C_SHARED,
+    C_SPLIT,
+    CAME_IN,
     DECIDED,
+    DISPUTED,
     KEEP_OWN,
     KEEP_SHARED,
     MERGE,
+    N_BURSTS,
+    N_ENTRIES,
+    N_EVENTS_OF,
+    N_PARTS,
+    N_READS,
+    PANE,
     S_AMOUNTS,
     S_BIRTHS,
     S_COIN,
@@ -49,8 +60,15 @@ from hamlet.kernel.rows.layout import (
     S_OLDEST,
     S_OPEN,
     S_OWN_HI,
+    S_PANE,
+    S_PANE_AHEAD,
+    S_PANE_BACK,
+    S_PANE_BEYOND,
+    S_PLANNED,
+    S_TAIL,
     SHARING,
     SPLIT,
+    SURVEYED,
     T_CLASS,
     T_COLUMNS,
     T_CREATED,
@@ -65,66 +83,80 @@ from hamlet.kernel.rows.layout import (
     T_WINDOWS,
 )
 from hamlet.kernel.rows.snapshots import E_AT, ENTRY, has_column_room, take_snapshot
-from hamlet.kernel.rows.survey import own_event_ns, shared_event_ns
+from hamlet.kernel.rows.survey import own_columns, own_event_ns, row_ns_of, shared_event_ns
 
-# Counters in doubles. Of the pane at hand, and averages of all before: events of the loop, bursts,
-# reads of what E+ has given, entries, events of the loop that are not the same to all E+.
+# Counters in doubles. Of the pane at hand: events of the loop, bursts, reads of what E+ has given,
+# entries, events of the loop that are not the same to all E+
 (
     D_EVENTS,
     D_BURSTS,
     D_READS,
     D_ENTRIES,
     D_PARTS,
-    A_EVENTS,
-    A_BURSTS,
-    A_READS,
-    A_ENTRIES,
-    A_PARTS,
-    D_REGRET,
-    D_TOTAL,  # events of the loop since the partition began, and bursts
-    D_NUMBER,
-    D_LENGTH,  # of the last bursts, on average
+    D_TOTAL,  # events of the loop since the partition began, each in one stretch
+    D_NUMBER,  # bursts
     D_LAST,  # events of the loop before the burst at hand
     D_WAS_OWN,  # whether the burst before it was over own columns
-    D_RING,  # the same before the eight bursts before it
-) = range(17)
-_RECENT, _COUNTED = 8, 5
-D_PANES = D_RING + _RECENT  # bursts of the last panes
-# The first bursts decide nothing.
-_LEARNING = 4
+    D_SPLITS,  # whether it is the first over own columns in a stretch after one over snapshots
+    D_IS_OPEN,  # whether the burst that was written down last goes on
+    D_CREATED,  # snapshots that were taken before any burst was written down
+    COUNTERS,
+) = range(13)
+_COUNTED = 5
 # A split has to save so many times what it costs.
 _SURE = 1.2
-# Windows merge where this part of what a window costs would have been saved, and snapshots would
-# of late have cost less than this part of own columns.
-_REGRETTED, _BETTER = 0.3, 0.6
+
+
+class Ahead(NamedTuple):
+    """What some windows will see: events of the loop, and of these bursts, reads and so on."""
+
+    events: Any
+    bursts: Any
+    reads: Any
+    entries: Any
+    parts: Any
 
 
 @apart
-def begin_counting(m, found):
-    """Fresh counters for a partition, with averages from its survey."""
-    D, w = m.D, m.z.overlap
-    for k in range(D_PANES + w):
-        D[k] = 0.0
-    of_pane = float(found.live) / max(found.loops, 1) / w
-    D[A_EVENTS] = found.live / w
-    D[A_BURSTS], D[A_READS] = found.births * of_pane, found.settles * of_pane
-    D[A_ENTRIES], D[A_PARTS] = found.entries * of_pane, found.parts * of_pane
-    D[D_LENGTH] = float(found.loops) / max(found.births, 1)
-    for k in range(w):
-        D[D_PANES + k] = D[A_BURSTS]
+def begin_counting(m):
+    """Fresh counters for a partition."""
+    for k in range(COUNTERS):
+        m.D[k] = 0.0
+    m.S[S_PANE_BACK] = 0
+
+
+@apart
+def begin_stretch(m, pane, planned, tail):
+    """Stand before the first pane of a stretch, of which nothing is decided from a time on."""
+    S, D = m.S, m.D
+    S[S_PANE], S[S_PANE_AHEAD], S[S_PANE_BEYOND] = pane, pane, pane
+    S[S_PLANNED], S[S_TAIL] = planned, tail
+    D[D_SPLITS] = 0.0
+    if pane > 0:  # a burst goes on, or begins, as it would have without a stretch
+        S[S_DIRTY] = m.panes[SURVEYED * pane + CAME_IN]
+    if planned == 0:
+        if pane > 0 and D[D_WAS_OWN] == 0.0:
+            D[D_SPLITS] = 1.0
+            S[C_SPLIT] += 1
+        D[D_WAS_OWN] = 1.0
 
 
 @apart
 def begin_burst(m, b, table, part, ts):
-    """Decide about the burst that begins with the next event."""
-    S = m.S
+    """Decide about the burst that begins with the next event.
+
+    In the windows that a stretch leaves behind nothing is decided any more.
+    """
+    S, D = m.S, m.D
     S[S_DIRTY] = 0
-    S[C_BURSTS] += 1
-    _count_burst(m)
+    D[D_BURSTS] += 1
+    D[D_NUMBER] += 1
     decision, created, shared_ns, own_ns = KEEP_OWN, 0, 0.0, 0.0
-    decides, has_shared = m.P[SHARING] == BY_BENEFIT, S[S_HI] > S[S_OWN_HI]
-    if (decides and has_shared) or S[S_DECIDED_ROOM] > 0:
-        shared_ns, own_ns = costs(m, b, ts)
+    is_tail = ts >= S[S_TAIL]
+    decides, has_shared = m.P[SHARING] == BY_BENEFIT and not is_tail, S[S_HI] > S[S_OWN_HI]
+    is_written = S[S_DECIDED_ROOM] > 0 and not is_tail
+    if (decides and has_shared) or is_written:
+        shared_ns, own_ns = costs(m, b)
     if has_shared:
         splits = decides and _splits(m, b, shared_ns, own_ns)
         splits = splits or (m.P[SHARING] == BY_COIN and toss(S) == 0)
@@ -134,13 +166,18 @@ def begin_burst(m, b, table, part, ts):
             if m.P[SHARING] != ALWAYS:
                 S[S_MODE] = 0
         else:
-            decision = MERGE if m.D[D_WAS_OWN] == 1.0 else KEEP_SHARED
+            decision = MERGE if D[D_WAS_OWN] == 1.0 else KEEP_SHARED
             if S[S_DATED] < S[S_ENTRIES]:
                 take_snapshot(m, b, 0)
                 created = 1
-            S[C_SHARED] += 1
-    m.D[D_WAS_OWN] = 1.0 if decision in (KEEP_OWN, SPLIT) else 0.0
-    if S[S_DECIDED_ROOM] > 0:
+            S[C_SHARED] += int(not is_tail)
+    elif D[D_SPLITS] == 1.0:
+        decision = SPLIT
+    D[D_SPLITS] = 0.0
+    D[D_WAS_OWN] = 1.0 if decision in (KEEP_OWN, SPLIT) else 0.0
+    if is_tail:
+        note_created(m, created)
+    if is_written:
         _write_down(m, part, ts, created, shared_ns, own_ns, decision)
 
 
@@ -168,54 +205,68 @@ def toss(S):
 
 
 @inlined
-def _count_burst(m):
-    """Take a burst into the counters."""
-    D = m.D
-    D[D_BURSTS] += 1
-    number = int(D[D_NUMBER])
-    at = D_RING + number % _RECENT
-    before, D[at] = D[at], D[D_TOTAL]
-    D[D_NUMBER] = number + 1
-    if number >= _RECENT:
-        D[D_LENGTH] = (D[D_TOTAL] - before) / _RECENT
+def _between(m, first, end, what):
+    """How many there are of something in the panes from one to before another."""
+    panes = m.panes
+    return float(panes[SURVEYED * end + what] - panes[SURVEYED * first + what])
 
 
 @inlined
-def _rate(m):
-    """Bursts for each event of the loop: of late and on average."""
-    D = m.D
-    return 0.5 * (1.0 / max(1.0, D[D_LENGTH]) + min(1.0, D[A_BURSTS] / max(D[A_EVENTS], 1.0)))
+def _seen_by(m, first, end):
+    """What is in the panes from one to before another."""
+    events = _between(m, first, end, N_EVENTS_OF)
+    return Ahead(
+        events,
+        _between(m, first, end, N_BURSTS),
+        _between(m, first, end, N_READS),
+        _between(m, first, end, N_ENTRIES),
+        _between(m, first, end, N_PARTS) + events * m.P[DISPUTED] * 0.001,
+    )
 
 
 @inlined
-def _for_some(m):
-    """The part of the events of the loop that are not the same to all E+."""
-    return min(1.0, m.D[A_PARTS] / max(m.D[A_EVENTS], 1.0))
+def _live(m):
+    """How many events of the loop a window has about now."""
+    S = m.S
+    return 0.5 * _between(m, S[S_PANE_BACK], S[S_PANE_AHEAD], N_EVENTS_OF)
 
 
 @inlined
-def _of_burst(m, what):
-    """How many reads or entries a burst has, on average."""
-    return m.D[what] / max(m.D[A_BURSTS], 1e-3)
+def _shared_ns(m, live, wide, ahead, entries, closes):
+    """What some events cost over so many snapshots, and with so many entries that matter."""
+    events = max(ahead.events, 1.0)
+    of_event = shared_event_ns(
+        m.P,
+        m.S[S_IS_TREE] == 1,
+        live,
+        wide,
+        ahead.bursts / events,
+        ahead.reads / events,
+        entries,
+        closes / events,
+        min(1.0, ahead.parts / events),
+    )
+    return events * of_event
 
 
 @apart
-def costs(m, b, ts):
+def costs(m, b):
     """What the events cost that open windows will still see: over snapshots, over own columns."""
     S, D, w = m.S, m.D, float(m.z.overlap)
-    passed = (ts - S[S_HI] * m.z.slide) / m.z.slide
-    left = max(w - passed, 0.1) * D[A_EVENTS]
-    n, rate = w * D[A_EVENTS], _rate(m)
+    ahead = _seen_by(m, S[S_PANE], S[S_PANE_AHEAD])
+    left = Ahead(
+        max(ahead.events - D[D_EVENTS], 1.0),
+        max(ahead.bursts - D[D_BURSTS], 0.0),
+        max(ahead.reads - D[D_READS], 0.0),
+        max(ahead.entries - D[D_ENTRIES], 0.0),
+        max(ahead.parts - D[D_PARTS], 0.0),
+    )
     # Of those at hand, those of the first window die soon; half of those to come on average
-    some = _for_some(m)
-    remain, born = 0.5 + 0.5 / w, 0.5 * rate * left
-    wide = (S[S_BIRTHS] - S[S_OLDEST]) * remain + born + 0.5 * some * left
-    entries = _entered(m, b) * remain + born * _of_burst(m, A_ENTRIES)
-    entries += 0.5 * some * left * m.z.columns
-    reads, closes = rate * _of_burst(m, A_READS), 1.0 / max(D[A_EVENTS], 1.0)
-    is_tree = S[S_IS_TREE] == 1
-    shared = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes, some)
-    return left * shared, left * own_event_ns(m.P, is_tree, n)
+    remain, live = 0.5 + 0.5 / w, _live(m)
+    wide = (S[S_BIRTHS] - S[S_OLDEST]) * remain + 0.5 * (left.bursts + left.parts)
+    entries = _entered(m, b) * remain + 0.5 * (left.entries + left.parts * m.z.columns)
+    shared = _shared_ns(m, live, wide, left, entries, w)
+    return shared, left.events * own_event_ns(m.P, S[S_IS_TREE] == 1, live)
 
 
 @inlined
@@ -230,81 +281,103 @@ def _entered(m, b):
 @apart
 def _splits(m, b, shared_ns, own_ns):
     """Whether own columns are cheaper by more than it takes to evaluate what is stored."""
-    S, D, w = m.S, m.D, float(m.z.overlap)
-    if D[D_NUMBER] < _LEARNING:
+    S, w = m.S, float(m.z.overlap)
+    if own_ns >= shared_ns:
         return False
-    entries = _entered(m, b)
-    stored = min(D[D_TOTAL], w * D[A_EVENTS])
+    stored = min(m.D[D_TOTAL], 2.0 * _live(m))
     if S[S_IS_TREE] == 1:
         stored = float(S[S_NEXT] + S[S_LEAVES_BEFORE])
-    cells = S[S_BIRTHS] - S[S_OLDEST] + entries * w
+    cells = S[S_BIRTHS] - S[S_OLDEST] + _entered(m, b) * w
     return own_ns + _SURE * SPLIT_CELL * stored * cells * m.z.components < shared_ns
 
 
 @apart
-def end_pane(m):
-    """Take a pane into the averages, and decide about the windows that open."""
+def begin_pane(m, lo, hi):
+    """Decide about the windows up to `hi` that open, where those from `lo` on do not close."""
     S, D, w = m.S, m.D, m.z.overlap
     sharing = m.P[SHARING]
     if sharing == BY_COIN and S[S_MODE] == 0 and toss(S) < 2:
         S[S_MODE] = 1
-    if sharing != BY_BENEFIT or D[D_EVENTS] == 0:
+    if sharing != BY_BENEFIT and S[S_DECIDED_ROOM] == 0:
         return
-    for k in range(w - 1):
-        D[D_PANES + k] = D[D_PANES + k + 1]
-    D[D_PANES + w - 1] = D[D_BURSTS]
+    S[S_PANE] = _first_from(m, S[S_PANE], hi)
+    S[S_PANE_BACK] = _first_from(m, S[S_PANE_BACK], hi - w)
+    S[S_PANE_AHEAD] = _first_from(m, S[S_PANE_AHEAD], hi + w)
+    S[S_PANE_BEYOND] = _first_from(m, S[S_PANE_BEYOND], hi + 2 * w)
     for k in range(_COUNTED):
-        D[A_EVENTS + k] += (D[D_EVENTS + k] - D[A_EVENTS + k]) / (1.0 + w)
-    if S[S_MODE] == 0:
-        _regret(m)
-    for k in range(_COUNTED):
-        D[D_EVENTS + k] = 0.0
+        D[k] = 0.0
+    # Windows that are over snapshots stay so until a burst splits.
+    if sharing == BY_BENEFIT and S[S_PLANNED] == 1 and max(lo, S[S_OWN_HI] + 1) > S[S_HI]:
+        S[S_MODE] = int(_merges(m, float(max(0, S[S_OWN_HI] - lo + 1))))
+
+
+@inlined
+def _first_from(m, at, window):
+    """The first pane from one on that is not before that of a window."""
+    while m.panes[SURVEYED * at + PANE] < window:
+        at += 1
+    return at
 
 
 @apart
-def _regret(m):
-    """Add up what snapshots would have saved, and merge where it has become too much."""
-    S, D, w = m.S, m.D, float(m.z.overlap)
-    is_tree, n = S[S_IS_TREE] == 1, w * D[A_EVENTS]
-    births = 0.0
-    for k in range(m.z.overlap):
-        births += D[D_PANES + k]
-    some = _for_some(m)
-    rate, wide = births / max(n, 1.0), (births + some * n) * (1.0 - 0.5 / w)
-    own = own_event_ns(m.P, is_tree, n)
-    reads, entries = rate * _of_burst(m, A_READS), births * _of_burst(m, A_ENTRIES)
-    entries += some * n * m.z.columns
-    closes = 1.0 / max(D[A_EVENTS], 1.0)
-    late = shared_event_ns(m.P, is_tree, n, wide, rate, reads, entries, closes, some)
-    D[D_REGRET] = max(0.0, D[D_REGRET] + D[D_EVENTS] * (own - late))
-    # What both ways need alike is no reason to stay.
-    alike = RANK if is_tree else 0.0
-    if D[D_REGRET] > _REGRETTED * n * own and late - alike < _BETTER * (own - alike):
-        D[D_REGRET] = 0.0
-        S[S_MODE] = 1
+def _merges(m, still_own):
+    """Whether windows that open are over snapshots, where so many are over own columns."""
+    S, w = m.S, float(m.z.overlap)
+    is_tree, live = S[S_IS_TREE] == 1, _live(m)
+    of_own = own_event_ns(m.P, is_tree, live)
+    one = _seen_by(m, S[S_PANE], S[S_PANE_AHEAD])
+    # Snapshots of windows that open are none at first, and then those of a window on average.
+    shared = _from_now_on(m, live, one, 0.5)
+    if still_own == 0.0:
+        return True
+    # Of own columns half are there on average until they have closed.
+    part = still_own / w
+    tail = part * one.events * row_ns_of(is_tree, 0.5 * part * own_columns(m.P), live)
+    two = _seen_by(m, S[S_PANE_AHEAD], S[S_PANE_BEYOND])
+    saved = max(0.0, two.events * of_own - _from_now_on(m, live, two, 1.0 - 0.5 / w))
+    return shared + tail < one.events * of_own + saved
+
+
+@inlined
+def _from_now_on(m, live, ahead, part):
+    """What a window's events cost over snapshots, of which so large a part is there on average."""
+    births = part * (ahead.bursts + ahead.parts)
+    entries = part * (ahead.entries + ahead.parts * m.z.columns)
+    return _shared_ns(m, live, births, ahead, entries, float(m.z.overlap))
 
 
 @apart
 def _write_down(m, part, ts, created, shared_ns, own_ns, decision):
     """Write a decision down; how long its burst is will be known when the next one begins."""
-    S, D = m.S, m.D
+    S = m.S
     end_decisions(m)
     at = S[S_DECIDED] * DECIDED
     m.decided[at + T_PART], m.decided[at + T_TIME] = part, ts
     m.decided[at + T_EVENTS] = 0
-    m.decided[at + T_LIVE] = int(m.z.overlap * D[A_EVENTS])
-    m.decided[at + T_CREATED] = created
+    m.decided[at + T_LIVE] = int(_live(m))
+    m.decided[at + T_CREATED] = created + int(m.D[D_CREATED])
+    m.D[D_CREATED] = 0.0
     m.decided[at + T_SNAPSHOTS] = S[S_BIRTHS] - S[S_OLDEST]
     m.decided[at + T_COLUMNS], m.decided[at + T_WINDOWS] = m.z.columns, S[S_OPEN]
     m.decided[at + T_SHARED_NS], m.decided[at + T_OWN_NS] = int(shared_ns), int(own_ns)
     m.decided[at + T_DECISION], m.decided[at + T_CLASS] = decision, 0
     S[S_DECIDED] += 1
+    m.D[D_IS_OPEN] = 1.0
+
+
+@inlined
+def note_created(m, created):
+    """Note snapshots of no burst that is written down: they are the last one's, or the first's."""
+    if m.S[S_DECIDED] > 0:
+        m.decided[(m.S[S_DECIDED] - 1) * DECIDED + T_CREATED] += created
+    else:
+        m.D[D_CREATED] += created
 
 
 @apart
 def end_decisions(m):
     """Note how long the burst was that was decided about last."""
     S, D = m.S, m.D
-    if S[S_DECIDED] > 0 and D[D_NUMBER] > 1:
+    if D[D_IS_OPEN] == 1.0:
         m.decided[(S[S_DECIDED] - 1) * DECIDED + T_EVENTS] = int(D[D_TOTAL] - D[D_LAST])
-    D[D_LAST] = D[D_TOTAL]
+    D[D_LAST], D[D_IS_OPEN] = D[D_TOTAL], 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import gcd
 
 # Instead of a state
@@ -74,7 +75,7 @@ class RowUnit:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowGroup:
     """Units with one loop; what they ask of its events and neighbours may differ, and windows too.
 
@@ -92,33 +93,33 @@ class RowGroup:
     units: tuple[RowUnit, ...]
     is_backward: bool = False
 
-    @property
+    @cached_property
     def atoms(self) -> tuple[int, ...]:
         """What units ask of the events of the loop."""
         states = (state for unit in self.units for state in unit.states if state.is_loop)
         return tuple(sorted({state.atom for state in states}))
 
-    @property
+    @cached_property
     def predicates(self) -> tuple[RowPredicate, ...]:
         """What units ask of neighbours in the loop."""
         return tuple(sorted({unit.predicate for unit in self.units}))
 
-    @property
+    @cached_property
     def windows(self) -> tuple[tuple[int, int], ...]:
         """The different lengths and slides of its units."""
         return tuple(sorted({(unit.within_us, unit.slide_us) for unit in self.units}))
 
-    @property
+    @cached_property
     def within_us(self) -> int:
         """How long a window is in the table: as the longest of any unit."""
         return max(unit.within_us for unit in self.units)
 
-    @property
+    @cached_property
     def slide_us(self) -> int:
         """How far windows of the table are apart, so that those of all units are among them."""
         return gcd(*(unit.slide_us for unit in self.units))
 
-    @property
+    @cached_property
     def overlap(self) -> int:
         """The most windows that are open at once."""
         return -(-self.within_us // self.slide_us)

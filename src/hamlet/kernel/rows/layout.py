@@ -54,7 +54,6 @@ ARRAYS = (
     "IS_LOOP",  # whether its events are of the loop
     "IS_CLEAR",  # whether its events bar all stored ones
     "ENTERS",  # in how many ranges of columns its events come into E+
-    "READS_LOOP",  # whether its events read or empty what E+ has given
     "OPS_P",
     "SKIPS_P",  # by letter of the loop: ranges of columns that do not admit its events
     "SKIP_FIRST",
@@ -120,7 +119,6 @@ HEADER = len(SCALARS) + len(ARRAYS)
     IS_LOOP,
     IS_CLEAR,
     ENTERS,
-    READS_LOOP,
     OPS_P,
     SKIPS_P,
     SKIP_FIRST,
@@ -152,8 +150,8 @@ BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 # What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop, DIRECTS:
 # do operations that can be done one after the other (direct.py), PARTS: are of the loop, and not
 # every E+ admits them (singles.py), DISPUTES: are of the loop, and edge predicates may disagree
-# about what precedes them (predicates.py)
-ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS, DISPUTES = 1, 2, 4, 8, 16, 32, 64
+# about what precedes them (predicates.py), COMES_IN: come into E+
+ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS, DISPUTES, COMES_IN = 1, 2, 4, 8, 16, 32, 64, 128
 
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)
@@ -183,6 +181,8 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     S_SCRATCH,  # rows that there is room for, and that are wanted
     S_WANTED,
     S_END,  # of the partition
+    S_FIRST,  # the first and the last window that are asked for
+    S_LAST,
     # Windows up to S_OWN_HI have own columns, later ones are over snapshots
     S_OWN_HI,
     S_OWN_OPEN,  # how many of the former are open
@@ -211,13 +211,22 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     S_COIN,
     S_DECIDED,  # decisions that were written down, and what there is room for
     S_DECIDED_ROOM,
+    S_PANE,  # what the survey has of the pane at hand: see decision.py
+    S_PANE_BACK,
+    S_PANE_AHEAD,
+    S_PANE_BEYOND,
+    S_TAIL,  # when the next stretch begins: see stretches.py
+    S_PLANNED,  # whether its windows are over snapshots, unless a burst has split
     C_SNAPSHOTS,  # counts of the whole run
     C_BURSTS,
     C_SHARED,
     C_SPLIT,
+    S_RUNS,  # runs of events of batches before: see runs.py
     STATES,
-) = range(51)
+) = range(60)
 NO_BLOCK = -(1 << 62)
+# Later than any time, and after any window
+FAR = 1 << 62
 
 # Of a decision that is written down, one row for each burst: see decision.py
 (
@@ -237,3 +246,9 @@ NO_BLOCK = -(1 << 62)
 ) = range(13)
 # What was decided of a burst; MERGE: it is the first in windows over snapshots
 KEEP_OWN, KEEP_SHARED, SPLIT, MERGE = range(4)
+
+# What the survey notes of each pane that has events, of all panes before it (survey.py): the number
+# of its window; events of the loop, bursts, reads of what E+ has given, entries, events of the loop
+# that are not the same to all E+; where its first event is; and whether something has come into E+
+# before it that no event of the loop has found yet
+PANE, N_EVENTS_OF, N_BURSTS, N_READS, N_ENTRIES, N_PARTS, FIRST_EVENT, CAME_IN, SURVEYED = range(9)

@@ -8,6 +8,7 @@ operation on neighbouring columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from hamlet.kernel.rows.layout import (
     ARRAYS,
     BELOW,
     BY_BENEFIT,
+    COMES_IN,
     DIRECTS,
     DISPUTED,
     DISPUTES,
@@ -230,7 +232,7 @@ class Laid(NamedTuple):
     fed: Ints
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlacedGroup:
     """A group with its nodes and their places: all that does not depend on events."""
 
@@ -244,7 +246,7 @@ class PlacedGroup:
     codes: list[Laid] = field(default_factory=list, compare=False)  # for some letters each
     classes: dict[tuple[int, ...], PlacedGroup] = field(default_factory=dict, compare=False)
 
-    @property
+    @cached_property
     def is_sharable(self) -> bool:
         """Whether rows may be over snapshots.
 
@@ -382,7 +384,10 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         (ADDS if o else 0) | (EMPTIES if r or c else 0) | (READS if d else 0) | (LOOPS if i else 0)
         for o, r, c, d, i in zip(by_letter, resets, is_clear, reads, is_loop, strict=True)
     ]
-    known = [k | (PARTS if s else 0) for k, s in zip(known, skips, strict=True)]
+    known = [
+        k | (PARTS if s else 0) | (COMES_IN if f else 0)
+        for k, s, f in zip(known, skips, feeds, strict=True)
+    ]
     known = [k | (DISPUTES if k & LOOPS and is_mixed else 0) for k in known]
     known = [
         k | (DIRECTS if k and not k & (EMPTIES | DISPUTES) and is_direct else 0)
@@ -406,7 +411,6 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "IS_LOOP": is_loop,
         "IS_CLEAR": is_clear,
         "ENTERS": list(map(len, feeds)),
-        "READS_LOOP": [int(each) for each in reads],
         "OPS_P": _pointers((*by_letter, for_all)),
         "SKIPS_P": _pointers(skips),
         "SKIP_FIRST": [first for each in skips for first, _ in each],

@@ -61,6 +61,7 @@ class Rows(NamedTuple):
     scale: Any  # what doubles are scaled by
     D: Any  # counters of decisions: see decision.py
     decided: Any  # decisions that are written down
+    panes: Any  # what the survey has noted
 
 
 class Events(NamedTuple):
@@ -86,6 +87,10 @@ class Table(NamedTuple):
     x: Any
     keys: Any  # of a scanned table
     newest: Any  # by node of a tree: the last window that it has numbers of
+    runs: Any  # of events of batches before: where each is in the arrays below, see runs.py
+    kept_ints: Any
+    kept_doubles: Any
+    kept_numbers: Any
 
 
 class Ranks(NamedTuple):

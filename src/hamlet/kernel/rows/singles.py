@@ -16,9 +16,9 @@ from __future__ import annotations
 from hamlet.kernel.jit import apart
 from hamlet.kernel.rows.basis import extend_row
 from hamlet.kernel.rows.cells import copy_cells, fill_cells, zero_cells
+from hamlet.kernel.rows.decision import note_created
 from hamlet.kernel.rows.evaluation import evaluate
 from hamlet.kernel.rows.layout import (
-    DECIDED,
     OP_FIRST,
     OP_IS_LOOP,
     OP_N,
@@ -26,8 +26,6 @@ from hamlet.kernel.rows.layout import (
     PREDICATE_OF,
     PREDICATES,
     S_COLUMN_ROOM,
-    S_DECIDED,
-    S_DECIDED_ROOM,
     S_HI,
     S_LO,
     S_OWN_HI,
@@ -35,7 +33,6 @@ from hamlet.kernel.rows.layout import (
     SKIP_FIRST,
     SKIP_N,
     SKIPS_P,
-    T_CREATED,
 )
 from hamlet.kernel.rows.memory import entries
 from hamlet.kernel.rows.predicates import look_up_by
@@ -77,8 +74,7 @@ def take_single(m, b, events, table, e, row):
         zero_cells(b.scratch, earlier * stride + end * nc, nc)
     zero_cells(b.scratch, at, n + nc)
     b.scratch[at + n] = 1
-    if S[S_DECIDED_ROOM] > 0 and S[S_DECIDED] > 0:
-        m.decided[(S[S_DECIDED] - 1) * DECIDED + T_CREATED] += 1
+    note_created(m, 1)
 
 
 @apart

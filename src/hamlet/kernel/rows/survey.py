@@ -16,6 +16,8 @@ from hamlet.kernel.rows.cost import (
     SETTLE_ENTRY,
     SETTLE_OWN,
     SNAPSHOT,
+    SNAPSHOT_LIVE,
+    SNAPSHOT_WIDE,
     STEP,
     TREE,
     scan_ns,
@@ -26,25 +28,37 @@ from hamlet.kernel.rows.layout import (
     BY_BENEFIT,
     BY_COIN,
     BY_SURVEY,
+    CAME_IN,
     CHOSEN,
     COLUMNS,
+    COMES_IN,
     COMPONENTS,
     DISPUTED,
     ENTERS,
     EXTREMES,
+    FAR,
+    FIRST_EVENT,
     IS_LOOP,
     KIND,
     KNOWN,
+    LOOPS,
+    N_BURSTS,
+    N_ENTRIES,
+    N_EVENTS_OF,
+    N_PARTS,
+    N_READS,
     NO_BLOCK,
     OVERLAP,
+    PANE,
     PARTS,
     PREDICATES,
-    READS_LOOP,
+    READS,
     SCANNED,
     SEED,
     SHARING,
     SLIDE,
     STARTS_LOOP,
+    SURVEYED,
     WITHIN,
 )
 
@@ -66,6 +80,7 @@ class Survey(NamedTuple):
             those on which edge predicates are expected to disagree.
         settles: How often something reads what E+ has given since the last time.
         usual: How many events of the loop one of them finds in a window's length, on average.
+        panes: How many were noted.
     """
 
     loops: Any
@@ -77,33 +92,42 @@ class Survey(NamedTuple):
     parts: Any
     settles: Any
     usual: Any
+    panes: Any
 
 
 @apart
-def survey(P, ts, tied, letter, first, end):
-    """Look through a partition."""
-    within, slide = P[WITHIN], P[SLIDE]
+def survey(P, ts, tied, letter, first, end, panes, last):
+    """Look through a partition, and note what each pane is like; windows open up to the last."""
+    within, slide, what, enters = P[WITHIN], P[SLIDE], P[KNOWN], P[ENTERS]
+    begins_loop = P[STARTS_LOOP] == 1
     loops, most, most_of_block, live, of_block = 0, 0, 0, 0, 0
     births, births_one, births_two, births_three, of_three = 0, 0, 0, 0, 0
-    entries, parts, settles = 0, 0, 0
-    oldest, block_end, opens, found_live = first, NO_BLOCK, NO_BLOCK, 0.0
+    entries, parts, settles, noted = 0, 0, 0, 0
+    oldest, block_end, pane_end, found_live = first, NO_BLOCK, NO_BLOCK, 0.0
     is_dirty, is_unsettled = False, False
     i = first
     while i < end:
-        fed, found, some, read, known, j = 0, 0, 0, 0, 0, i
-        while j == i or (j < end and tied[j] == 1):
-            fed += P[P[ENTERS] + letter[j]]
-            found += P[P[IS_LOOP] + letter[j]]
-            read += P[P[READS_LOOP] + letter[j]]
-            some += (P[P[KNOWN] + letter[j]] & PARTS) != 0
-            known |= P[P[KNOWN] + letter[j]]
+        known = P[what + letter[i]]
+        fed = P[enters + letter[i]] if known & COMES_IN else 0
+        found, some, j = (known & LOOPS) // LOOPS, (known & PARTS) // PARTS, i + 1
+        while j < end and tied[j] == 1:
+            more = P[what + letter[j]]
+            fed += P[enters + letter[j]]
+            found += (more & LOOPS) // LOOPS
+            some += (more & PARTS) // PARTS
+            known |= more
             j += 1
         if known == 0:
             i = j
             continue
-        if P[STARTS_LOOP] == 1 and ts[i] >= opens:
-            is_dirty, opens = True, (ts[i] // slide + 1) * slide
-        if read > 0 and is_unsettled:
+        if ts[i] >= pane_end:
+            pane = ts[i] // slide
+            pane_end = (pane + 1) * slide
+            is_dirty = is_dirty or (begins_loop and pane <= last)
+            _note(panes, noted, pane, loops, births, settles, entries, parts, i)
+            panes[SURVEYED * noted + CAME_IN] = int(is_dirty)
+            noted += 1
+        if known & READS and is_unsettled:
             settles += 1
             is_unsettled = False
         if found > 0:
@@ -125,7 +149,7 @@ def survey(P, ts, tied, letter, first, end):
             of_block += found
             live += found
             while ts[oldest] <= ts[i] - within:
-                live -= P[P[IS_LOOP] + letter[oldest]]
+                live -= (P[what + letter[oldest]] & LOOPS) // LOOPS
                 oldest += 1
             found_live += found * live
             most, most_of_block = max(most, live), max(most_of_block, of_block)
@@ -133,11 +157,29 @@ def survey(P, ts, tied, letter, first, end):
         is_dirty = is_dirty or fed > 0
         entries += fed
         i = j
+    _note(panes, noted, FAR, loops, births, settles, entries, parts, end)
     usual = found_live / max(loops, 1)
     if P[PREDICATES] > 1:
         parts = min(loops, parts + loops * P[DISPUTED] // 1000)
         of_three += min(loops, 3 * most_of_block)
-    return Survey(loops, most, most_of_block, births, of_three, entries, parts, settles, usual)
+    return Survey(
+        loops, most, most_of_block, births, of_three, entries, parts, settles, usual, noted
+    )
+
+
+@inlined
+def _note(panes, n, pane, loops, births, settles, entries, parts, i):
+    """What there was before a pane."""
+    panes[SURVEYED * n + PANE] = pane
+    panes[SURVEYED * n + N_EVENTS_OF], panes[SURVEYED * n + N_BURSTS] = loops, births
+    panes[SURVEYED * n + N_READS], panes[SURVEYED * n + N_ENTRIES] = settles, entries
+    panes[SURVEYED * n + N_PARTS], panes[SURVEYED * n + FIRST_EVENT] = parts, i
+
+
+@apart
+def panes_of(P, ts, first, end):
+    """How many panes a partition has at most, and what comes after the last one."""
+    return min(end - first, ts[end - 1] // P[SLIDE] - ts[first] // P[SLIDE] + 1) + 1
 
 
 @apart
@@ -148,7 +190,7 @@ def survey_own(P, ts, letter, first, end):
     """
     n = end - first
     if P[KIND] == SCANNED or (P[KIND] == CHOSEN and not is_tree_cheaper(P, n)):
-        return Survey(n, n, n, 0, 0, 0, 0, 0, float(n))
+        return Survey(n, n, n, 0, 0, 0, 0, 0, float(n), 0)
     within = P[WITHIN]
     loops, most, most_of_block, live, of_block, found_live = 0, 0, 0, 0, 0, 0.0
     oldest, block_end = first, NO_BLOCK
@@ -165,16 +207,7 @@ def survey_own(P, ts, letter, first, end):
             oldest += 1
         found_live += live
         most, most_of_block = max(most, live), max(most_of_block, of_block)
-    return Survey(loops, most, most_of_block, 0, 0, 0, 0, 0, found_live / max(loops, 1))
-
-
-@apart
-def first_window(P, ts, first, end):
-    """Where the events end that are no later than a window's length after the first one."""
-    until = first
-    while until < end and ts[until] < ts[first] + P[WITHIN]:
-        until += 1
-    return until
+    return Survey(loops, most, most_of_block, 0, 0, 0, 0, 0, found_live / max(loops, 1), 0)
 
 
 # The arithmetic of kernel/rows/cost.py, compiled
@@ -182,7 +215,8 @@ scan_cost, tree_cost = apart(scan_ns), apart(tree_ns)
 
 
 @inlined
-def _row_ns(is_tree, columns, live):
+def row_ns_of(is_tree, columns, live):
+    """Of a row in one table or the other."""
     return tree_cost(columns, live) if is_tree else scan_cost(columns, live)
 
 
@@ -215,7 +249,7 @@ def shared_columns(P, s):
 @apart
 def own_event_ns(P, is_tree, live):
     """Of an event of the loop, over own columns."""
-    return _row_ns(is_tree, own_columns(P), live)
+    return row_ns_of(is_tree, own_columns(P), live)
 
 
 @apart
@@ -227,10 +261,11 @@ def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, sing
     columns = wide * P[COMPONENTS]
     cells = entries * P[OVERLAP] * P[COMPONENTS]
     settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
-    row = _row_ns(is_tree, columns, live if is_tree else 0.5 * live)
+    if is_tree:
+        row = tree_cost(SNAPSHOT_WIDE * columns, live)
+    else:
+        row = STEP + scan_cost(columns, SNAPSHOT_LIVE * live)
     again = row * singles * (P[PREDICATES] - 1)
-    if not is_tree:
-        row += STEP
     settles = reads + closes + singles * P[PREDICATES]
     return row + again + SNAPSHOT * bursts + settle * settles
 

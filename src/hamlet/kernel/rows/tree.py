@@ -35,9 +35,11 @@ from hamlet.kernel.rows.layout import (
     S_OWN_HI,
     S_OWN_OPEN,
     S_PLACE,
+    S_RUNS,
     UNEQUAL,
 )
 from hamlet.kernel.rows.memory import row_size, window_size
+from hamlet.kernel.rows.runs import look_up_in_runs
 
 # Of a node: it has no numbers.
 NOTHING = -(1 << 62)
@@ -75,6 +77,7 @@ def forget_half(m, b, table, half, leaves):
 def forget_trees(m, b, table):
     """Forget all stored events."""
     S = m.S
+    S[S_RUNS] = 0
     if S[S_BLOCK] == NO_BLOCK:
         return
     forget_half(m, b, table, S[S_HALF], S[S_LEAVES])
@@ -207,6 +210,8 @@ def look_up(m, table, ranks, q, at, at_x):
     if m.z.operator == UNEQUAL:
         _read_nodes(m, table, node_of(m, 1 - half, 1, 0), ranks.high_before[q], False, at, at_x)
         _read_nodes(m, table, node_of(m, half, 1, 0), ranks.high[q], True, at, at_x)
+    if S[S_RUNS] > 0:
+        look_up_in_runs(m, table, ranks.g[q], at, at_x)
     if S[S_OWN_OPEN] < m.z.overlap:
         clear_others(m, at, at_x)
 

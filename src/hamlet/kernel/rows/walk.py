@@ -33,10 +33,12 @@ from hamlet.kernel.rows.decision import (
 from hamlet.kernel.rows.direct import take_in
 from hamlet.kernel.rows.evaluation import settle, split
 from hamlet.kernel.rows.layout import (
+    COMES_IN,
     DIRECTS,
     DISPUTES,
     EMPTIES,
     ENTERS,
+    FAR,
     FED_COLUMNS,
     FEEDS,
     IS_CLEAR,
@@ -78,6 +80,7 @@ from hamlet.kernel.rows.layout import (
     S_OWN_OPEN,
     S_READABLE,
     S_SCRATCH,
+    S_TAIL,
     S_UNSETTLED,
     S_WANTED,
     SHARING,
@@ -140,16 +143,18 @@ def _walk_any(m, b, events, table, ranks, out, part, i, end):
         if (j - i) * z.layers > S[S_SCRATCH]:
             S[S_WANTED] = (j - i) * z.layers
             return i, ROOM_SCRATCH
-        if can_share:
+        if can_share and (S[S_HI] > S[S_OWN_HI] or S[S_DECIDED_ROOM] > 0):
             if not _has_log_room(m, b, j - i):
                 S[S_WANTED] = j - i
                 return i, ROOM_LOG
             if S[S_DECIDED_ROOM] > 0 and S[S_DECIDED] == S[S_DECIDED_ROOM]:
                 return i, ROOM_DECIDED
             _decide(m, b, events, table, ranks, part, i, j, ts, known)
-        elif known & LOOPS and S[S_IS_TREE] == 1 and ts >= S[S_BLOCK_END]:
-            turn_block(m, b, events, table, ranks, i, ts)
-        _step(m, b, events, table, ranks, i, j, known)
+        elif known & LOOPS:
+            S[S_DIRTY] = 0
+            if S[S_IS_TREE] == 1 and ts >= S[S_BLOCK_END]:
+                turn_block(m, b, events, table, ranks, i, ts)
+        step(m, b, events, table, ranks, i, j, known)
         if m.err[0] != 0:
             return i, 0
         i = j
@@ -185,12 +190,17 @@ def _walk_scanned(m, b, events, table, ranks, out, part, i, end):
         if not known & DIRECTS and (j - i) * z.layers > S[S_SCRATCH]:
             S[S_WANTED] = (j - i) * z.layers
             return i, ROOM_SCRATCH
-        if can_share and not _is_decided(m, b, events, table, ranks, part, i, j, known):
+        if S[S_DECIDED_ROOM] > 0 and not _is_decided(m, b, events, table, ranks, part, i, j, known):
             return i, ROOM_DECIDED
+        # A burst over own columns that nothing is written down of; else it would begin later on.
+        if known & LOOPS:
+            S[S_DIRTY] = 0
         if known & DIRECTS:
+            if known & COMES_IN:
+                S[S_DIRTY] = 1
             take_in(m, b, events, table, i, letter)
         else:
-            _step(m, b, events, table, ranks, i, j, known)
+            step(m, b, events, table, ranks, i, j, known)
         if m.err[0] != 0:
             return i, 0
         i = j
@@ -216,7 +226,7 @@ def _end(m, b, out, part):
     if S[S_OUT] + m.z.overlap * m.z.units > S[S_OUT_ROOM]:
         return ROOM_OUT
     close_all(m, b, out, part)
-    if S[S_DECIDED_ROOM] > 0:
+    if S[S_DECIDED_ROOM] > 0 and S[S_TAIL] == FAR:
         end_decisions(m)
     return 0
 
@@ -228,24 +238,23 @@ def _is_decided(m, b, events, table, ranks, part, i, j, known):
     An event that is going to be taken in directly is counted here, as a step counts its own.
     """
     S = m.S
-    if S[S_DECIDED_ROOM] > 0 and S[S_DECIDED] == S[S_DECIDED_ROOM]:
+    if S[S_DECIDED] == S[S_DECIDED_ROOM]:
         return False
     _decide(m, b, events, table, ranks, part, i, j, events.ts[i], known)
     if known & DIRECTS:
-        _count(m, events.letter[i], known)
+        _count(m, events.letter[i], known, events.ts[i])
     return True
 
 
 @inlined
-def _count(m, letter, known):
+def _count(m, letter, known, ts):
     """Count an event that is taken in directly: see decision.py."""
-    entered = m.P[m.P[ENTERS] + letter]
-    if entered > 0:
-        m.S[S_DIRTY] = 1
-        m.D[D_ENTRIES] += entered
+    if known & COMES_IN:
+        m.D[D_ENTRIES] += m.P[m.P[ENTERS] + letter]
     if known & LOOPS:
         m.D[D_EVENTS] += 1
-        m.D[D_TOTAL] += 1
+        if ts < m.S[S_TAIL]:
+            m.D[D_TOTAL] += 1
         if known & PARTS:
             m.D[D_PARTS] += 1
 
@@ -282,7 +291,7 @@ def _decide(m, b, events, table, ranks, part, i, j, ts, known):
 
 
 @apart
-def _step(m, b, events, table, ranks, i, j, known):
+def step(m, b, events, table, ranks, i, j, known):
     """Take in the events from i to j, all of one time."""
     P, S = m.P, m.S
     layers, loops = m.z.layers, 0
@@ -314,7 +323,8 @@ def _step(m, b, events, table, ranks, i, j, known):
             loops += 1
     S[S_NEXT] += loops
     m.D[D_EVENTS] += loops
-    m.D[D_TOTAL] += loops
+    if events.ts[i] < S[S_TAIL]:
+        m.D[D_TOTAL] += loops
 
 
 @inlined

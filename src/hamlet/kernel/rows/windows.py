@@ -17,16 +17,19 @@ from __future__ import annotations
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cells import fill_cells, set_one, zero_cells
-from hamlet.kernel.rows.decision import end_pane
+from hamlet.kernel.rows.decision import begin_pane
 from hamlet.kernel.rows.evaluation import settle
 from hamlet.kernel.rows.layout import (
     END_AT,
     END_AT_X,
     END_P,
+    FAR,
     OWN,
     S_DIRTY,
     S_DUE,
+    S_FIRST,
     S_HI,
+    S_LAST,
     S_LO,
     S_MODE,
     S_OPEN,
@@ -59,13 +62,13 @@ def roll(m, b, out, part, ts):
     """Close the windows that have ended by a time, and open those that have begun."""
     P, S = m.P, m.S
     slide, within, can_share = m.z.slide, m.z.within, P[SHARING] != OWN
-    lo, hi = (ts - within) // slide + 1, ts // slide
+    lo, hi = max((ts - within) // slide + 1, S[S_FIRST]), min(ts // slide, S[S_LAST])
     for kind in range(P[WINDOWS]):
         _close_ended(m, b, out, part, kind, (ts - P[P[WINDOW_WITHIN] + kind]) // slide + 1)
     for window in range(S[S_LO], min(S[S_HI], lo - 1) + 1):
         _empty(m, window % m.z.overlap)
     if can_share and hi > S[S_HI]:
-        end_pane(m)
+        begin_pane(m, lo, hi)
     if S[S_MODE] == 0:
         S[S_OWN_HI] = hi
     for window in range(max(S[S_HI] + 1, lo), hi + 1):
@@ -77,7 +80,7 @@ def roll(m, b, out, part, ts):
     S[S_LO], S[S_HI] = lo, hi
     S[S_OPEN], S[S_PLACE] = hi - lo + 1, lo % m.z.overlap
     S[S_OWN_OPEN] = max(0, S[S_OWN_HI] - lo + 1)
-    S[S_DUE] = (hi + 1) * slide
+    S[S_DUE] = (hi + 1) * slide if hi < S[S_LAST] else FAR
     for kind in range(P[WINDOWS]):
         ends = m.begins[m.z.overlap + kind] * slide + P[P[WINDOW_WITHIN] + kind]
         S[S_DUE] = min(S[S_DUE], ends)
@@ -104,7 +107,7 @@ def _close_ended(m, b, out, part, kind, end):
     for window in range(begin, last + 1):
         if (window - first) % step == 0:
             _close(m, out, part, window, kind)
-    m.begins[m.z.overlap + kind] = max(begin, end)
+    m.begins[m.z.overlap + kind] = max(begin, end, S[S_FIRST])
 
 
 @apart

@@ -38,12 +38,12 @@ def looked_at(rules, events, rule, j, i, at, start):
     if i != NO_EVENT and not fits(rules, events, rule, i):
         return False
     for need in range(rules.need_p[rule], rules.need_p[rule + 1]):
-        found = False
+        is_known = False
         for k in range(rules.way_p[need], rules.way_p[need + 1]):
             if _way_open(rules, events, rules.way[k], j, i, at, start):
-                found = True
+                is_known = True
                 break
-        if not found:
+        if not is_known:
             return False
     for k in range(rules.forbid_p[rule], rules.forbid_p[rule + 1]):
         if _way_open(rules, events, rules.forbid[k], j, i, at, start):

@@ -53,7 +53,7 @@ def _fill(graph, has_edges, rules, events, guard, ranges, stop):
     kept = np.empty((states, longest if has_edges.any() else 0), np.int64)
     began = np.empty((states, longest if has_edges.any() else 0), np.int64)
     # What the events of one step do is applied after all of them
-    found = np.empty((64, 3), np.int64)
+    spans = np.empty((64, 3), np.int64)
     for r in range(ranges.shape[0]):
         first, end = ranges[r, 1], ranges[r, 2]
         best[:], count[:], head[:] = -1, 0, 0
@@ -87,21 +87,21 @@ def _fill(graph, has_edges, rules, events, guard, ranges, stop):
                             ):
                                 start = began[source, p]
                     if start >= 0:
-                        if n == found.shape[0]:
+                        if n == spans.shape[0]:
                             larger = np.empty((2 * n, 3), np.int64)
-                            larger[:n] = found
-                            found = larger
-                        found[n, 0], found[n, 1], found[n, 2] = s, after, start
+                            larger[:n] = spans
+                            spans = larger
+                        spans[n, 0], spans[n, 1], spans[n, 2] = s, after, start
                         n += 1
                 after += 1
             for k in range(n):
-                s, start = found[k, 0], found[k, 2]
+                s, start = spans[k, 0], spans[k, 2]
                 best[s] = max(best[s], start)
                 if kept.shape[1] > 0:
-                    kept[s, count[s]], began[s, count[s]] = found[k, 1], start
+                    kept[s, count[s]], began[s, count[s]] = spans[k, 1], start
                     count[s] += 1
                 rule = graph.end_rule[s]
-                if rule != NO_EDGE and is_open(rules, events, rule, found[k, 1], NO_EVENT, 0, 0):
+                if rule != NO_EDGE and is_open(rules, events, rule, spans[k, 1], NO_EVENT, 0, 0):
                     done = max(done, start)
             i = after
         events.latest[guard, ranges[r, 3]] = done

@@ -149,7 +149,7 @@ def run_mcep(
     Raises:
         SystemLimit: There are too many trends.
     """
-    found = []
+    closed = []
     for family in families:
         *parts, full = stoppable(
             run, family.joins, tables.rules, events, ranges, zero, MOST_HELD, MOST_TRENDS
@@ -159,8 +159,8 @@ def run_mcep(
             raise SystemLimit(SYSTEM, reason)
         if full == 2:
             raise SystemLimit(SYSTEM, f"a window has more than {MOST_TRENDS:,} trends")
-        found.append(ClosedWindows(family.templates, 1 + family.joins.weights.shape[1], *parts))
-    return found
+        closed.append(ClosedWindows(family.templates, 1 + family.joins.weights.shape[1], *parts))
+    return closed
 
 
 @compiled

@@ -64,17 +64,17 @@ def prepared(
 
     def run(mode: NumberMode) -> Emission:
         fill_latest(tables, events, ranges)
-        found: list[ClosedWindows] = []
+        closed: list[ClosedWindows] = []
         words, left = 1, ranges
         while len(left):
             parts = start(left, mode.array(0, words))
-            found += parts
+            closed += parts
             again = np.unique(np.concatenate([part.redo for part in parts]))
             # A partition that one unit has to do again is done again by all: drop what it gave.
-            found[len(found) - len(parts) :] = [_without(part, again) for part in parts]
+            closed[len(closed) - len(parts) :] = [_without(part, again) for part in parts]
             left = left[np.isin(left[:, 0], again)]
             words = next_words(words)
-        return emission_of(found, mode)
+        return emission_of(closed, mode)
 
     return run
 

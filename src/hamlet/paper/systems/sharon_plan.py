@@ -106,13 +106,13 @@ def starts_at_most(
 def choose_middles(tree: Tree, rates: Rates) -> list[Middle]:
     """The middles of a tree of prefixes that are worth sharing, the best first."""
     model = _Model(tree, rates)
-    found: list[Middle] = []
+    middles: list[Middle] = []
     while True:
         candidates = [model.best_of(step) for step in model.repeated_steps]
         best = max((c for c in candidates if c), key=lambda c: c.benefit, default=None)
         if best is None:
-            return found
-        found.append(best)
+            return middles
+        middles.append(best)
         model.take(best)
 
 

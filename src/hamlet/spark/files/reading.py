@@ -80,6 +80,7 @@ class Source:
     frame: Their columns, and last the number of what is wrong with a row, if anything is.
     reasons: What can be wrong.
     size: How many bytes the files have; 0 where nobody knows.
+    rows: How many rows they have, where their ends say so.
     notes: What may be a mistake.
     """
 
@@ -88,6 +89,7 @@ class Source:
     reasons: tuple[str, ...]
     size: int
     notes: tuple[str, ...] = ()
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ def read_files(
         SchemaError: A column is not the same in all files.
     """
     wanted = Wanted.of(plan, options, has_all=has_all)
+    rows: int | None = None
     if "://" in str(source):
         name, size = str(source), 0
         parts = [_read_url(spark, str(source), wanted)]
@@ -138,9 +141,12 @@ def read_files(
         parts = [
             p for reader, some in by_reader.items() for p in function(reader)(spark, some, wanted)
         ]
+        # Files that cannot be read have been refused by now.
+        if all(format_of(path).name == "parquet" for path in paths):
+            rows = sum(parquet.read_metadata(path).num_rows for path in paths)
     reasons = tuple(dict.fromkeys(reason for part in parts for _, reason in part.faults))
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    return Source(name, _joined(parts, wanted, reasons, name), reasons, size, notes)
+    return Source(name, _joined(parts, wanted, reasons, name), reasons, size, notes, rows)
 
 
 def _joined(parts: list[_Part], wanted: Wanted, reasons: tuple[str, ...], name: str) -> DataFrame:

@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from hamlet.errors import PlanError, SchemaError
 from hamlet.events.required_columns import needs_of, types_by_key
-from hamlet.events.times import FARTHEST_US
+from hamlet.events.times import FARTHEST_US, SECONDS
 from hamlet.plan.letters import alphabet_of
 from hamlet.plan.predicates import show_duration
 from hamlet.share.policy import NOTHING_FIXED
@@ -30,15 +30,19 @@ from hamlet.spark.derived import with_derived
 from hamlet.spark.events import LACKING, are_given, events_of, lacking
 from hamlet.spark.kinds import FLOATING, NUMBERS, TEXT, arrow_type, microseconds
 from hamlet.spark.letter_columns import count_where, letters_of
+from hamlet.spark.settings import parallelism
 from hamlet.spark.stream.bucket import TOLD
 from hamlet.spark.stream.course import course_of
+from hamlet.spark.stream.frames import marked, started_with
 from hamlet.spark.stream.generations import EVER_US
-from hamlet.spark.stream.job import LANES_OF_LONG, ORDER, PACKED, StreamJobs, job_of
-from hamlet.spark.stream.state import ANSWERED, BucketProcessor
+from hamlet.spark.stream.job import BATCH, FINAL, LANES_OF_LONG, ORDER, PACKED, StreamJobs, job_of
+from hamlet.spark.stream.settings import PROVIDER, ROCKSDB
+from hamlet.spark.stream.state import ANSWERED, EVER, BucketProcessor
 from hamlet.spark.versions import check_version
+from hamlet.spark.wide import chosen, wide_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -57,11 +61,15 @@ EVENTS, WORK = "hamlet_events", "hamlet_work"
 ROWS, USED = "rows", "used"
 # Before the name of an attribute: rows that take no part because they have no value for it.
 WITHOUT = "without "
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+# How times are written in JSON.
+JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
+JSON |= {"timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "false"}
 _SHUFFLE = "spark.sql.shuffle.partitions"
-_MOST_BUCKETS = 64
-_TIME, _ORDER, _EVENT_TIME = "time", "order", "event_time"
+# What is written with each batch is what has changed.
+_CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+# A bucket that has rows in a batch costs 2 to 4 ms of a core, besides what its rows cost.
+_LEAST_BUCKETS, _MOST_BUCKETS = 16, 1024
+_TIME, _ORDER, _EVENT_TIME, _ROW = "time", "order", "event_time", "row"
 _GIVEN, _LANES, _ATTRIBUTE = "given", "lanes", "attribute"
 
 
@@ -78,8 +86,13 @@ def answer_stream(
     text: str = "",
     source: Mapping[str, Any] | None = None,
     output: str | None = None,
+    wide: str | None = None,
+    showing: Callable[[Any], Any] | None = None,
 ) -> DataFrame:
     """The results of every query, as a stream in append mode.
+
+    They have the watermark of the events, so that they can be aggregated by the ends of windows.
+    No setting of the session is changed: see `frames.py`.
 
     Args:
         plan: The workload.
@@ -94,6 +107,8 @@ def answer_stream(
         text: How the workload is written, to be noted in the checkpoint.
         source: What the rows of the source are, to be noted there.
         output: Where results go, which is to be the same whenever the stream goes on.
+        wide: A query whose results are wanted alone, in the wide form.
+        showing: What makes rows of results is put into it, so that it can show some of them.
 
     Raises:
         SchemaError: A column is missing, or is not what the workload uses it for.
@@ -107,31 +122,48 @@ def answer_stream(
         raise PlanError("flush needs a checkpoint", "Say where the checkpoint of the stream is.")
     _check_time(frame, options, name)
     course = course_of(
-        plan, text, options, settings, checkpoint, _default_buckets(frame.sparkSession)
+        plan,
+        text,
+        options,
+        settings,
+        checkpoint,
+        default_buckets(parallelism(frame.sparkSession)),
     )
     parts = [_part(live, frame, options, settings, name, reasons) for live in course.live]
     jobs = StreamJobs.of(part.job for part in parts)
     parts = [replace(part, job=job) for part, job in zip(parts, jobs.jobs, strict=True)]
-    _set_up(frame.sparkSession, jobs)
     light = jobs.without_templates()
-    packed = _rows(parts, settings).mapInArrow(light.packed, _spark_schema(PACKED))
+    rows = _rows(parts, settings, frame.columns[:-1] if reasons else frame.columns)
+    packed = rows.mapInArrow(light.packed, _spark_schema(PACKED))
     if checkpoint is not None:
         facts = _facts(options, settings, jobs.jobs[-1])
         facts |= {} if output is None else {"output": output}
         course.note(checkpoint, facts, [part.facts() for part in parts], source)
         packed = _with_end(packed, checkpoint, jobs.buckets if flush else ())
-    answered = packed.groupBy("bucket").transformWithState(
-        BucketProcessor(jobs), ANSWERED, "Append", "EventTime"
+    answered = (
+        packed.groupBy("bucket")
+        .transformWithState(
+            BucketProcessor(jobs), ANSWERED, "Append", "EventTime", eventTimeColumnName=EVER
+        )
+        .drop(EVER)
     )
     if jobs.has_partial:
         # All that is known of a window comes in one batch, so nothing has to be kept here.
         answered = answered.repartition("place")
-    return _without_told(answered.mapInArrow(light.unpacked, _spark_schema(jobs.long_schema)))
+    unpacked = light.unpacked if showing is None else showing(light.unpacked)
+    results = _without_told(answered.mapInArrow(unpacked, _spark_schema(jobs.long_schema)))
+    if wide is not None:
+        queries = [planned.query for planned in plan.queries]
+        beside = [each for each in (FINAL, BATCH) if each in results.columns]
+        results = wide_rows(results, chosen(wide, queries), frame, options, beside)
+    if jobs.jobs[-1].times != SECONDS:
+        results = marked(results, "window_end")
+    return started_with(results, _needed(frame.sparkSession, jobs, settings.tasks))
 
 
-def _default_buckets(spark: SparkSession) -> int:
-    """As many buckets as there are cores to work on them, within reason."""
-    return min(max(spark.sparkContext.defaultParallelism, 2), _MOST_BUCKETS)
+def default_buckets(cores: int) -> int:
+    """Some more buckets than there are cores to work on them: there may be more cores later."""
+    return min(max(4 * cores, _LEAST_BUCKETS), _MOST_BUCKETS)
 
 
 def _with_end(packed: DataFrame, checkpoint: Checkpoint, ended: Sequence[int]) -> DataFrame:
@@ -184,13 +216,18 @@ def _facts(options: Options, settings: StreamSettings, job: StreamJob) -> dict[s
     }
 
 
-def _set_up(spark: SparkSession, jobs: StreamJobs) -> None:
-    """Settings without which it does not run, where they are as Spark has them by itself."""
-    if spark.conf.get(_PROVIDER, "") != ROCKSDB:
-        spark.conf.set(_PROVIDER, ROCKSDB)
-    if spark.conf.get(_SHUFFLE, "200") == "200":
-        cores = spark.sparkContext.defaultParallelism
-        spark.conf.set(_SHUFFLE, str(max(1, min(len(jobs.buckets), cores))))
+def _needed(spark: SparkSession, jobs: StreamJobs, tasks: int | None) -> dict[str, str]:
+    """Settings of a query that are needed, or better, where nobody has chosen them."""
+    known = spark.conf.getAll
+    needed = {PROVIDER: ROCKSDB}
+    if tasks is not None:
+        needed[_SHUFFLE] = str(tasks)
+    elif _SHUFFLE not in known:
+        cores = parallelism(spark)
+        needed[_SHUFFLE] = str(max(1, min(len(jobs.buckets), cores)))
+    if _CHANGELOG not in known:
+        needed[_CHANGELOG] = "true"
+    return needed
 
 
 # Generations
@@ -254,7 +291,8 @@ class _Part:
         own = [F.col(name).alias(f"{self.tag}{name}") for name in common]
         attributes = [f"{self.tag}{_ATTRIBUTE}{i}" for i in range(len(self.attributes))]
         lanes = _lane_columns(takes_part, self.tag) if self.job.lane_longs else []
-        return [*lanes, *self.letters.columns(), *own, *attributes]
+        rows = [F.col(_ROW).alias(f"{self.tag}{_ROW}")] if self.job.keeps else []
+        return [*lanes, *self.letters.columns(), *own, *attributes, *rows]
 
 
 def _part(
@@ -291,11 +329,16 @@ def _part(
 # Rows
 
 
-def _rows(parts: Sequence[_Part], settings: StreamSettings) -> DataFrame:
+def _rows(parts: Sequence[_Part], settings: StreamSettings, names: Sequence[str]) -> DataFrame:
     """The rows that take part in any generation, with the columns that are packed.
 
     Rows count as used by their types and keys, whatever conditions say of them, and by the newest
     generation.
+
+    Args:
+        parts: The generations.
+        settings: How to run the stream.
+        names: What the columns of the events are called.
     """
     newest = parts[-1]
     events, letters = newest.letters.events, newest.letters
@@ -304,14 +347,18 @@ def _rows(parts: Sequence[_Part], settings: StreamSettings) -> DataFrame:
         named[_ORDER] = events.order
     for part in parts:
         named |= part.named()
+    if newest.job.keeps:
+        own = zip(events.frame.columns, names, strict=False)
+        named[_ROW] = F.to_json(F.struct(*(F.col(c).alias(name) for c, name in own)), JSON)
     asked = types_by_key(newest.live.plan)
     named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, asked))}
     frame = events.frame.select(*(column.alias(n) for n, column in named.items()))
     time_kind = frame.schema[_TIME].dataType
-    moment = F.when(letters.is_good(), _timestamp(F.col(_TIME), time_kind)).alias(_EVENT_TIME)
-    frame = frame.select("*", moment)
-    milliseconds = -(-settings.lateness_us // 1000)
-    frame = frame.withWatermark(_EVENT_TIME, f"{milliseconds} milliseconds")
+    if not settings.has_watermark:
+        moment = F.when(letters.is_good(), _timestamp(F.col(_TIME), time_kind))
+        milliseconds = -(-settings.lateness_us // 1000)
+        frame = frame.select("*", moment.alias(_EVENT_TIME))
+        frame = frame.withWatermark(_EVENT_TIME, f"{milliseconds} milliseconds")
     by_part = [part.lanes() for part in parts]
     is_used, _ = by_part[-1]
     counts = [F.count(F.lit(1)).alias(ROWS), count_where(reduce(or_, is_used)).alias(USED)]

@@ -9,7 +9,7 @@ a timer knows. Nothing here knows of Spark.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,9 @@ from hamlet.kernel.machine import FAR, NEVER
 from hamlet.kernel.packing import pack, unpack
 from hamlet.spark.stream.generations import EVER_US
 from hamlet.spark.stream.job import TIME
+from hamlet.spark.stream.late import keep_late
 from hamlet.spark.stream.pages import Pages, Places
+from hamlet.spark.stream.waiting import WaitingLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,16 +31,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine.session import Session
+    from hamlet.engine.state.closed import Closed
     from hamlet.spark.stream.job import Answered, StreamJob
     from hamlet.spark.stream.lanes import Lane
 
 # What a bucket tells of its work, by the name that stands in the column `aggregate`.
-LATE, WINDOWS, PAGES_READ, PAGES_WRITTEN, BYTES_WRITTEN = TOLD = (
+LATE, WINDOWS, PAGES_READ, PAGES_WRITTEN, BYTES_WRITTEN, *DECIDED = TOLD = (
     "late",
     "windows",
     "pages_read",
     "pages_written",
     "bytes_written",
+    "bursts",
+    "shared_bursts",
+    "shared_events",
+    "snapshots",
+    "merges",
+    "splits",
 )
 _BUCKET = "the state of a stream"
 
@@ -65,9 +74,9 @@ _sessions: dict[str, tuple[Session, bytes]] = {}
 _MOST_SESSIONS = 16
 
 
-def _session_of(job: StreamJob, lane: Lane) -> tuple[Session, bytes]:
-    """A session, and the core that it begins with."""
-    key = f"{job.settings} {lane.first}"
+def _session_of(job: StreamJob, lane: Lane, use: str = "") -> tuple[Session, bytes]:
+    """A session, one for each use, and the core that it begins with."""
+    key = f"{job.settings} {lane.first} {use}"
     if key not in _sessions:
         if len(_sessions) >= _MOST_SESSIONS:
             _sessions.clear()
@@ -85,6 +94,7 @@ def step(
     *,
     is_fired: bool = False,
     is_end: bool = False,
+    batch: int = 0,
 ) -> Iterator[Answered]:
     """One batch of a bucket.
 
@@ -99,6 +109,7 @@ def step(
         watermark_us: Before this no more rows are waited for; None where nothing is known.
         is_fired: Whether the timer has come to an end.
         is_end: Whether all windows close, because no more rows come.
+        batch: The number of the batch, which is the same if it is done again.
 
     Returns:
         Rows of results and parts of partial answers, as bytes.
@@ -109,20 +120,40 @@ def step(
     """
     lane = job.lane_of(bucket)
     session, beginning = _session_of(job, lane)
-    deadlines, timer, pages = _restore(job, session, stored, beginning)
+    deadlines, timer, pages, log = _restore(job, session, stored, beginning)
     timer = None if is_fired else timer
-    table, is_first = job.fed(lane, data)
+    table, is_first, texts = job.fed(lane, data)
     if session.released > FAR:
         _check_over(table, watermark_us)
-    needed = _needed_pages(session, table, deadlines, watermark_us, is_end)
+    # What early results are made of has to be on pages.
+    is_logged = pages.together is None and not job.is_early and not is_end
+    waited = _waited(job, lane, session, log, watermark_us, is_end)
+    fed, kept = _parted(table, watermark_us) if is_logged else (table, None)
+    seen = pa.concat_tables([waited, fed])
+    needed = _needed_pages(session, seen, deadlines, watermark_us, is_end)
+    if job.is_early and table.num_rows and not lane.groups_are_on_pages:
+        # What a group comes to so far takes all that there is of it.
+        needed |= deadlines < NEVER
     there = np.flatnonzero(deadlines < NEVER).tolist()
     read = pages.read(np.flatnonzero(needed & (deadlines < NEVER)).tolist())
     session.load_pages(read)
+    decided = _decided(session)
+    if waited.num_rows:
+        session.feed(waited)
     closed = [] if watermark_us is None else [session.close_until(watermark_us)]
-    is_late = numpy_of(table.column(TIME).cast(pa.int64())) < session.released
-    late = int(np.count_nonzero(is_late if is_first is None else is_late & is_first))
-    if table.num_rows:
-        session.feed(table)
+    times = numpy_of(table.column(TIME).cast(pa.int64()))
+    is_late = (times < session.released) & job.span.counts(times)
+    is_late &= True if is_first is None else is_first
+    late = int(np.count_nonzero(is_late))
+    if late and texts is not None and job.late_rows is not None:
+        keep_late(job.late_rows, batch, bucket, texts.filter(pa.array(is_late)))
+    is_early = job.is_early and bool(table.num_rows) and not is_end
+    before = _as_if_over(job, lane, session) if is_early else None
+    if fed.num_rows:
+        session.feed(fed)
+    if kept is not None and len(kept):
+        log.add(data, kept)
+    after = _as_if_over(job, lane, session) if is_early else None
     if is_end:
         closed.append(session.close_all())
     changed = session.take_pages()
@@ -134,21 +165,39 @@ def step(
         stored.set_timer(timer, None)
         stored.clear()
     else:
-        _store(job, session, stored, pages, deadlines, timer)
+        _store(job, session, stored, pages, log, deadlines, timer)
     session.forget_pages()
     windows = 0
     for some in closed:
         answered = job.span.of(some, lane.queries)
         windows += len(answered)
-        yield from job.answered(lane, bucket, answered)
+        yield from job.answered(lane, bucket, answered, batch)
+    if before is not None and after is not None:
+        yield from job.updated(lane, bucket, before, after, batch)
     told = {
-        LATE: late if job.is_newest else 0,
+        LATE: late,
         WINDOWS: windows,
         PAGES_READ: len(read),
         PAGES_WRITTEN: len(changed),
-        BYTES_WRITTEN: sum(len(each) for each in changed.values() if each is not None),
+        BYTES_WRITTEN: log.written
+        + sum(len(each) for each in changed.values() if each is not None),
+        **{name: now - decided[name] for name, now in _decided(session).items()},
     }
     yield job.told(bucket, told)
+
+
+def _decided(session: Session) -> dict[str, int]:
+    """How often events were run together, and apart, since the beginning."""
+    done = session.statistics
+    counts = (done.bursts, done.shared_bursts, done.shared, done.snapshots)
+    return dict(zip(DECIDED, (*counts, done.merges, done.splits), strict=True))
+
+
+def _as_if_over(job: StreamJob, lane: Lane, session: Session) -> Closed:
+    """What open windows would give if no more rows came; the session is as it was."""
+    twin, _ = _session_of(job, lane, "early")
+    twin.restore(session.snapshot())
+    return job.span.of(twin.close_all(), lane.queries)
 
 
 def _needed_pages(
@@ -174,11 +223,12 @@ def _store(
     session: Session,
     stored: Stored,
     pages: Pages,
+    log: WaitingLog,
     deadlines: NDArray[np.int64],
     timer: int | None,
 ) -> None:
     """Put away what is kept of all pages together, and set the timer to the next deadline."""
-    next_timer = _timer(deadlines, job.span.last_us)
+    next_timer = _timer(deadlines, log.first, job.span.last_us)
     if next_timer != timer:
         stored.set_timer(timer, next_timer)
     together = pages.together or {}
@@ -186,8 +236,42 @@ def _store(
         "settings": job.settings,
         "timer": next_timer,
         "together": None if pages.together is None else list(together),
+        "waiting": len(log.entries) > 0,
     }
-    stored.put_core(pack(_BUCKET, header, [session.core(), deadlines, *together.values()]))
+    waiting = [log.entries] if len(log.entries) else []
+    pieces: list[Any] = [session.core(), deadlines, *together.values(), *waiting]
+    stored.put_core(pack(_BUCKET, header, pieces))
+
+
+def _parted(table: pa.Table, watermark_us: int | None) -> tuple[pa.Table, NDArray[np.int64] | None]:
+    """The late rows of a batch, which a session counts, and the times of those that wait."""
+    times = numpy_of(table.column(TIME).cast(pa.int64()))
+    if watermark_us is None:
+        return table.slice(0, 0), times
+    is_late = times < watermark_us
+    return table.filter(pa.array(is_late)), times[~is_late]
+
+
+def _waited(
+    job: StreamJob,
+    lane: Lane,
+    session: Session,
+    log: WaitingLog,
+    watermark_us: int | None,
+    is_end: bool,
+) -> pa.Table:
+    """The rows that have waited for what the watermark has passed now."""
+    before = FAR if is_end else BEGINNING if watermark_us is None else watermark_us
+    found = [job.fed(lane, ()).table]
+    firsts: dict[int, int] = {}
+    for at, data in log.due(before):
+        table = job.fed(lane, data).table
+        times = numpy_of(table.column(TIME).cast(pa.int64()))
+        is_new = (times >= session.released) & (times < before)
+        found.append(table.filter(pa.array(is_new)))
+        firsts[at] = int(times[times >= before].min(initial=NEVER))
+    log.begin_from(firsts)
+    return pa.concat_tables(found).unify_dictionaries()
 
 
 def _check_over(table: pa.Table, watermark_us: int | None) -> None:
@@ -203,29 +287,34 @@ def _check_over(table: pa.Table, watermark_us: int | None) -> None:
 
 def _restore(
     job: StreamJob, session: Session, stored: Stored, beginning: bytes
-) -> tuple[NDArray[np.int64], int | None, Pages]:
+) -> tuple[NDArray[np.int64], int | None, Pages, WaitingLog]:
     """Take up a bucket: when pages have something to do, when the timer ends, and its pages."""
     data = stored.core()
     if data is None:
         session.restore_core(beginning)
-        return np.full(job.pages, NEVER, np.int64), None, Pages(stored, {})
+        nothing = WaitingLog.nothing(stored)
+        return np.full(job.pages, NEVER, np.int64), None, Pages(stored, {}), nothing
     header, (core, deadlines, *together) = unpack(_BUCKET, data)
     if header["settings"] != job.settings:
         raise ReadError(_BUCKET, "its state was made by another workload, or with other options")
     session.restore_core(bytes(core))
+    log = WaitingLog.nothing(stored)
+    if header.get("waiting"):
+        log.entries = together.pop()
     numbers = header["together"]
     known = None if numbers is None else dict(zip(numbers, map(bytes, together), strict=True))
-    return deadlines, header["timer"], Pages(stored, known)
+    return deadlines, header["timer"], Pages(stored, known), log
 
 
-def _timer(deadlines: NDArray[np.int64], last_us: int) -> int | None:
+def _timer(deadlines: NDArray[np.int64], first_us: int, last_us: int) -> int | None:
     """When something is to be done, in milliseconds; None where nothing is.
 
     Args:
         deadlines: When there is something to do on each page.
+        first_us: The time of the first row that waits apart from pages.
         last_us: When all is over, which is far away where no other workload follows.
     """
-    earliest = int(deadlines.min())
+    earliest = min(int(deadlines.min()), first_us + 1 if first_us < NEVER else NEVER)
     if last_us < EVER_US:
         earliest = min(earliest, last_us)
     # No watermark is before 1970.

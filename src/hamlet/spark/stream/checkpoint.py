@@ -16,11 +16,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import functions as F
+from pyspark.errors import PySparkException
 
 from hamlet._version import __version__
-from hamlet.errors import PlanError, ReadError, WriteError
+from hamlet.errors import PlanError, ReadError
+from hamlet.spark.stream.frames import set_for_a_moment
 from hamlet.spark.stream.generations import generation_json, history_of
+from hamlet.spark.stream.settings import PROVIDER, ROCKSDB
+from hamlet.spark.stream.store import numbers_in, store_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _FOLDER, _ENDS = "hamlet", "ends"
 BEGUN, CHANGES = (_FOLDER, "begun.json"), (_FOLDER, "changes")
+_AS_IT_WAS = "Leave the number of tasks as it was."
 _AGAIN = "go on with the stream as it was begun, or choose an empty folder"
 
 
@@ -41,13 +45,7 @@ class Checkpoint:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self.folder = str(folder)
         self._spark = spark
-        # There is no other way to Spark's file systems.
-        self._jvm: Any = spark.sparkContext._jvm
-        java: Any = spark.sparkContext._jsc
-        self._system = self._path().getFileSystem(java.hadoopConfiguration())
-
-    def _path(self, *names: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path("/".join([self.folder.rstrip("/"), *names]))
+        self._store = store_of(spark, self.folder)
 
     def check_is_idle(self) -> None:
         """Refuse to go on with a stream that is running in this session.
@@ -57,15 +55,9 @@ class Checkpoint:
         Raises:
             PlanError: It is.
         """
-        own = self._system.makeQualified(self._path()).toString()
-        for query in self._spark.streams.active:
-            java: Any = query._jsq
-            root = self._jvm.org.apache.hadoop.fs.Path(
-                java.streamingQuery().resolvedCheckpointRoot()
-            )
-            if self._system.makeQualified(root).toString() == own:
-                reason = "the workload of a stream that is running cannot be changed"
-                raise PlanError(reason, "Stop it first: its query has a method stop.")
+        if any(self._store.is_written_by(query) for query in self._spark.streams.active):
+            reason = "the workload of a stream that is running cannot be changed"
+            raise PlanError(reason, "Stop it first: its query has a method stop.")
 
     # What was begun
 
@@ -75,8 +67,8 @@ class Checkpoint:
         Raises:
             ReadError: There is something else.
         """
-        has_begun = self._system.exists(self._path("offsets"))
-        if not self._system.exists(self._path(*BEGUN)):
+        has_begun = self._store.exists("offsets")
+        if not self._store.exists(*BEGUN):
             if has_begun:
                 reason = "it is the checkpoint of something else; choose an empty folder"
                 raise ReadError(self.folder, reason)
@@ -94,7 +86,7 @@ class Checkpoint:
         begun = self.begun_with()
         if begun is None:
             return ()
-        names = sorted(self._names(*CHANGES))
+        names = sorted(self._store.names(*CHANGES))
         return history_of(begun, [self._read_json(*CHANGES, name) for name in names])
 
     def change(self, generation: Generation) -> None:
@@ -104,8 +96,8 @@ class Checkpoint:
             WriteError: It cannot be noted.
         """
         name = f"{generation.number:06d}.json"
-        self._system.mkdirs(self._path(*CHANGES))
-        self._write(generation_json(generation), *CHANGES, name)
+        self._store.make_folder(*CHANGES)
+        self._store.write(generation_json(generation), *CHANGES, name)
 
     def watermarks(self) -> tuple[int | None, int | None]:
         """How far the batches have come that are done, in milliseconds; None before the first.
@@ -114,36 +106,30 @@ class Checkpoint:
             Up to where the last of them has closed windows, and the watermark of the next, which
             comes of all rows that were taken in.
         """
-        done = [int(name) for name in self._names("commits") if name.isdigit()]
+        done = [int(name) for name in self._store.names("commits") if name.isdigit()]
         if not done:
             return None, None
         last = str(max(done))
-        _, offsets, *_ = self._read_text("offsets", last).splitlines()
-        _, commit, *_ = self._read_text("commits", last).splitlines()
+        _, offsets, *_ = self._store.read("offsets", last).splitlines()
+        _, commit, *_ = self._store.read("commits", last).splitlines()
         closed, following = json.loads(offsets), json.loads(commit)
         return closed["batchWatermarkMs"], following["nextBatchWatermarkMs"]
 
-    def _names(self, *folders: str) -> list[str]:
-        """The names of files in a folder, without those that are being written."""
-        folder = self._path(*folders)
-        if not self._system.exists(folder):
-            return []
-        names = [each.getPath().getName() for each in self._system.listStatus(folder)]
-        return [name for name in names if not name.startswith(".")]
+    def tasks(self) -> int | None:
+        """Over how many tasks Spark has spread the state; None where no batch has begun."""
+        begun = [int(name) for name in self._store.names("offsets") if name.isdigit()]
+        if not begun:
+            return None
+        _, facts, *_ = self._store.read("offsets", str(max(begun))).splitlines()
+        found = json.loads(facts).get("conf", {}).get("spark.sql.shuffle.partitions")
+        return None if found is None else int(found)
 
     def _read_json(self, *names: str) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._read_text(*names))
+            found: dict[str, Any] = json.loads(self._store.read(*names))
         except ValueError as error:
             raise ReadError(self.folder, f"{'/'.join(names)} in it is damaged") from error
         return found
-
-    def _read_text(self, *names: str) -> str:
-        stream = self._system.open(self._path(*names))
-        try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-        finally:
-            stream.close()
 
     def begin(self, facts: Mapping[str, Any], first: Generation) -> None:
         """Note what a stream is begun with.
@@ -156,7 +142,7 @@ class Checkpoint:
             WriteError: It cannot be noted.
         """
         whole = {"format": FORMAT, "hamlet": __version__, **facts, **first.described()}
-        self._write(json.dumps(whole, indent=2) + "\n", *BEGUN)
+        self._store.write(json.dumps(whole, indent=2) + "\n", *BEGUN)
 
     def compare(self, before: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Make sure that things are what they were.
@@ -182,8 +168,7 @@ class Checkpoint:
         Raises:
             PlanError: No batch has been written.
         """
-        commits = self._path("commits")
-        if self._system.exists(commits) and len(self._system.listStatus(commits)):
+        if self._store.names("commits"):
             return
         reason = "flush=True ends a stream with its next batch, and this one has read nothing yet"
         remedy = (
@@ -194,33 +179,40 @@ class Checkpoint:
 
     def ends(self) -> DataFrame:
         """Numbers of buckets that are to close everything, as a stream."""
-        self._system.mkdirs(self._path(_FOLDER, _ENDS))
-        folder = f"{self.folder.rstrip('/')}/{_FOLDER}/{_ENDS}"
-        lines = self._spark.readStream.schema("value string").text(folder)
-        return lines.select(F.col("value").try_cast("int").alias("bucket")).where("bucket >= 0")
+        self._store.make_folder(_FOLDER, _ENDS)
+        return numbers_in(self._spark, f"{self.folder.rstrip('/')}/{_FOLDER}/{_ENDS}")
 
     def is_ended(self) -> bool:
         """Whether the stream has been told to end."""
-        return bool(self._system.exists(self._path(_FOLDER, _ENDS, "all")))
+        return bool(self._store.names(_FOLDER, _ENDS))
 
     def end(self, buckets: Sequence[int]) -> None:
         """Tell all buckets to close everything with the next batch, once for all."""
         if not self.is_ended():
-            self._write("".join(f"{bucket}\n" for bucket in buckets), _FOLDER, _ENDS, "all")
+            self._store.write("".join(f"{bucket}\n" for bucket in buckets), _FOLDER, _ENDS, "all")
 
-    def _write(self, text: str, *names: str) -> None:
-        """Write a file, which is there whole or not at all."""
-        partial = self._path(*names[:-1], f".{names[-1]}")
-        try:
-            out = self._system.create(partial, True)
-            out.write(bytearray(text.encode()))
-            out.close()
-            self._system.delete(self._path(*names), False)
-            is_there = self._system.rename(partial, self._path(*names))
-        except Py4JJavaError as error:
-            raise WriteError(self.folder, str(error.java_exception.getMessage())) from error
-        if not is_there:
-            raise WriteError(self.folder, "a file in it cannot be renamed")
+
+def spread_over(spark: SparkSession, folder: str, tasks: int) -> None:
+    """Spread the state of a stream that is stopped over another number of tasks.
+
+    Raises:
+        PlanError: Spark cannot.
+    """
+    manager = getattr(spark, "_streamingCheckpointManager", None)
+    if manager is None:
+        reason = f"Spark {spark.version} cannot spread the state of a stream anew"
+        raise PlanError(reason, f"{_AS_IT_WAS} Spark 4.2 can.")
+    try:
+        with set_for_a_moment(spark, {PROVIDER: ROCKSDB}):
+            manager.repartition(folder, tasks)
+    except (Py4JJavaError, PySparkException) as error:
+        java: Any = getattr(error, "java_exception", None)
+        said = str(error) if java is None else str(java.getMessage())
+        if "enforceExactlyOnceSink" in said:
+            reason = "the last batch of the stream was not finished"
+            raise PlanError(reason, "Go on once with as many tasks as before.") from error
+        reason = f"the state cannot be spread over {tasks} tasks: {said}"
+        raise PlanError(reason, _AS_IT_WAS) from error
 
 
 def _difference(what: str, before: Any, now: Any) -> str:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import functions as F
 
 from hamlet.engine import options_for
 from hamlet.engine.session import workload_digest
@@ -23,17 +22,21 @@ from hamlet.errors import HamletError, PlanError, WriteError, counted
 from hamlet.events.source import Wanted
 from hamlet.explain.planned import PlannedWorkload, read_text
 from hamlet.io.targets import check_reachable
+from hamlet.report.live import LiveFigures
+from hamlet.report.serving import LivePage
 from hamlet.spark import session
 from hamlet.spark.command import explained
-from hamlet.spark.stream.answers import EVENTS, ROWS, USED, WITHOUT, WORK, answer_stream
+from hamlet.spark.stream.answers import EVENTS, JSON, ROWS, USED, WITHOUT, WORK, answer_stream
 from hamlet.spark.stream.boundary import wait_for_boundary
 from hamlet.spark.stream.bucket import LATE, WINDOWS
-from hamlet.spark.stream.checkpoint import Checkpoint
+from hamlet.spark.stream.checkpoint import Checkpoint, spread_over
 from hamlet.spark.stream.course import plan_to_read
 from hamlet.spark.stream.form import Form, Topic, form_of
 from hamlet.spark.stream.generations import differences, shown_moment
 from hamlet.spark.stream.reading import read_stream
 from hamlet.spark.stream.settings import StreamSettings, duration_us
+from hamlet.spark.stream.topics import Topics
+from hamlet.spark.stream.watching import Showing, figures_of, queries_of, shown_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from hamlet.engine import Options
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.spark.stream.generations import Generation
+    from hamlet.spark.stream.settings import Emit
 
 CONSOLE = "console"
 CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
@@ -52,11 +56,7 @@ _SETTINGS = {
     # What is written with each batch is what has changed.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    "spark.ui.enabled": "false",
 }
-# How times are written in JSON.
-_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
-_JSON |= {"timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,9 @@ class StreamRun:
     packages: What Spark has to download, for Kafka.
     tell: Is given lines about how it goes.
     watched: The file of the workload, whose changes are taken over; None to look at it once.
+    topics: How topics are read and written.
+    wide: A query whose results are wanted alone, in the wide form.
+    figures: What a page about the stream is told.
     """
 
     workload: PlannedWorkload
@@ -95,6 +98,9 @@ class StreamRun:
     packages: str | None
     tell: Callable[[str], None]
     watched: WatchedFile | None
+    topics: Topics
+    wide: str | None = None
+    figures: LiveFigures | None = None
     totals: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> dict[str, Any]:
@@ -104,6 +110,7 @@ class StreamRun:
             checkpoint = Checkpoint(spark, _absolute(self.checkpoint))
             if not checkpoint.generations():
                 self._check_out()
+            self._spread_anew(spark, checkpoint)
             with _interruptible() as is_over:
                 turn: StreamRun | None = self
                 while turn is not None:
@@ -143,6 +150,8 @@ class StreamRun:
     def _session(self) -> Iterator[SparkSession]:
         is_ours = session.running() is None
         settings = _SETTINGS | session.QUICK_WORKERS
+        if not session.is_chosen("spark.ui.enabled"):
+            settings["spark.ui.enabled"] = "false"
         packages = self.packages
         if packages is None and (Topic.of(self.source) or Topic.of(self.out)):
             packages = CONNECTOR
@@ -150,6 +159,8 @@ class StreamRun:
             settings["spark.jars.packages"] = packages
         self.tell("starting Spark")
         spark = session.start(self.master, settings=settings, quiet=True)
+        if spark.sparkContext.uiWebUrl is not None and is_ours:
+            self.tell(f"Spark's own page is at {spark.sparkContext.uiWebUrl}")
         try:
             yield spark
         finally:
@@ -170,7 +181,9 @@ class StreamRun:
         history = checkpoint.generations()
         read = plan_to_read(checkpoint, self.workload.plan)
         form = self._form(history, read)
-        limits = {} if Topic.of(self.source) else {"maxFilesPerTrigger": str(self.files)}
+        limits = {"maxFilesPerTrigger": str(self.files)}
+        if Topic.of(self.source):
+            limits = self.topics.reading()
         source = read_stream(spark, _absolute(self.source), form, read, self.options, limits)
         results = answer_stream(
             self.workload.plan,
@@ -184,8 +197,12 @@ class StreamRun:
             text=self.workload.text,
             source=form.described(),
             output=self._described_out(),
+            wide=self.wide,
+            showing=self._showing(spark),
         )
         self._tell_change(history, checkpoint)
+        if self.figures is not None:
+            self.figures.queries(queries_of(checkpoint.generations()))
         query = self._started(results)
         seen, changed = -1, None
         try:
@@ -226,7 +243,7 @@ class StreamRun:
         try:
             found = self.watched.changed()
         except HamletError as error:
-            self.tell(f"{error}\nThe stream goes on as it was.")
+            self._say(f"{error}\nThe stream goes on as it was.")
             return None
         if found is None or workload_digest(found.plan) == workload_digest(self.workload.plan):
             return None
@@ -242,10 +259,33 @@ class StreamRun:
         parts = [f"{len(names)} {what}" for what, names in found.items()]
         named = ", ".join((*found["added"], *found["removed"]))
         moment = shown_moment(now[-1].since_us)
-        self.tell(f"workload  {', '.join(parts)} ({named}), from {moment} on")
+        self._say(f"workload  {', '.join(parts)} ({named}), from {moment} on")
+
+    def _say(self, text: str) -> None:
+        """Tell of what has happened, on the page as well."""
+        self.tell(text)
+        if self.figures is not None:
+            self.figures.say(text)
+
+    def _showing(self, spark: SparkSession) -> Callable[[Any], Any] | None:
+        """What shows rows of results to the page; None where there is none."""
+        if self.figures is None:
+            return None
+        shown = shown_to(self.figures, spark)
+        return lambda unpacked: Showing(unpacked, shown)
+
+    def _spread_anew(self, spark: SparkSession, checkpoint: Checkpoint) -> None:
+        """Spread the state over another number of tasks, which Spark does between two runs."""
+        before, tasks = checkpoint.tasks(), self.settings.tasks
+        if tasks is None or before is None or before == tasks:
+            return
+        self.tell(f"spreading the state over {tasks} tasks, not {before}")
+        spread_over(spark, checkpoint.folder, tasks)
 
     def _described_out(self) -> str:
-        return self.out if self._is_elsewhere() else f"{_absolute(self.out)} ({self.format})"
+        wide = "" if self.wide is None else f", {self.wide} alone"
+        where = self.out if self._is_elsewhere() else f"{_absolute(self.out)} ({self.format})"
+        return f"{where}{wide}"
 
     def _is_elsewhere(self) -> bool:
         return self.out == CONSOLE or Topic.of(self.out) is not None
@@ -253,17 +293,20 @@ class StreamRun:
     def _started(self, results: DataFrame) -> StreamingQuery:
         topic = Topic.of(self.out)
         if topic is not None:
-            results = results.select(F.to_json(F.struct("*"), _JSON).alias("value"))
+            results = self.topics.written(results)
         writer = results.writeStream.outputMode("append")
+        # What Spark calls its jobs on its own page.
+        count = counted(len(self.workload.queries), "query", "queries")
+        writer = writer.queryName(f"hamlet stream {self.workload.name}: {count}")
         writer = writer.option("checkpointLocation", _absolute(self.checkpoint))
         if topic is not None:
             writer = writer.format("kafka").option("kafka.bootstrap.servers", topic.servers)
-            writer = writer.option("topic", topic.name)
+            writer = writer.option("topic", topic.name).options(**self.topics.client)
         elif self.out == CONSOLE:
             writer = writer.format("console").option("truncate", "false").option("numRows", "50")
         else:
             writer = writer.format("json" if self.format == "jsonl" else "parquet")
-            writer = writer.option("path", _absolute(self.out)).options(**_JSON)
+            writer = writer.option("path", _absolute(self.out)).options(**JSON)
         if self.once:
             writer = writer.trigger(availableNow=True)
         elif self.trigger_ms is not None:
@@ -282,6 +325,8 @@ class StreamRun:
             self.totals.update({f"in {k}": v for k, v in rows.items()})
             self.totals.update({f"out {k}": v for k, v in work.items()})
             self.tell(_line(found, rows, work))
+            if self.figures is not None:
+                self.figures.batch(figures_of(found))
         return seen
 
     def _tell_totals(self, is_done: bool) -> dict[str, Any]:
@@ -345,13 +390,26 @@ def stream_run(
     packages: str | None,
     tell: Callable[[str], None],
     watch: str | None = None,
+    late_rows: str | None = None,
+    emit: Emit = "final",
+    wide: str | None = None,
+    page: str | None = None,
+    tasks: int | None = None,
+    topics: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Run a stream as the command line says; see `StreamRun`."""
-    return StreamRun(
+    known = None if page is None else LiveFigures(workload.name)
+    run = StreamRun(
         workload=workload,
         options=options_for(workload.plan, **options),
-        settings=StreamSettings(duration_us(lateness), buckets),
+        settings=StreamSettings(
+            duration_us(lateness),
+            buckets,
+            emit=emit,
+            late_rows=None if late_rows is None else _absolute(late_rows),
+            tasks=tasks,
+        ),
         source=source,
         out=out,
         format=file_format,
@@ -365,7 +423,18 @@ def stream_run(
         packages=packages,
         tell=tell,
         watched=None if watch is None else WatchedFile(Path(watch), workload.text, options),
-    ).run()
+        topics=Topics.of(**(topics or {})),
+        wide=wide,
+        figures=known,
+    )
+    if known is None or page is None:
+        return run.run()
+    served = LivePage(known, page)
+    tell(f"page      {served.url}")
+    try:
+        return run.run()
+    finally:
+        served.close()
 
 
 class WatchedFile:

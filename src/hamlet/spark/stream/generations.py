@@ -29,7 +29,7 @@ from hamlet.engine.state.emitted import picked
 from hamlet.errors import RunError
 from hamlet.explain.planned import PlannedWorkload
 from hamlet.lang.parser import parse_tree
-from hamlet.lang.printer import print_workload
+from hamlet.lang.printer import print_query, print_workload
 from hamlet.lang.tree import WorkloadTree
 from hamlet.plan.local_times import DAY_US
 
@@ -73,9 +73,14 @@ class Span:
         """Whether all of its windows have been answered."""
         return watermark_us is not None and watermark_us >= self.last_us
 
-    def events(self, ts: Longs) -> NDArray[np.bool_]:
-        """Which events may be in a window, by their times."""
-        return (ts >= self.begins_us) & (ts < self.last_us)
+    def events(self, ts: Longs, is_oldest: bool = False) -> NDArray[np.bool_]:
+        """Which events may be in a window, by their times, or are late and nobody else's."""
+        may_be = ts < self.last_us
+        return may_be if is_oldest else may_be & (ts >= self.begins_us)
+
+    def counts(self, ts: Longs) -> NDArray[np.bool_]:
+        """Which late events are counted here, and not by the generation after it."""
+        return ts < self.ends_us
 
     def of(self, closed: Closed, numbers: Sequence[int]) -> Closed:
         """Those of some closed windows that the generation answers for.
@@ -153,6 +158,12 @@ class Generation:
     def plan(self) -> WorkloadPlan:
         """What its queries are."""
         return PlannedWorkload.parse(self.text, name="the workload of the checkpoint").plan
+
+    def texts(self) -> dict[str, str]:
+        """How its queries are written, by name."""
+        trees = parse_tree(self.text).queries
+        names = [planned.query.name for planned in self.plan().queries]
+        return {name: print_query(tree) for name, tree in zip(names, trees, strict=True)}
 
     def meanings(self) -> tuple[Meaning, ...]:
         """What its queries mean."""

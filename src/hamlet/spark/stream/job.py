@@ -52,7 +52,9 @@ if TYPE_CHECKING:
 # Which lanes a row is in is told by the bits of longs, without the sign.
 LANES_OF_LONG = LONG
 TYPE, TIME, ORDER = "\0type", "\0time", "\0order"
-_FIRST = "\0first"
+_FIRST, _ROW = "\0first", "\0row"
+# Whether results of a window are the last, and the batch that they came with.
+FINAL, BATCH = "final", "batch"
 _UTC = pa.timestamp("us", "UTC")
 _ROWS_PACKED = 1 << 18
 _BYTES_PACKED = 1 << 25
@@ -74,6 +76,19 @@ class Answered(NamedTuple):
     data: bytes
 
 
+class Fed(NamedTuple):
+    """Rows of a bucket.
+
+    table: As a session takes them.
+    is_first: Which are counted in this lane; None where all are.
+    texts: What they were; None where nobody keeps late ones.
+    """
+
+    table: pa.Table
+    is_first: NDArray[np.bool_] | None
+    texts: pa.ChunkedArray | None
+
+
 @dataclass(frozen=True)
 class StreamJob:
     """What every task of a stream does.
@@ -88,8 +103,11 @@ class StreamJob:
     settings: What the bytes of states depend on, in a digest.
     span: The windows that are answered; rows that are in none of them are not packed.
     first_lane: The number of its first lane, where there are several jobs.
-    is_newest: Whether there is no later generation: only that counts rows that are late.
+    is_oldest: Whether no earlier generation is live: what comes from before it is late, and
+        counted by it.
     is_only: Whether there is no other generation, so that every row is for this one.
+    is_early: Whether open windows give results too, as far as they are.
+    late_rows: Where rows go that are late; None where they are only counted.
     """
 
     lanes: tuple[Lane, ...]
@@ -102,8 +120,10 @@ class StreamJob:
     settings: str = ""
     span: Span = EVERYTHING
     first_lane: int = 0
-    is_newest: bool = True
+    is_oldest: bool = True
     is_only: bool = True
+    is_early: bool = False
+    late_rows: str | None = None
 
     def without_templates(self) -> StreamJob:
         """The same for tasks that pack and unpack, which each batch sends to Python anew."""
@@ -118,7 +138,7 @@ class StreamJob:
     def width(self) -> int:
         """How many columns the rows have that are packed."""
         text = int(self.lettering.is_text)
-        return self.lane_longs + self.lettering.longs + text + 1 + len(self.schema)
+        return self.lane_longs + self.lettering.longs + text + 1 + len(self.schema) + self.keeps
 
     # Packing
 
@@ -136,10 +156,12 @@ class StreamJob:
             found[ORDER] = _plain(next(columns))
         # The order column, which is last in the schema, has come before.
         names = [name for name in self.schema.names if name != ORDER]
+        if self.keeps:
+            names.append(_ROW)
         found |= {name: _plain(each) for name, each in zip(names, columns, strict=True)}
         everything = pa.table(found)
         if not self.span.is_whole:
-            is_here = self.span.events(numpy_of(everything.column(TIME)))
+            is_here = self.span.events(numpy_of(everything.column(TIME)), self.is_oldest)
             everything = everything.filter(pa.array(is_here))
             lanes = [each[is_here] for each in lanes]
         taken = np.zeros(everything.num_rows, np.bool_)
@@ -170,6 +192,11 @@ class StreamJob:
             yield self.buckets[lane.first + place], table_bytes(some)
 
     @property
+    def keeps(self) -> bool:
+        """Whether rows travel with what they were, so that those which are late can be kept."""
+        return self.late_rows is not None
+
+    @property
     def lane_longs(self) -> int:
         """How many longs say which lanes a row is in."""
         is_one = len(self.lanes) == 1 and self.is_only
@@ -180,6 +207,7 @@ class StreamJob:
         fields = [self._letters_field(number) for number in range(self.lettering.longs)]
         fields += [pa.field(TYPE, pa.int32())] if self.lettering.is_text else []
         fields += [pa.field(TIME, pa.int64()), *self._order_field(), *lane.schema]
+        fields += [pa.field(_ROW, pa.string())] if self.keeps else []
         fields += [pa.field(_FIRST, pa.bool_())] if self.lane_longs else []
         return pa.schema(fields)
 
@@ -213,8 +241,8 @@ class StreamJob:
         fields += [*self._order_field(), *lane.schema, *map(self._letters_field, lane.letters)]
         return Session(lane.plan, options, pa.schema(fields), self.pages)
 
-    def fed(self, lane: Lane, data: Sequence[bytes]) -> tuple[pa.Table, NDArray[np.bool_] | None]:
-        """Packed rows as a session takes them, and which are counted in this lane."""
+    def fed(self, lane: Lane, data: Sequence[bytes]) -> Fed:
+        """Packed rows as a session takes them."""
         schema = self.packed_schema(lane)
         table = pa.concat_tables([schema.empty_table(), *(table_of(d, schema) for d in data)])
         table = table.combine_chunks()
@@ -232,7 +260,7 @@ class StreamJob:
         others += map(letters_column, lane.letters)
         columns |= {name: table.column(name) for name in others}
         is_first = numpy_of(table.column(_FIRST)) if self.lane_longs else None
-        return pa.table(columns), is_first
+        return Fed(pa.table(columns), is_first, table.column(_ROW) if self.keeps else None)
 
     # Results
 
@@ -240,12 +268,15 @@ class StreamJob:
     def long_schema(self) -> pa.Schema:
         """The columns of results."""
         nothing: Any = None  # of no rows it does not matter of which query
-        return _small(long_table(nothing, None, self.times).schema)
+        schema = _small(long_table(nothing, None, self.times).schema)
+        if self.is_early:
+            schema = schema.append(pa.field(FINAL, pa.bool_())).append(pa.field(BATCH, pa.int64()))
+        return schema
 
-    def answered(self, lane: Lane, bucket: int, closed: Closed) -> Iterator[Answered]:
+    def answered(self, lane: Lane, bucket: int, closed: Closed, batch: int) -> Iterator[Answered]:
         """What a bucket gives for windows that have closed, and that the span has."""
         whole, later = closed.apart(lane.later)
-        for piece in self._results(lane, whole.answers()):
+        for piece in self._results(lane, whole.answers(), batch):
             yield Answered(bucket, FINISHED, table_bytes(piece))
         if later.sets:
             partial = later.partial()
@@ -254,17 +285,56 @@ class StreamJob:
             for place, data in self._by_place(lane, partial, places):
                 yield Answered(place, self.first_lane + self.lanes.index(lane), data)
 
-    def _results(self, lane: Lane, answers: Sequence[Answer]) -> Iterator[pa.Table]:
-        """Rows of results, in pieces that are not too large."""
-        if not answers:
-            return
-        queries = lane.plan.queries
-        whole = pa.concat_tables(
-            long_table(queries[answer.query].query, answer.rows, self.times) for answer in answers
+    def updated(
+        self, lane: Lane, bucket: int, before: Closed, after: Closed, batch: int
+    ) -> Iterator[Answered]:
+        """What a batch has changed of open windows: results that are others than before.
+
+        One that is no longer there comes without values.
+        """
+        old, new = (
+            results_of(list(self._results(lane, each.answers()))) for each in (before, after)
         )
-        rows = max(1, _BYTES_PACKED * whole.num_rows // max(whole.nbytes, 1))
-        for begin in range(0, whole.num_rows, rows):
-            yield whole.slice(begin, rows).combine_chunks().cast(self.long_schema)
+        changed = [(key, values) for key, values in new.items() if old.get(key) != values]
+        changed += [
+            (key, [(name, None, None, None) for name, *_ in values])
+            for key, values in old.items()
+            if key not in new
+        ]
+        rows = [(*key, *values, False, batch) for key, some in changed for values in some]
+        if rows:
+            columns = zip(*rows, strict=True)
+            fields = zip(columns, self.long_schema, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in fields]
+            table = pa.Table.from_arrays(arrays, schema=self.long_schema)
+            yield Answered(bucket, FINISHED, table_bytes(table))
+
+    def _results(self, lane: Lane, answers: Sequence[Answer], batch: int = 0) -> Iterator[pa.Table]:
+        """Rows of results, in pieces that are not too large; those of a window are in one."""
+        pieces: list[pa.Table] = []
+        size = 0
+        for answer in answers:
+            query = lane.plan.queries[answer.query].query
+            table = long_table(query, answer.rows, self.times)
+            width = max(1, len(query.returned))
+            some = max(1, _BYTES_PACKED * table.num_rows // max(table.nbytes, 1) // width)
+            for begin in range(0, table.num_rows, some * width):
+                piece = table.slice(begin, some * width)
+                if size and size + piece.nbytes > _BYTES_PACKED:
+                    yield self._long(pieces, batch)
+                    pieces, size = [], 0
+                pieces.append(piece)
+                size += piece.nbytes
+        if pieces:
+            yield self._long(pieces, batch)
+
+    def _long(self, pieces: Sequence[pa.Table], batch: int) -> pa.Table:
+        """Final results as they travel."""
+        table = pa.concat_tables(pieces).combine_chunks()
+        if self.is_early:
+            table = table.append_column(FINAL, pa.repeat(pa.scalar(True), table.num_rows))
+            table = table.append_column(BATCH, pa.repeat(pa.scalar(batch), table.num_rows))
+        return table.cast(self.long_schema)
 
     def told(self, bucket: int, numbers: dict[str, int]) -> Answered:
         """Rows that tell what was done: they have no query."""
@@ -298,8 +368,8 @@ class StreamJobs:
         numbered: list[StreamJob] = []
         for place, job in enumerate(given):
             first = sum(len(each.lanes) for each in numbered)
-            is_newest, is_only = place == len(given) - 1, len(given) == 1
-            numbered.append(replace(job, first_lane=first, is_newest=is_newest, is_only=is_only))
+            is_oldest, is_only = place == 0, len(given) == 1
+            numbered.append(replace(job, first_lane=first, is_oldest=is_oldest, is_only=is_only))
         return StreamJobs(tuple(numbered))
 
     @cached_property
@@ -418,6 +488,8 @@ def job_of(
         pages=settings.pages,
         buckets=spread(sum(lane.count for lane in lanes), generation),
         span=span or EVERYTHING,
+        is_early=settings.is_early,
+        late_rows=settings.late_rows,
     )
     # Sessions know conditions by their bits alone: what these mean belongs to the state too.
     bits = [[str(atom), bit] for atom, bit in lettering.bits.items()]
@@ -427,6 +499,16 @@ def job_of(
     ]
     plain = json.dumps([workload_digest(plan), meaning, laid_out, settings.lateness_us, times])
     return replace(job, settings=hashlib.sha256(plain.encode()).hexdigest())
+
+
+def results_of(tables: Sequence[pa.Table]) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
+    """By query, window and group, the names and values of all that is returned."""
+    found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    for table in tables:
+        columns = [table.column(place).to_pylist() for place in range(8)]
+        for row in zip(*columns, strict=True):
+            found.setdefault(row[:4], []).append(row[4:])
+    return found
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

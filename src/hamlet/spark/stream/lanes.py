@@ -73,6 +73,15 @@ class Lane:
         """The attributes that partition the stream for any of the queries."""
         return frozenset(key for sharable in self.plan.sets for key in sharable.partition)
 
+    @property
+    def groups_are_on_pages(self) -> bool:
+        """Whether each group is one partition of the stream, and so all of it is on one page."""
+        return all(
+            set(self.plan.queries[number].query.group_by) == set(sharable.partition)
+            for sharable in self.plan.sets
+            for number in sharable.queries
+        )
+
     def buckets_of(self, columns: Sequence[pa.ChunkedArray], count: int) -> NDArray[np.int32]:
         """Which of its buckets each row is in, from 0 on, by some columns."""
         if self.count == 1:
@@ -114,11 +123,14 @@ def lanes_of(
     lanes: list[Lane] = []
     first = 0
     for names, sets in by_keys.items():
-        count = (settings.buckets or BUCKETS) if names else 1
         numbers = sorted(number for sharable in sets for number in sharable.queries)
         apart = {
             n for sharable in sets if not _grouped_by_all(plan, sharable) for n in sharable.queries
         }
+        count = (settings.buckets or BUCKETS) if names else 1
+        if apart and settings.is_early:
+            # What a batch changes of a group has to be known with all the rest of it.
+            count = 1
         later = [place for place, number in enumerate(numbers) if number in apart and count > 1]
         alone = plan_workload(plan.queries[number] for number in numbers)
         part = over_bits(alone, lettering, are_packed=True)

@@ -167,7 +167,7 @@ def read_jsons(reader: Any, source: str, form: Form, wanted: Wanted) -> tuple[Da
 def _topic_lines(spark: SparkSession, topic: Topic, limits: Mapping[str, str]) -> DataFrame:
     reader = spark.readStream.format("kafka").options(**limits)
     reader = reader.option("kafka.bootstrap.servers", topic.servers).option("subscribe", topic.name)
-    lines = reader.option("startingOffsets", "earliest").load()
+    lines = reader.load()
     return _parsed(lines.select(F.col("value").cast("string").alias("value")))
 
 

@@ -6,10 +6,17 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
+from typing import Literal, get_args
 
-from hamlet.errors import PlanError, did_you_mean
+from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.lang.build import UNITS
 
+Emit = Literal["final", "update"]
+EMITS: tuple[str, ...] = get_args(Emit)
+
+# State is kept in what Spark has for large state, which it does not take by itself.
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BUCKETS, PAGES = 8, 64
 _MICROSECONDS = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
 _LONGEST_US = 10**18
@@ -20,17 +27,32 @@ class StreamSettings:
     """How a stream is run.
 
     lateness_us: How long rows are waited for.
-    buckets: How many parts groups are spread over; None for as many as there are cores, if what
-        it is can be noted, and else 8.
+    buckets: How many parts groups are spread over; None for some more than there are cores, if
+        what it is can be noted, and else 8.
     pages: How many pieces the state of a bucket has.
+    emit: "final" for results of windows that are over, "update" for those of open ones as well.
+    late_rows: A folder for rows that come too late; None where they are only counted.
+    has_watermark: Whether the events have one already, of that lateness.
+    tasks: How many tasks work on the buckets; None for what the session says, or the cores.
     """
 
     lateness_us: int = 0
     buckets: int | None = None
     pages: int = PAGES
+    emit: Emit = "final"
+    late_rows: str | None = None
+    has_watermark: bool = False
+    tasks: int | None = None
+
+    @property
+    def is_early(self) -> bool:
+        """Whether results of open windows are given."""
+        return self.emit == "update"
 
     def check(self) -> None:
         """Refuse less than one bucket, or less than one page in each."""
+        if self.emit not in EMITS:
+            raise UnknownName("way to emit", self.emit, f"It is one of {listed(EMITS)}.")
         for what, number in (("number of buckets", self.buckets), ("number of pages", self.pages)):
             if number is not None and number < 1:
                 reason = f"{what} is {number}"

@@ -6,9 +6,12 @@ each bucket and, by its number, each page.
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -21,26 +24,32 @@ if TYPE_CHECKING:
 
     from hamlet.spark.stream.job import StreamJobs
 
-ANSWERED = "place int, lane int, data binary"
+# Nothing is given for a time that the watermark has passed, so what comes after a bucket may count
+# on the watermark: no row of it is older than this.
+_EVER = datetime(9999, 1, 1, tzinfo=UTC)
+ANSWERED = "ever timestamp, place int, lane int, data binary"
+EVER = "ever"
+_BATCH = "streaming.sql.batchId"
 _MOST_JOBS = 16
-_jobs: dict[str, StreamJobs] = {}
+_jobs: dict[bytes, StreamJobs] = {}
 
 
 class BucketProcessor(StatefulProcessor):
     """Answers the rows of buckets, which come packed; a row without data ends the stream."""
 
     def __init__(self, jobs: StreamJobs) -> None:
-        self._settings = jobs.settings
         self._written = pickle.dumps(jobs)
+        # By all that they are: two streams may have state of one form and do different things.
+        self._which = hashlib.sha256(self._written).digest()
 
     @property
     def jobs(self) -> StreamJobs:
         """What is done; a worker reads it once for all of its batches."""
-        if self._settings not in _jobs:
+        if self._which not in _jobs:
             if len(_jobs) >= _MOST_JOBS:
                 _jobs.clear()
-            _jobs[self._settings] = pickle.loads(self._written)
-        return _jobs[self._settings]
+            _jobs[self._which] = pickle.loads(self._written)
+        return _jobs[self._which]
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name what is kept."""
@@ -62,8 +71,9 @@ class BucketProcessor(StatefulProcessor):
             [bytes(each) for each in data if each is not None],
             _watermark_us(timerValues),
             is_end=None in data,
+            batch=_batch(),
         )
-        return (Row(**answer._asdict()) for answer in answers)
+        return (Row(ever=_EVER, **answer._asdict()) for answer in answers)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
@@ -73,8 +83,10 @@ class BucketProcessor(StatefulProcessor):
         if job is None:
             self.clear()
             return iter(())
-        answers = step(job, key[0], self, (), _watermark_us(timerValues), is_fired=True)
-        return (Row(**answer._asdict()) for answer in answers)
+        answers = step(
+            job, key[0], self, (), _watermark_us(timerValues), is_fired=True, batch=_batch()
+        )
+        return (Row(ever=_EVER, **answer._asdict()) for answer in answers)
 
     def close(self) -> None:
         """Nothing is left open."""
@@ -114,6 +126,13 @@ class BucketProcessor(StatefulProcessor):
             self._handle.deleteTimer(old_ms)
         if new_ms is not None:
             self._handle.registerTimer(new_ms)
+
+
+def _batch() -> int:
+    """The number of the batch that is under way; a batch that is done again has the same."""
+    context = TaskContext.get()
+    found = None if context is None else context.getLocalProperty(_BATCH)
+    return int(found or 0)
 
 
 def _watermark_us(values: Any) -> int | None:

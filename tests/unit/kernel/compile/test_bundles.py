@@ -30,7 +30,7 @@ def compiled(*queries: str) -> tuple[Compiled, list[bool]]:
     pipeline = SetPipeline.of(plan, plan.sets[0], Options(sharing="dynamic"))
     encoded = pipeline.encode(EventTable.of(EVENTS, plan))
     code = pipeline.compile(encoded)
-    return code, by_letter(code, encoded.batch.letters)[1]
+    return code, by_letter(code, encoded.batch.letters).is_used
 
 
 def asked(

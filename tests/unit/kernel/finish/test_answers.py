@@ -243,7 +243,7 @@ streams = st.dictionaries(
 )
 GROUP_OF = [0, 1, 0, 1]
 GROUPS = Groups(
-    np.array(GROUP_OF, np.int32), ['{"g": "x"}', '{"g": "y"}'], {"g": pa.array(["x", "y"])}
+    np.array(GROUP_OF, np.int32), 2, {"g": pa.array(["x", "y"])}, ['{"g": "x"}', '{"g": "y"}']
 )
 
 
@@ -385,7 +385,7 @@ def counted(
     program = compile_set(workload.plan, workload.plan.sets[0])
     records = [Found(0, unit, 0, [count], []) for unit, count in counts.items() if count]
     emission = emission_of(records, 1, extremes, form)
-    groups = [Groups(np.zeros(1, np.int32), ["{}"], {})]
+    groups = [Groups(np.zeros(1, np.int32), 1, {})]
     answers = finished(workload.plan, program, emission, digits={}, is_integer={}, groups=groups)
     return rows_of(workload, answers)
 
@@ -596,8 +596,9 @@ def _groups(query: Query, names: tuple[str, ...], partitions: list[Any]) -> Grou
     distinct = list(dict.fromkeys(keys))
     return Groups(
         np.array([distinct.index(key) for key in keys], np.int32),
-        [json.dumps(dict(zip(query.group_by, key, strict=True))) for key in distinct],
+        len(distinct),
         {name: pa.array([key[i] for key in distinct]) for i, name in enumerate(query.group_by)},
+        [json.dumps(dict(zip(query.group_by, key, strict=True))) for key in distinct],
     )
 
 
