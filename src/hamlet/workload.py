@@ -155,7 +155,8 @@ class Workload(PlannedWorkload):
                 attribute and each result, of their own types. True where there is one query.
             lateness: Of a stream, how long rows are waited for: "10 s", seconds or a timedelta.
             checkpoint: Of a stream, the folder that is its checkpointLocation. What it is begun
-                with is noted there, and starting it with anything else is refused.
+                with is noted there: another workload, or policy, is a change that is taken over,
+                and other events or options are refused.
             flush: Of a stream that has read what there is, whether its next batch is the last and
                 closes every window.
             emit: Of a stream, "final" for results of windows that are over, each once, or "update"
@@ -205,31 +206,9 @@ class Workload(PlannedWorkload):
             interprets=True,
         )
         if _is_of_spark(events):
-            from hamlet.spark.batch import answer
-            from hamlet.spark.wide import chosen
-
             if keep:
                 raise PlanError("on Spark no trace is kept", "Run without it.")
-            if separator is not None:
-                raise PlanError("a DataFrame has no separator", "Leave it out.")
-            if system != "hamlet":
-                reason = f"{system} does not run on Spark"
-                raise PlanError(reason, "Systems are compared by local runs.")
-            asked = None if wide is False else chosen(wide, self.queries)
-            if events.isStreaming:
-                return self._streamed(
-                    events,
-                    options,
-                    lateness=lateness,
-                    checkpoint=checkpoint,
-                    flush=flush,
-                    emit=emit or "final",
-                    late=late,
-                    wide=None if asked is None else asked.name,
-                )
-            _refuse_stream_options(stream_options)
-            answers = answer(self.plan, events, options)
-            return answers.table if asked is None else answers.wide(asked.name)
+            return self._on_spark(events, options, wide, stream_options)
         _refuse_stream_options(stream_options)
         if wide is not False:
             raise PlanError("wide is for Spark", "Results of a local run have a method wide.")
@@ -244,6 +223,29 @@ class Workload(PlannedWorkload):
             results.write_trace(path)
         return results
 
+    def _on_spark(
+        self,
+        events: DataFrame,
+        options: Options,
+        wide: bool | str,
+        stream_options: dict[str, Any],
+    ) -> DataFrame:
+        """The answer of Spark: a DataFrame, which is a stream where events are one."""
+        from hamlet.spark.batch import answer
+        from hamlet.spark.wide import chosen
+
+        if options.separator is not None:
+            raise PlanError("a DataFrame has no separator", "Leave it out.")
+        if options.system != "hamlet":
+            reason = f"{options.system} does not run on Spark"
+            raise PlanError(reason, "Systems are compared by local runs.")
+        asked = None if wide is False else chosen(wide, self.queries).name
+        if events.isStreaming:
+            return self._streamed(events, options, wide=asked, **stream_options)
+        _refuse_stream_options(stream_options)
+        answers = answer(self.plan, events, options)
+        return answers.table if asked is None else answers.wide(asked)
+
     def _streamed(
         self,
         events: DataFrame,
@@ -251,8 +253,8 @@ class Workload(PlannedWorkload):
         *,
         lateness: str | float | timedelta | None,
         checkpoint: str | Path | None,
-        flush: bool,
-        emit: Emit,
+        flush: bool | None,
+        emit: Emit | None,
         late: str | Path | None,
         wide: str | None,
     ) -> DataFrame:
@@ -265,7 +267,7 @@ class Workload(PlannedWorkload):
         known = lateness_of(events, options.time, asked)
         settings = StreamSettings(
             lateness_us=(asked or 0) if known is None else known,
-            emit=emit,
+            emit=emit or "final",
             late_rows=None if late is None else str(late),
             has_watermark=known is not None,
         )
@@ -278,7 +280,7 @@ class Workload(PlannedWorkload):
             options,
             settings,
             checkpoint=folder,
-            flush=flush,
+            flush=bool(flush),
             text=self.text,
             wide=wide,
         )

@@ -95,7 +95,7 @@ def test_every_figure_has_a_floor_and_the_grid_its_points(report: dict[str, Any]
     for begins in ("SEQ(Xi, T+, Yi)", "SEQ(Xi, T+, D)", "3 rising runs", "changing every", "T.v"):
         assert any(what.startswith(begins) for what in wanted), begins
     assert sum(what.startswith("grid: dynamic against") for what in wanted) == 5
-    assert sum(what.startswith("20 queries, one its own way") for what in wanted) == 2
+    assert sum(what.startswith("20 queries, one its own way") for what in wanted) == 4
     assert all(set(p["took_ns"]) == {"never", "always", "dynamic"} for p in report["grid"])
     assert len(report["grid"]) == 2
 

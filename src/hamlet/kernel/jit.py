@@ -25,8 +25,9 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
-from numba.core.types import unliteral
+from numba.core.types import Array, BaseTuple, unliteral
 
+from hamlet.errors import InternalError
 from hamlet.kernel.kept_code import KeptCode, kept
 
 if TYPE_CHECKING:
@@ -177,9 +178,27 @@ def _unboxed(result: Any) -> Any:
 _ALWAYS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy"}
 
 
+class _ForPython(_Interpretable):
+    """A function that Python calls, also in its main thread: see `hamlet.kernel.stopping`."""
+
+    def add_overload(self, result: Any) -> None:
+        """Refuse to return an array: steps of Python make it, in which signals are handled."""
+        returned: Any = result.signature.return_type
+        is_tuple = isinstance(returned, BaseTuple)
+        if any(isinstance(part, Array) for part in (returned if is_tuple else [returned])):
+            message = (
+                f"{self.py_func.__name__} returns an array: it has to fill one that it is given"
+            )
+            raise InternalError(message)
+        super().add_overload(result)
+
+
 def interpretable(function: Callable[..., Any]) -> Any:
-    """A function for Python to call, which is kept on disk and can also run as it is written."""
-    made: Any = _Interpretable(function, targetoptions=_ALWAYS)
+    """A function for Python to call, which is kept on disk and can also run as it is written.
+
+    It returns numbers, and fills arrays that it is given.
+    """
+    made: Any = _ForPython(function, targetoptions=_ALWAYS)
     made._cache = KeptCode(function)
     return made
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -164,7 +164,7 @@ def expected_bits(program: Program, compiled: Compiled, batch: EventBatch, range
         units.append((doubled, singles))
     extra = _weight_bits(compiled, batch)[program.template_query[code.u_template]]
     table, first, end = columns.table(), ranges[:, 1], ranges[:, 2]
-    sums = _sums(batch.letter, table, first, end)
+    sums = _summed(batch.letter, table, first, end)
     bits = _bits_of(units, sums, end - first) + extra[:, None]
     alike: dict[tuple[int, int], list[int]] = {}
     for unit, ((doubled, _), within) in enumerate(zip(units, code.u_within.tolist(), strict=True)):
@@ -174,9 +174,10 @@ def expected_bits(program: Program, compiled: Compiled, batch: EventBatch, range
         long = np.flatnonzero((bits[some].max(axis=0) >= _SAFE_BITS) & (spans >= within))
         if len(long):
             steps = np.ascontiguousarray(table[:, doubled])
-            busiest = _busiest(batch.letter, batch.ts, steps, within, first[long], end[long])
-            sums = _sums(batch.letter, table, *busiest)
-            found = _bits_of([units[unit] for unit in some], sums, busiest[1] - busiest[0])
+            begins, ends = first[long], end[long]
+            _narrow(batch.letter, batch.ts, steps, within, begins, ends)
+            sums = _summed(batch.letter, table, begins, ends)
+            found = _bits_of([units[unit] for unit in some], sums, ends - begins)
             bits[np.ix_(np.array(some), long)] = found + extra[some][:, None]
     return bits
 
@@ -224,29 +225,32 @@ def _weight_bits(compiled: Compiled, batch: EventBatch) -> Doubles:
     )
 
 
-@jit.interpretable
-def _sums(letter, table, first, end):  # type: ignore[no-untyped-def]
+def _summed(letter: Any, table: Doubles, first: Ints, end: Ints) -> Doubles:
     """[stretches, columns]: the sum of each column over the events of some stretches."""
     sums = np.zeros((len(first), table.shape[1]))
-    for p in range(len(first)):
-        for i in range(first[p], end[p]):
-            for c in range(table.shape[1]):
-                sums[p, c] += table[letter[i], c]
+    _sum(letter, table, first, end, sums)
     return sums
 
 
 @jit.interpretable
-def _busiest(letter, ts, steps, within, first, end):  # type: ignore[no-untyped-def]
-    """Of some partitions the stretch as long as a window with the most of what letters count."""
-    begins, ends = np.empty_like(first), np.empty_like(end)
+def _sum(letter, table, first, end, sums):  # type: ignore[no-untyped-def]
+    """Add up each column over the events of some stretches."""
     for p in range(len(first)):
-        begin, total, most = first[p], 0.0, -1.0
         for i in range(first[p], end[p]):
+            for c in range(table.shape[1]):
+                sums[p, c] += table[letter[i], c]
+
+
+@jit.interpretable
+def _narrow(letter, ts, steps, within, first, end):  # type: ignore[no-untyped-def]
+    """Narrow partitions to the stretch as long as a window with the most of what letters count."""
+    for p in range(len(first)):
+        begin, total, most, last = first[p], 0.0, -1.0, end[p]
+        for i in range(begin, last):
             while ts[begin] <= ts[i] - within:
                 total -= steps[letter[begin]]
                 begin += 1
             total += steps[letter[i]]
             if total > most:
                 most = total
-                begins[p], ends[p] = begin, i + 1
-    return begins, ends
+                first[p], end[p] = begin, i + 1

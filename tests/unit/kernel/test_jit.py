@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numba import njit
 
+from hamlet.errors import InternalError
 from hamlet.kernel.cache_key import digest
-from hamlet.kernel.jit import apart, compiled, inlined
+from hamlet.kernel.jit import apart, compiled, inlined, interpretable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,3 +148,13 @@ def test_what_an_inlined_function_calls_is_not_inlined_for_that() -> None:
     assert "alwaysinline" not in marks[_kept_apart]
     assert "noinline" in marks[_kept_apart]
     assert "alwaysinline" in marks[_through]
+
+
+@interpretable
+def _made(n):
+    return n, np.empty(n)
+
+
+def test_what_python_calls_returns_no_array():
+    with pytest.raises(InternalError, match="_made returns an array"):
+        _made(3)

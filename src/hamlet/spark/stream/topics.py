@@ -91,7 +91,7 @@ def _begin(written: str) -> tuple[str, str]:
     >>> _begin("latest"), _begin('{"rides":{"0":7}}')
     (('startingOffsets', 'latest'), ('startingOffsets', '{"rides":{"0":7}}'))
     >>> _begin("2026-11-18T10:00:00Z")
-    ('startingTimestamp', '1795082400000')
+    ('startingTimestamp', '1794996000000')
     """
     if written in ("earliest", "latest"):
         return "startingOffsets", written
