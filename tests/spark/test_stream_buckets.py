@@ -183,6 +183,7 @@ def test_a_bucket_with_little_state_has_it_in_one_place_until_it_grows():
     text = "q: RETURN COUNT(*) PATTERN SEQ(A, B+) GROUPBY k WITHIN 1 h"
     events = [{"type": "AB"[t > 0], "time": t, "k": k} for k in range(3000) for t in (0, 1, 2)]
     events.sort(key=lambda event: (event["k"] >= 5, event["time"]))
+    events += [{"type": "A", "time": t, "k": 0} for t in (15, 16)]
     host = Host(text, events, StreamSettings(10 * SECOND, 1, 64))
     (store,) = host.stores
 
@@ -190,9 +191,13 @@ def test_a_bucket_with_little_state_has_it_in_one_place_until_it_grows():
     host.batch(range(10, 15))
     assert not store.written
     assert not store.read
-    host.batch(range(15, len(events)))
-    # What was with the core is by itself now, and stays so when it is little again.
-    assert set(store.written) == set(store.pages) == set(range(64))
+    # Many rows wait apart from what is with the core.
+    host.batch(range(15, 9000))
+    assert set(store.written) == set(store.pages) == {-1}
+    # When they are taken in, what was with the core is by itself, and stays so when it is little.
+    host.batch([9000])
+    host.batch([9001])
+    assert {page for page in store.pages if page >= 0} == set(range(64))
     host.batch([], is_end=True)
 
     assert not store.pages

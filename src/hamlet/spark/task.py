@@ -38,6 +38,7 @@ from hamlet.kernel.finish.partial import answers_of, merged
 from hamlet.kernel.machine import FAR
 from hamlet.kernel.run import Counters
 from hamlet.spark.letters import bit_column
+from hamlet.spark.settled import settle
 from hamlet.spark.spill import Pool
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ class Job:
         done.snapshots += of_panes.snapshots
         told = (done.bursts, done.snapshots, done.windows_closed, done.groups, int(is_unsure))
         yield from self._told(dict(zip(TOLD, told, strict=True)))
+        settle()
 
     def _at_once(
         self, rows: pa.Table, number: int | None, done: RunStatistics

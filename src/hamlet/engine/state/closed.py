@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from hamlet.engine.closed import answers_of_sets
 from hamlet.engine.groups import groups_of_queries
 from hamlet.events.columns import Values
 from hamlet.events.table import EventTable, Statistics
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine.closed import ClosedSet
     from hamlet.kernel.base import Emission
-    from hamlet.kernel.finish import Answer, Groups
+    from hamlet.kernel.finish import Answer, Groups, SetAnswers
     from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
 
@@ -67,8 +68,12 @@ class Closed:
 
         They are whole where all partitions of their groups are in one session, and closed at once.
         """
-        sets = (each.answers(self.plan) for each in self.sets)
+        sets = self.of_sets()
         return tuple(answer for each in sets for answer in each.answers(only_found=True))
+
+    def of_sets(self) -> list[SetAnswers]:
+        """The same rows, those of several queries together."""
+        return answers_of_sets(self.plan, self.sets)
 
     def partial(self) -> pa.Table:
         """The partial answer, for others to add to: see kernel/finish/partial.py."""

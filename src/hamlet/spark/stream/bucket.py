@@ -126,7 +126,8 @@ def step(
     if session.released > FAR:
         _check_over(table, watermark_us)
     # What early results are made of has to be on pages.
-    is_logged = pages.together is None and not job.is_early and not is_end
+    has_room = job.is_early or pages.has_room(sum(map(len, data)))
+    is_logged = not has_room and not is_end
     waited = _waited(job, lane, session, log, watermark_us, is_end)
     fed, kept = _parted(table, watermark_us) if is_logged else (table, None)
     seen = pa.concat_tables([waited, fed])

@@ -17,6 +17,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,11 +28,12 @@ from hamlet.engine.session import Session, workload_digest
 from hamlet.engine.state.rows import table_bytes, table_of
 from hamlet.events.columns import numpy_of
 from hamlet.events.times import microseconds
-from hamlet.io.long_form import long_table
+from hamlet.io.long_form import long_table, long_table_of_set
 from hamlet.kernel.encode.sorting import sort_by_code
 from hamlet.kernel.finish.partial import answers_of
 from hamlet.plan.letters import alphabet_of
 from hamlet.spark.letters import LONG, lettering_of, letters_column
+from hamlet.spark.settled import settle
 from hamlet.spark.stream.generations import EVERYTHING
 from hamlet.spark.stream.lanes import lanes_of, spread
 
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine.state.closed import Closed
     from hamlet.events.times import Times
-    from hamlet.kernel.finish import Answer
+    from hamlet.plan.query import Query
     from hamlet.plan.workload import WorkloadPlan
     from hamlet.spark.letters import Lettering
     from hamlet.spark.stream.generations import Span
@@ -276,7 +278,7 @@ class StreamJob:
     def answered(self, lane: Lane, bucket: int, closed: Closed, batch: int) -> Iterator[Answered]:
         """What a bucket gives for windows that have closed, and that the span has."""
         whole, later = closed.apart(lane.later)
-        for piece in self._results(lane, whole.answers(), batch):
+        for piece in self._results(whole, batch):
             yield Answered(bucket, FINISHED, table_bytes(piece))
         if later.sets:
             partial = later.partial()
@@ -292,9 +294,7 @@ class StreamJob:
 
         One that is no longer there comes without values.
         """
-        old, new = (
-            results_of(list(self._results(lane, each.answers()))) for each in (before, after)
-        )
+        old, new = (results_of(list(self._results(each))) for each in (before, after))
         changed = [(key, values) for key, values in new.items() if old.get(key) != values]
         changed += [
             (key, [(name, None, None, None) for name, *_ in values])
@@ -309,32 +309,24 @@ class StreamJob:
             table = pa.Table.from_arrays(arrays, schema=self.long_schema)
             yield Answered(bucket, FINISHED, table_bytes(table))
 
-    def _results(self, lane: Lane, answers: Sequence[Answer], batch: int = 0) -> Iterator[pa.Table]:
+    def _results(self, closed: Closed, batch: int = 0) -> Iterator[pa.Table]:
         """Rows of results, in pieces that are not too large; those of a window are in one."""
-        pieces: list[pa.Table] = []
-        size = 0
-        for answer in answers:
-            query = lane.plan.queries[answer.query].query
-            table = long_table(query, answer.rows, self.times)
-            width = max(1, len(query.returned))
-            some = max(1, _BYTES_PACKED * table.num_rows // max(table.nbytes, 1) // width)
-            for begin in range(0, table.num_rows, some * width):
-                piece = table.slice(begin, some * width)
-                if size and size + piece.nbytes > _BYTES_PACKED:
-                    yield self._long(pieces, batch)
-                    pieces, size = [], 0
-                pieces.append(piece)
-                size += piece.nbytes
-        if pieces:
-            yield self._long(pieces, batch)
+        for answers in closed.of_sets():
+            table, ends = long_table_of_set(answers, self.times)
+            if table.nbytes <= _BYTES_PACKED:
+                yield from self._long([table] if table.num_rows else [], batch)
+                continue
+            for query, (begin, end) in zip(answers.queries, pairwise(ends.tolist()), strict=True):
+                yield from self._long(_pieces(query, table.slice(begin, end - begin)), batch)
 
-    def _long(self, pieces: Sequence[pa.Table], batch: int) -> pa.Table:
+    def _long(self, pieces: Iterable[pa.Table], batch: int) -> Iterator[pa.Table]:
         """Final results as they travel."""
-        table = pa.concat_tables(pieces).combine_chunks()
-        if self.is_early:
-            table = table.append_column(FINAL, pa.repeat(pa.scalar(True), table.num_rows))
-            table = table.append_column(BATCH, pa.repeat(pa.scalar(batch), table.num_rows))
-        return table.cast(self.long_schema)
+        for piece in pieces:
+            table = piece
+            if self.is_early:
+                table = table.append_column(FINAL, pa.repeat(pa.scalar(True), table.num_rows))
+                table = table.append_column(BATCH, pa.repeat(pa.scalar(batch), table.num_rows))
+            yield table.cast(self.long_schema)
 
     def told(self, bucket: int, numbers: dict[str, int]) -> Answered:
         """Rows that tell what was done: they have no query."""
@@ -351,8 +343,11 @@ class StreamJob:
     def finished(self, lane: Lane, partial: Sequence[Any]) -> Iterator[pa.RecordBatch]:
         """Rows of results of partial answers of a lane, of which all that meets is there."""
         whole = pa.concat_tables([table_of(data, lane.partial) for data in partial])
-        for piece in self._results(lane, answers_of(lane.plan, whole, lane.later)):
-            yield from piece.to_batches()
+        for answer in answers_of(lane.plan, whole, lane.later):
+            query = lane.plan.queries[answer.query].query
+            table = long_table(query, answer.rows, self.times)
+            for piece in self._long(_pieces(query, table), 0):
+                yield from piece.to_batches()
 
 
 @dataclass(frozen=True)
@@ -407,6 +402,7 @@ class StreamJobs:
             for job in self.jobs:
                 yield from job.packed(table.select(list(range(first, first + job.width))))
                 first += job.width
+        settle()
 
     def unpacked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of results of what buckets gave, of which all that meets is there."""
@@ -422,6 +418,15 @@ class StreamJobs:
             for number, lane in enumerate(job.lanes, job.first_lane):
                 if number in partial:
                     yield from job.finished(lane, partial[number])
+        settle()
+
+
+def _pieces(query: Query, table: pa.Table) -> Iterator[pa.Table]:
+    """Rows of the long form of a query in pieces, without a cut inside a window and group."""
+    width = max(1, len(query.returned))
+    some = width * max(1, _BYTES_PACKED * table.num_rows // max(table.nbytes, 1) // width)
+    for begin in range(0, table.num_rows, some):
+        yield table.slice(begin, some)
 
 
 def _many_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -2,7 +2,8 @@
 
 Each request to the state store goes to another process and back, a millisecond or so. A bucket with
 little state thus reads and writes all of it at once. One that has grown has a place for each page,
-so that idle groups are not written with every batch; it stays so, since it may grow again.
+so that idle groups are not written with every batch; it stays so, since it may grow again. Rows
+that wait for the watermark do not make it grow: where they are many, they are elsewhere.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ class Pages:
     def __init__(self, places: Places, together: Mapping[int, bytes] | None) -> None:
         self._places = places
         self.together = None if together is None else dict(together)
+
+    def has_room(self, size: int) -> bool:
+        """Whether rows of so many bytes may wait on pages: they are written with every batch."""
+        if self.together is None:
+            return False
+        return sum(map(len, self.together.values())) + size <= MOST_TOGETHER // 2
 
     def read(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """Some pages, those of them that there are."""

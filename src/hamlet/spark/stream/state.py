@@ -15,6 +15,7 @@ from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from hamlet.spark.settled import settle
 from hamlet.spark.stream.bucket import step
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class BucketProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Nothing is left open."""
+        settle()
 
     # What a bucket asks of a place for its state
 

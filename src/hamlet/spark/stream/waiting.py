@@ -1,8 +1,9 @@
 """Rows that wait for the watermark, as they came: each batch of a bucket is written once.
 
-A bucket that has grown keeps what comes with a batch in a place of its own, whatever its pages are,
-and reads it when the watermark has come to its first row. So what a batch writes is what came with
-it, however many rows wait. What it has of earlier rows, by their pages, is not touched by that.
+Where there are more than a few, a bucket keeps what comes with a batch in a place of its own,
+whatever its pages are, and reads it when the watermark has come to its first row. So what a batch
+writes is what came with it, however many rows wait. What it has of earlier rows, by their pages, is
+not touched by that.
 """
 
 from __future__ import annotations
