@@ -160,7 +160,7 @@ class Results:
 
     def _table(self) -> Any:
         made = [long_table_of_set(each, self._times) for each in self._sets]
-        pieces = [long_schema(self._times).empty_table()]
+        pieces: list[Any] = []
         waiting: tuple[int, int, int] | None = None  # a set, and rows of it, not yet in pieces
         for number, query in enumerate(self._queries):
             if number not in self._places:
@@ -176,7 +176,8 @@ class Results:
                 continue
             pieces += _taken(made, waiting)
             waiting = (which, low, high)
-        return pa.concat_tables([*pieces, *_taken(made, waiting)])
+        pieces += _taken(made, waiting)
+        return pa.concat_tables(pieces or [long_schema(self._times).empty_table()])
 
     def _rows(self, number: int) -> Any:
         """The rows of a query as an `Answer` has them, in order; None where there is no answer."""

@@ -18,7 +18,7 @@ from hamlet.engine.pipeline import SetPipeline
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.kernel.base import EventBatch
 from hamlet.kernel.rows.letters import may_pay
-from hamlet.kernel.run import Counters, run_group
+from hamlet.kernel.run import Counters, partition_ranges, run_group
 from hamlet.plan.number_mode import NumberMode
 from hamlet.share.bundles import split_bundles
 from hamlet.share.policy import NOTHING_FIXED, Fixed
@@ -123,7 +123,15 @@ class _Before:
             if not may_pay(made):
                 bursts[name], shared[name] = bursts.get(name, 0) + 1, shared.get(name, 0)
                 continue
-            run_group(self.compiled, made, "dynamic", self.batch, NumberMode.FLOAT, counters)
+            run_group(
+                self.compiled,
+                made,
+                "dynamic",
+                self.batch,
+                NumberMode.FLOAT,
+                counters,
+                partition_ranges(self.batch),
+            )
             bursts[name] = bursts.get(name, 0) + counters.bursts
             shared[name] = shared.get(name, 0) + counters.shared_bursts
         return frozenset(name for name, n in bursts.items() if n and 2 * shared[name] <= n)

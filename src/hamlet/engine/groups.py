@@ -30,5 +30,7 @@ def groups_of_queries(keys: Mapping[str, pa.Array], groupings: Sequence[Grouping
 
 def groups_of(keys: Mapping[str, pa.Array], grouping: Grouping) -> Groups:
     """The groups of partitions with some keys."""
-    values = {name: keys[name].take(grouping.partition) for name in grouping.attributes}
+    values = {name: keys[name] for name in grouping.attributes}
+    if grouping.partition is not grouping.of_partition:  # else each partition is a group
+        values = {name: column.take(grouping.partition) for name, column in values.items()}
     return Groups(grouping.of_partition, len(grouping.partition), values)

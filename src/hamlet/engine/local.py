@@ -106,7 +106,7 @@ def _run_table(
     """The same for events that have been read."""
     times = table.times
     closed: list[ClosedSet] = []
-    traces: list[Any] = [trace_schema(times).empty_table()]
+    traces: list[Any] = [trace_schema(times).empty_table()] if options.trace else []
     bundles: list[BundleReport] = []
     slow: list[str] = []
     with timed(statistics, "plan"):

@@ -35,6 +35,8 @@ from hamlet.share.trace import TracedLoop
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
     from hamlet.engine.options import Options
     from hamlet.events.table import EventTable
     from hamlet.kernel.base import Emission, EventBatch
@@ -241,17 +243,19 @@ class SetPipeline:
         if is_interpreted():
             return self._ready_interpreted(encoded)
         compiled = self.compile(encoded)
-        portions = self._portions(compiled, encoded)
+        whole = partition_ranges(encoded.batch)
+        portions = self._portions(compiled, encoded, whole)
 
         def run(trace: bool, standing: Standing | None = None) -> tuple[Emission, Counters]:
             batch, mode = encoded.batch, self.options.mode
-            return run_batch(compiled, batch, mode, trace, portions, standing)
+            return run_batch(compiled, batch, mode, trace, portions, standing, whole)
 
         return Ready(run, compiled)
 
-    def _portions(self, compiled: Compiled, encoded: EncodedSet) -> list[Portion]:
+    def _portions(
+        self, compiled: Compiled, encoded: EncodedSet, ranges: NDArray[np.int64]
+    ) -> list[Portion]:
         """What is run together: in exact mode, units by how long their numbers will be."""
-        ranges = partition_ranges(encoded.batch)
         if self.options.mode is NumberMode.FLOAT:
             return [Portion.all_of(compiled, ranges)]
         classes = width_classes(self.program, compiled, encoded.batch, ranges)

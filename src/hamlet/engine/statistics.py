@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time as clock
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hamlet.errors import counted
-from hamlet.kernel.compiling import timed_kernels
+from hamlet.kernel.compiling import seconds_of_kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hamlet.kernel.run import Counters
 
 
@@ -110,14 +107,27 @@ class RunStatistics:
         return "\n".join(lines)
 
 
-@contextmanager
-def timed(statistics: RunStatistics, stage: str) -> Iterator[None]:
-    """Add the time that a stage takes to what it has taken; compiling and loading is one apart."""
-    begun = clock.perf_counter()
-    with timed_kernels() as kernels:
-        yield
-    took = clock.perf_counter() - begun - kernels.seconds
-    statistics.seconds[stage] = statistics.seconds.get(stage, 0.0) + took
-    if kernels.seconds:
-        before = statistics.seconds.get("kernels", 0.0)
-        statistics.seconds["kernels"] = before + kernels.seconds
+class timed:
+    """Add the time that a stage takes to what it has taken; compiling and loading is one apart.
+
+    What raises is not counted.
+    """
+
+    __slots__ = ("_before", "_begun", "_stage", "_statistics")
+
+    def __init__(self, statistics: RunStatistics, stage: str) -> None:
+        self._statistics, self._stage = statistics, stage
+
+    def __enter__(self) -> None:
+        self._before = seconds_of_kernels()
+        self._begun = clock.perf_counter()
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None:
+            return
+        of_kernels = seconds_of_kernels() - self._before
+        took = clock.perf_counter() - self._begun - of_kernels
+        seconds, stage = self._statistics.seconds, self._stage
+        seconds[stage] = seconds.get(stage, 0.0) + took
+        if of_kernels:
+            seconds["kernels"] = seconds.get("kernels", 0.0) + of_kernels

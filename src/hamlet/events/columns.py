@@ -212,6 +212,8 @@ def _text(column: pa.ChunkedArray) -> Values:
     words = column.chunk(column.num_chunks - 1).dictionary  # later chunks know all earlier words
     indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
     codes = _filled(indices, 0).astype(np.int32, copy=False)
+    if not is_encoded and len(words):  # Arrow has just seen to it that none repeats
+        return Values("text", codes, _valid(indices), words)
     return distinct_words(codes, _valid(indices), words)
 
 

@@ -73,16 +73,15 @@ def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
     widths = np.array([len(query.returned) for query in queries], np.int64)
     turns = _Turns(np.repeat(np.arange(len(queries)), sizes), widths)
     start, end = answers.window_start[turns.row], answers.window_end[turns.row]
-    names = [result.name for query in queries for result in query.returned]
-    first_name = np.cumsum(widths) - widths
+    names = [[result.name for result in query.returned] for query in queries]
     texts, first_group = _texts_of_groups(answers)
     group = answers.group + first_group[turns.query_of_row]
     columns = [
-        pa.array([query.name for query in queries], TEXT).take(pa.array(turns.query)),
+        _in_turn([[query.name] for query in queries], sizes * widths),
         given_times(start, times),
         given_times(end, times),
         texts.take(pa.array(group[turns.row])),
-        pa.array(names, TEXT).take(pa.array(first_name[turns.query] + turns.aggregate)),
+        _in_turn(names, sizes),
         turns.numbers([cells.value for cells in answers.cells]),
         turns.numbers([cells.log10 for cells in answers.cells]),
         turns.texts(answers.cells),
@@ -91,14 +90,27 @@ def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
     return pa.table(columns, schema=long_schema(times)), np.append(0, ends)
 
 
+def _in_turn(words: Sequence[Sequence[str]], counts: Longs) -> Any:
+    """Some words in turn, so many times, then others, and so on: put together as bytes."""
+    written = [[word.encode() for word in some] for some in words]
+    data = b"".join(
+        b"".join(some) * count for some, count in zip(written, counts.tolist(), strict=True)
+    )
+    sizes = [
+        np.tile([len(word) for word in some], count)
+        for some, count in zip(written, counts, strict=True)
+    ]
+    ends = np.cumsum(np.concatenate([[0], *sizes]), dtype=np.int64)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+    return pa.Array.from_buffers(TEXT, len(ends) - 1, buffers)
+
+
 class _Turns:
     """Rows of the long form: for each row of answers its aggregates in turn.
 
     Attributes:
         query_of_row: The query of each row of answers.
         row: The row of answers of each row of the long form.
-        query: Its query.
-        aggregate: The number of its aggregate.
     """
 
     def __init__(self, query_of_row: Longs, widths: Longs) -> None:
@@ -109,8 +121,6 @@ class _Turns:
         self._is_even = bool((width == self.most).all())
         self._first = np.cumsum(width) - width
         self.row = np.repeat(np.arange(self._size), width)
-        self.query = query_of_row[self.row]
-        self.aggregate = np.arange(len(self.row)) - self._first[self.row]
 
     def numbers(self, columns: Sequence[Doubles]) -> Any:
         """Columns of numbers, one for each aggregate, in turn; NaN is null."""
@@ -125,7 +135,8 @@ class _Turns:
     @cached_property
     def _place(self) -> Longs:
         """Where rows of the long form are, in columns of aggregates one below the other."""
-        return self.aggregate * self._size + self.row
+        aggregate = np.arange(len(self.row)) - self._first[self.row]
+        return aggregate * self._size + self.row
 
     def texts(self, cells: Sequence[Cells]) -> Any:
         """The digits of aggregates, in turn."""
@@ -140,7 +151,7 @@ class _Turns:
 def _texts_of_groups(answers: SetAnswers) -> tuple[Any, Longs]:
     """The texts of all groups, and where those of each query begin among them."""
     first: dict[int, int] = {}
-    texts = [pa.array([], TEXT)]
+    texts: list[Any] = []
     count = 0
     for groups in answers.groups:
         if id(groups) not in first:
@@ -148,7 +159,8 @@ def _texts_of_groups(answers: SetAnswers) -> tuple[Any, Longs]:
             texts.append(groups.texts)
             count += len(texts[-1])
     starts = [first[id(groups)] for groups in answers.groups]
-    return pa.concat_arrays(texts), np.array(starts, np.int64)
+    every = pa.concat_arrays(texts) if texts else pa.array([], TEXT)
+    return every, np.array(starts, np.int64)
 
 
 def long_schema(times: Times) -> Any:

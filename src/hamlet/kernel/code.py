@@ -23,7 +23,7 @@ lazy op      an op on a state with a free loop whose type does nothing else to t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -209,6 +209,10 @@ class Compiled:
     # this with `replace` begins without.
     letter_tables: Recent[LetterTables] = field(
         default_factory=lambda: Recent(_MOST_ALPHABETS), init=False, compare=False, repr=False
+    )
+    # How much memory it takes, likewise: see run.py.
+    sizes: Recent[Any] = field(
+        default_factory=lambda: Recent(1), init=False, compare=False, repr=False
     )
     # Code and state as they are before the first event, likewise: see image.py.
     images: Recent[tuple[LetterTables, Ints, Ints]] = field(

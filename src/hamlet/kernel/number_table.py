@@ -59,11 +59,15 @@ class NumberTable:
         if columns is None or kind is None:
             columns, kind = np.arange(width, dtype=np.int64)[None], None
         place = np.empty((columns.shape[1], records), np.int64)
-        for here, column in zip(place, columns.T, strict=True):
-            is_same = kind is None or bool((column == column[0]).all())
-            np.add(first, column[0] * words if is_same else (column * words)[kind], out=here)
-            if kind is not None and (column < 0).any():
-                here[(column < 0)[kind]] = NOWHERE
+        is_one = kind is None or len(columns) == 1
+        for here, column in zip(place, columns.T.tolist(), strict=True):
+            if is_one or column.count(column[0]) == len(column):
+                here[:] = NOWHERE if column[0] < 0 else first + column[0] * words
+                continue
+            of_kind = np.array(column)
+            np.add(first, (of_kind * words)[kind], out=here)
+            if min(column) < 0:
+                here[(of_kind < 0)[kind]] = NOWHERE
         return NumberTable(data, place, np.full(records, words, np.int64))
 
     @staticmethod

@@ -8,7 +8,7 @@ time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -137,6 +137,7 @@ def run_batch(
     trace: bool = False,
     portions: Sequence[Portion] | None = None,
     standing: Standing | None = None,
+    whole: NDArray[np.int64] | None = None,
 ) -> tuple[Emission, Counters]:
     """All windows of all partitions of a batch, closed at its end.
 
@@ -148,16 +149,19 @@ def run_batch(
         portions: The units that are no part of a group of rows, by code and words; all of them with
             one word when left out.
         standing: Is told where the machine stands.
+        whole: All partitions, see `partition_ranges`, where they have been found.
     """
     counters = Counters()
+    whole = partition_ranges(batch) if whole is None else whole
     if trace:
         counters.trace, counters.bursts_decided = [], []
     groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
-        run_group(compiled, group, sharing, batch, mode, counters) for group, sharing in groups
+        run_group(compiled, group, sharing, batch, mode, counters, whole)
+        for group, sharing in groups
     ]
     if portions is None:
-        portions = [Portion.all_of(compiled, partition_ranges(batch))]
+        portions = [Portion.all_of(compiled, whole)]
     for portion in portions:
         emissions += _run_portion(portion, batch, mode, counters, standing)
     # The most first: what comes after others has its numbers moved.
@@ -195,12 +199,12 @@ def run_group(
     batch: EventBatch,
     mode: NumberMode,
     counters: Counters,
+    whole: NDArray[np.int64],
 ) -> Emission:
-    """All windows of the units of one group, under a policy of sharing."""
+    """All windows of the units of one group in some partitions, under a policy of sharing."""
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
     is_traced = counters.bursts_decided is not None
-    whole = partition_ranges(batch)
     decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
     probe = _middle(whole, batch) if mode is NumberMode.EXACT else None
     waiting = [(whole if probe is None else probe, 1)]
@@ -301,7 +305,8 @@ def run_once(
     written, redone, after, trace = stoppable(
         lambda stop: run(
             memory._replace(err=stop), seen, sides, stored, records, until, ranges, known, redo
-        )
+        ),
+        steps=_steps(compiled, ranges, words),
     )
     if learnt is not None:
         learnt[:] = np.maximum(runs, 0)
@@ -311,6 +316,58 @@ def run_once(
         counters.trace.append(DecisionRows(words, trace.reshape(-1, TRACED).copy()))
     emission = _emission(compiled, memory.S, written, n)
     return emission, redo[:redone].copy(), Kept(*after)
+
+
+class _Sizes(NamedTuple):
+    """What follows from code alone of how much memory it takes."""
+
+    units: int
+    windows: int  # of all units that may be open, once for each component
+    components: int  # the most of any unit
+    widest_extremes: int
+    values: int  # numbers and extremes of rows, and of the widest window
+    extremes: int
+    factors: int
+    sums: int
+    logs: int
+    logged: int  # numbers and extremes of an entry in all logs
+    logged_extremes: int
+    guard_logs: int
+
+
+def _sizes_of(compiled: Compiled) -> _Sizes:
+    """The sizes of code, worked out once."""
+    found: _Sizes = compiled.sizes.get_or_make(None, lambda: _sizes_from(compiled))
+    return found
+
+
+def _sizes_from(compiled: Compiled) -> _Sizes:
+    code = compiled.code
+    wide, wide_x = code.u_w * code.u_nc, code.u_w * code.u_nx
+    return _Sizes(
+        units=len(code.u_w),
+        windows=int(wide.sum()),
+        components=max(int(code.u_nc.max()), 1),
+        widest_extremes=int(code.u_nx.max()),
+        values=compiled.values + int(wide.max()),
+        extremes=compiled.extremes + int(wide_x.max()),
+        factors=2 * (len(code.z_atom) + len(code.lazies) // at.LAZY),
+        sums=code.stamps + 2 * len(code.zl_weight),
+        logs=len(code.log_unit),
+        logged=int(wide[code.log_unit].sum()),
+        logged_extremes=int(wide_x[code.log_unit].sum()),
+        guard_logs=guard_logs_of(compiled),
+    )
+
+
+def _steps(compiled: Compiled, ranges: NDArray[np.int64], words: int) -> int:
+    """About how many steps a run takes, which is at most: see stopping.py.
+
+    Where events are kept one by one each of them may be looked at for each event.
+    """
+    sizes, events = _sizes_of(compiled), int(_sizes(ranges).sum())
+    pairs = events if sizes.logs or sizes.guard_logs else 1
+    return events * (sizes.units + sizes.windows) * words * pairs
 
 
 def _laid_out(
@@ -390,12 +447,12 @@ def _set_sizes(
     state: NDArray[np.int64], compiled: Compiled, events: EventBatch, is_traced: bool
 ) -> None:
     """Write into state the sizes by which the machine finds its way in arrays."""
-    code = compiled.code
+    sizes = _sizes_of(compiled)
     state[at.C_EVENTS], state[at.C_ATOMS] = len(events), events.letters.shape[1]
     state[at.C_STACK], state[at.C_LOG], state[at.C_GLOG] = _FIRST_STACK, _FIRST_LOG, _FIRST_LOG
-    state[at.C_LOGS], state[at.C_GUARD_LOGS] = len(code.log_unit), guard_logs_of(compiled)
-    state[at.C_MOST], state[at.C_MOST_X] = max(int(code.u_nc.max()), 1), int(code.u_nx.max())
-    state[at.C_TRACE_ROOM] = 4 * len(code.u_w) if is_traced else 0
+    state[at.C_LOGS], state[at.C_GUARD_LOGS] = sizes.logs, sizes.guard_logs
+    state[at.C_MOST], state[at.C_MOST_X] = sizes.components, sizes.widest_extremes
+    state[at.C_TRACE_ROOM] = 4 * sizes.units if is_traced else 0
 
 
 def _memory(
@@ -407,17 +464,14 @@ def _memory(
     weight_type: np.dtype[Any],
 ) -> Memory:
     """Code, state, rows and accumulators."""
-    code = compiled.code
-    lazies = code.lazies.reshape(-1, at.LAZY)
-    sums = counters.sums + code.stamps + 2 * len(code.zl_weight)
-    widest = int((code.u_w * code.u_nc).max())
+    sizes = _sizes_of(compiled)
     return Memory(
         packed,
         state,
-        _room(zero, compiled.values + widest),
-        np.empty(compiled.extremes + int((code.u_w * code.u_nx).max())),
-        np.ones(2 * (len(code.z_atom) + len(lazies))),
-        np.zeros(2 * sums, weight_type),
+        _room(zero, sizes.values),
+        np.empty(sizes.extremes),
+        np.ones(sizes.factors),
+        np.zeros(2 * (counters.sums + sizes.sums), weight_type),
         np.empty(counters.stacks * _FIRST_STACK, np.int64),
         np.empty(counters.stacks * _FIRST_STACK),
         None,  # what it looks at while it runs: see stopping.py
@@ -427,13 +481,12 @@ def _memory(
 
 def _stored(compiled: Compiled, trees: Trees, zero: NDArray[Any]) -> Stored:
     """Logs and trees."""
-    code = compiled.code
-    widths = code.u_w[code.log_unit]
+    sizes = _sizes_of(compiled)
     return Stored(
-        np.empty(ENTRY * len(code.log_unit) * _FIRST_LOG, np.int64),
-        _room(zero, int((widths * code.u_nc[code.log_unit]).sum()) * _FIRST_LOG),
-        np.empty(int((widths * code.u_nx[code.log_unit]).sum()) * _FIRST_LOG),
-        np.empty(3 * guard_logs_of(compiled) * _FIRST_LOG, np.int64),
+        np.empty(ENTRY * sizes.logs * _FIRST_LOG, np.int64),
+        _room(zero, sizes.logged * _FIRST_LOG),
+        np.empty(sizes.logged_extremes * _FIRST_LOG),
+        np.empty(3 * sizes.guard_logs * _FIRST_LOG, np.int64),
         _room(zero, trees.numbers),
         np.empty(trees.extremes),
         trees.places,
@@ -454,7 +507,7 @@ def _emission(
     compiled: Compiled, state: NDArray[np.int64], written: tuple[NDArray[Any], ...], n: int
 ) -> Emission:
     """The n records that the machine has written."""
-    code, most, most_x = compiled.code, int(state[at.C_MOST]), int(state[at.C_MOST_X])
+    code, (_, _, most, most_x, *_) = compiled.code, _sizes_of(compiled)
     part, unit, window, v, x = written
     part, unit, window = part[:n], unit[:n], window[:n]
     v = v[: n * most].reshape((n, most, *v.shape[1:]))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import math
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ GIVEN_UP, STOPPED = range(2)
 _SECONDS_TO_STOP = 0.5
 _SECONDS_BETWEEN = 0.01
 _SECONDS_TO_LOOK = 0.1
+# Steps that are done in some hundredths of a second
+_BRIEF = 10_000_000
 _left: list[threading.Lock] = []
 
 
@@ -45,19 +48,22 @@ def _wait_for_those_left() -> None:
         is_running.acquire()
 
 
-def stoppable(function: Callable[..., Any], *arguments: Any) -> Any:
+def stoppable(function: Callable[..., Any], *arguments: Any, steps: float = math.inf) -> Any:
     """The result of a compiled function, which may take any time.
 
     Args:
         function: After its other arguments it is given what it has to look at while it runs.
         arguments: These others.
+        steps: How many steps it takes, about, of a few nanoseconds each. What is over before
+            anybody could stop it is not worth a thread.
 
     Raises:
         KeyboardInterrupt: Or whatever else the handler of a signal raises. The function has been
             stopped, and nothing of it is left.
     """
     stop = np.zeros(2, np.int64)
-    if threading.current_thread() is not threading.main_thread():
+    is_brief = steps < _BRIEF
+    if is_brief or threading.current_thread() is not threading.main_thread():
         return function(*arguments, stop)
     results: list[Any] = []
     errors: list[BaseException] = []

@@ -39,9 +39,15 @@ class Trees:
     extremes: int
 
 
+_NOTHING = np.empty(0, np.int64)
+NO_TREES = Trees(np.empty(0, np.int32), _NOTHING, _NOTHING, _NOTHING, 0, 0)
+
+
 def lay_out_trees(compiled: Compiled, events: EventBatch) -> Trees:
     """The trees of a batch."""
     code = compiled.code
+    if not compiled.classes:
+        return NO_TREES
     places = np.full((len(compiled.classes), len(events), FIELDS), -1, np.int32)
     heights = np.zeros(len(compiled.classes), np.int64)
     for number, (atom, predicate, within_us) in enumerate(compiled.classes):

@@ -164,7 +164,7 @@ def test_every_kernel_looks_at_whether_it_is_to_stop(
     workload = Workload.parse(f"RETURN COUNT(*) PATTERN {pattern} {SLIDING}")
     stops = []
 
-    def stopped(function, *arguments):
+    def stopped(function, *arguments, **_):
         stops.append(function)
         return function(*arguments, np.array([0, 1]))
 

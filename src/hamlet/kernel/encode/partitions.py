@@ -68,14 +68,22 @@ class Partitions:
 
 def present_rows(table: EventTable, attributes: Sequence[str]) -> NDArray[np.bool_] | None:
     """Which rows have a value for every one of some attributes; None where all have."""
-    present: NDArray[np.bool_] | None = None
-    for attribute in attributes:
-        column = table.table.column(attribute)
-        missing = column.is_null(nan_is_null=True) if _may_be_nan(column.type) else column.is_null()
-        if column.null_count or _may_be_nan(column.type):
-            here = ~numpy_of(missing)
-            present = here if present is None else present & here
-    return None if present is None or present.all() else present
+    found = [each for each in (_present(table, one) for one in attributes) if each is not None]
+    return np.logical_and.reduce(found) if found else None
+
+
+def _present(table: EventTable, attribute: str) -> NDArray[np.bool_] | None:
+    """The same of one of them, found out once for a table."""
+    key = (_present, attribute)
+    if key not in table.kept:
+        column, present = table.table.column(attribute), None
+        if _may_be_nan(column.type):
+            present = ~numpy_of(column.is_null(nan_is_null=True))
+        elif column.null_count:
+            present = numpy_of(column.is_valid())
+        table.kept[key] = None if present is None or present.all() else present
+    kept: NDArray[np.bool_] | None = table.kept[key]
+    return kept
 
 
 def rows_without(
@@ -186,7 +194,11 @@ def _key_values(table: EventTable, attribute: str) -> NDArray[np.int64]:
 
 
 def _key(column: pa.ChunkedArray, rows: NDArray[np.int32]) -> pa.Array:
-    taken = column.take(pa.array(rows)).combine_chunks()
+    # Of a single piece Arrow takes rows without looking for their pieces first.
+    taken = column.chunk(0) if column.num_chunks == 1 else column
+    taken = taken.take(pa.array(rows))
+    if isinstance(taken, pa.ChunkedArray):
+        taken = taken.combine_chunks()
     if isinstance(taken, pa.ChunkedArray):
         taken = pa.concat_arrays(taken.chunks) if taken.num_chunks else pa.array([], taken.type)
     if types.is_dictionary(taken.type):

@@ -30,6 +30,7 @@ disputes.py     how often edge predicates disagree
 blocks.py       where trees are turned
 windows.py      windows that open and close
 walk.py         the walk through the events of a partition
+partitions.py   partition after partition, stretch after stretch
 kernel.py       all partitions of a batch, compiled
 batch.py        the entry from Python
 runs.py         in a stream: events of batches before, in sorted runs

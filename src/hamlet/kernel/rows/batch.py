@@ -47,6 +47,8 @@ _MOST_WORDS = 2
 KIND = CHOSEN
 # Of the coin that decides where no policy does
 SEED = 0
+# Stored events that an event finds in a scanned table, at most: where there are more it is a tree
+_LOOKED_AT = 256
 # Policies that expect something of a partition before it is run
 _EXPECTING = (BY_BENEFIT, BY_SURVEY)
 # Policies by name
@@ -202,8 +204,11 @@ def _run_class(
     turned = turned._replace(f=turned.f.reshape(-1), g=turned.g.reshape(-1))
     scale = _scale(zero, events, group)
     single = np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64)
+    cells = len(turned.ts) * group.overlap * made.columns * group.components
+    found = _LOOKED_AT if len(group.predicates) == 1 else len(turned.ts)
+    words = zero.shape[1] if zero.ndim == 2 else 1
     (part, unit, window, v, x), redo, counts, decisions = stoppable(
-        run, code, *turned, zero, single, scale, is_traced
+        run, code, *turned, zero, single, scale, is_traced, steps=cells * found * words
     )
     n, most, most_x = len(part), group.components, group.extremes
     components = v.reshape((n, most, *v.shape[1:]))
@@ -292,6 +297,10 @@ def needs_small_doubles(events: EventBatch, group: RowGroup) -> bool:
 
 def unscaled(scaled: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """Scaled doubles as numbers with an exponent each: see numbers.py."""
+    numbers = np.zeros((*scaled.shape, 2))
+    np.multiply(scaled, 1.0 / scale, out=numbers[..., 0])
     is_large = np.abs(scaled) >= 1.0
-    mantissas = scaled * np.where(is_large, 2.0**-1024 / scale, 1.0 / scale)
-    return np.stack([mantissas, np.where(is_large, 2.0, 0.0)], axis=-1)
+    if is_large.any():
+        numbers[is_large, 0] = scaled[is_large] * (2.0**-1024 / scale)
+        numbers[is_large, 1] = 2.0
+    return numbers

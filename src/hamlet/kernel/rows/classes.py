@@ -169,6 +169,8 @@ def spans(
     made: PlacedGroup, letters: NDArray[np.uint8], sampled: Sampled, how: Deciding
 ) -> list[Span]:
     """All classes that there are in a run, with the windows in which they are."""
+    if len(made.group.units) == 1:
+        return [Span((0,), sampled.ranges)]
     few = sampled.some()
     first = classes_of(made, letters, sampled, few, how)
     if how.policy == BY_COIN:

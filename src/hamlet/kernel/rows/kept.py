@@ -24,14 +24,9 @@ from hamlet.kernel.rows import layout as at
 from hamlet.kernel.rows.blocks import turn_block
 from hamlet.kernel.rows.cells import copy_cells
 from hamlet.kernel.rows.decision import COUNTERS
-from hamlet.kernel.rows.kernel import (
-    COMPILED,
-    addresses_of_basis,
-    addresses_of_ranks,
-    begin_basis,
-    begin_partition,
-)
+from hamlet.kernel.rows.kernel import COMPILED, addresses_of_basis, addresses_of_ranks
 from hamlet.kernel.rows.memory import Events, Records, Rows, Table, row_size, shape_of
+from hamlet.kernel.rows.partitions import begin_basis, begin_partition
 from hamlet.kernel.rows.ranking import COUNTS
 from hamlet.kernel.rows.runs import (
     MOST_RUNS,

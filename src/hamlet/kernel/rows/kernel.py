@@ -15,57 +15,31 @@ from hamlet.kernel.growth import longer, longer_numbers
 from hamlet.kernel.jit import apart, inlined, kept_on_disk
 from hamlet.kernel.numbers import pointer, raw_pointer
 from hamlet.kernel.rows import layout as at
-from hamlet.kernel.rows.cells import PAD
-from hamlet.kernel.rows.decision import COUNTERS, begin_counting, begin_stretch
+from hamlet.kernel.rows.decision import COUNTERS
 from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table, shape_of
-from hamlet.kernel.rows.ranking import COUNTS
-from hamlet.kernel.rows.scan import end_keys
-from hamlet.kernel.rows.snapshots import ENTRY, Basis
-from hamlet.kernel.rows.stretches import (
-    A_TREE,
-    FIRST,
-    FROM,
-    LAST,
-    OVER_SNAPSHOTS,
-    WAY,
-    event_from,
-    only_stretch,
-    stretches,
-    tossed_stretches,
-    way_of,
+from hamlet.kernel.rows.partitions import (
+    AT_REDONE,
+    BLOCK_ROOM,
+    COLUMNS_ROOM,
+    KEYS_ROOM,
+    NODES_ROOM,
+    PANES_ROOM,
+    PROGRESS,
+    ROOM_PANES,
+    ROOM_STRETCH,
+    ROOMS,
+    SHARED_ROOM,
+    TABLE_ROOM,
+    TABLE_ROOM_X,
+    WANTED,
+    run_partitions,
 )
-from hamlet.kernel.rows.survey import column_room, panes_of, survey, survey_own
-from hamlet.kernel.rows.tree import sides_of
-from hamlet.kernel.rows.walk import ROOM_DECIDED, ROOM_LOG, ROOM_OUT, ROOM_SCRATCH, walk
-from hamlet.kernel.rows.windows import empty_all
-from hamlet.kernel.stopping import STOPPED
+from hamlet.kernel.rows.ranking import COUNTS
+from hamlet.kernel.rows.snapshots import ENTRY, Basis
+from hamlet.kernel.rows.stretches import STRETCH
+from hamlet.kernel.rows.walk import ROOM_DECIDED, ROOM_LOG, ROOM_OUT, ROOM_SCRATCH
 
 _FIRST_RECORDS = 256
-
-
-@inlined
-def begin_partition(S, is_tree, room, most, end):
-    """No window open, nothing stored."""
-    S[at.S_LO], S[at.S_HI], S[at.S_DUE] = at.NO_BLOCK + 1, at.NO_BLOCK, at.NO_BLOCK
-    S[at.S_IS_TREE], S[at.S_STORED], S[at.S_ROOM] = is_tree, 0, room
-    S[at.S_BLOCK], S[at.S_BLOCK_END], S[at.S_HALF], S[at.S_NEXT] = at.NO_BLOCK, at.NO_BLOCK, 0, 0
-    S[at.S_OPEN], S[at.S_PLACE] = 0, 0
-    S[at.S_LEAVES], S[at.S_LEAVES_BEFORE], S[at.S_MOST] = 0, 0, most
-    S[at.S_END], S[at.S_RUNS] = end, 0
-    S[at.S_FIRST], S[at.S_LAST], S[at.S_TAIL], S[at.S_PLANNED] = -at.FAR, at.FAR, at.FAR, 0
-
-
-@inlined
-def begin_basis(S, mode, columns, coin):
-    """No snapshot, and nothing that came in."""
-    S[at.S_MODE], S[at.S_COLUMN_ROOM], S[at.S_COIN] = mode, columns, coin
-    S[at.S_OWN_HI], S[at.S_OWN_OPEN] = at.NO_BLOCK, 0
-    S[at.S_DIRTY], S[at.S_READABLE], S[at.S_FORCED] = 0, 0, 0
-    S[at.S_OLDEST], S[at.S_BIRTHS], S[at.S_FIRST_COLUMN], S[at.S_UNSETTLED] = 0, 0, 0, 0
-    S[at.S_HAND] = -1
-    S[at.S_BASE], S[at.S_BASE_BEFORE], S[at.S_BLOCK_BIRTHS] = 0, 0, 0
-    S[at.S_STRIDE], S[at.S_STRIDE_BEFORE] = 0, 0
-    S[at.S_FIRST_ENTRY], S[at.S_DATED], S[at.S_ENTRIES], S[at.S_AMOUNTS] = 0, 0, 0, 0
 
 
 @inlined
@@ -110,6 +84,20 @@ def addresses_of_ranks(doubles, ints, counts, room):
     )
 
 
+@inlined
+def grown(progress, which):
+    """Whether there has to be more room of a kind; then it is twice as much as is wanted.
+
+    A quarter more where it is for numbers of a table: these are the long ones.
+    """
+    wanted = progress[which + ROOMS]
+    if wanted <= progress[which]:
+        return False
+    is_long = which >= SHARED_ROOM
+    progress[which] = wanted + wanted // 4 if is_long else 2 * wanted
+    return True
+
+
 @apart
 def _run(
     P_array,
@@ -149,18 +137,15 @@ def _run(
     windows = np.empty(capacity, np.int64)
     out_v, out_x = numbers.room(zero, capacity * nc), np.empty(capacity * nx)
     table_v, table_x = numbers.room(zero, 1), np.empty(1)
-    table_room, table_room_x = 1, 1
     keys, newest = np.empty(1), np.empty(1, np.int64)
-    doubles, ints, ranked = np.empty(8), np.empty(12, np.int64), 1
+    doubles, ints = np.empty(8), np.empty(12, np.int64)
     redo = np.empty(ranges.shape[0], np.int32)
-    redone = 0
-    basis_v, basis_room = numbers.room(single, 1), 1
-    basis_rows, columns = numbers.room(single, (P[at.LAYERS] + 3) * nc), 1
+    basis_v = numbers.room(single, 1)
+    basis_rows = numbers.room(single, (P[at.LAYERS] + 3) * nc)
     basis_ints, born = np.empty(3, np.int64), np.empty(1, np.int64)
-    can_share = P[at.SHARING] != at.OWN
     counters = np.zeros(COUNTERS)
-    panes = np.empty(at.SURVEYED, np.int64)
-    S[at.S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced and can_share else 0
+    panes, cuts = np.empty(at.SURVEYED, np.int64), np.empty(STRETCH, np.int64)
+    S[at.S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced and P[at.SHARING] != at.OWN else 0
     decided = np.empty(at.DECIDED * max(S[at.S_DECIDED_ROOM], 1), np.int64)
     S[at.S_LOG_ROOM] = 64 + 4 * P[at.OVERLAP] * max(P[at.FEEDS], 1)
     S[at.S_AMOUNTS_ROOM] = 64 + 8 * size * max(P[at.OVERLAP], max(P[at.FEEDS], 1))
@@ -168,186 +153,127 @@ def _run(
         np.empty(ENTRY * S[at.S_LOG_ROOM], np.int64),
         numbers.room(zero, S[at.S_AMOUNTS_ROOM]),
     )
-    basis = addresses_of_basis(basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts)
     counts = np.empty(COUNTS, np.int64)
-    ranks = addresses_of_ranks(doubles, ints, counts, ranked)
-    for r in range(ranges.shape[0]):
-        part, first_event, end_event = ranges[r, 0], ranges[r, 1], ranges[r, 2]
-        if err[STOPPED] != 0:
-            break
-        if can_share:
-            wanted = at.SURVEYED * panes_of(P, raw_pointer(ts), first_event, end_event)
-            if wanted > panes.shape[0]:
-                panes = np.empty(2 * wanted, np.int64)
-            found = survey(
-                P,
-                raw_pointer(ts),
-                raw_pointer(tied),
-                raw_pointer(letter),
-                first_event,
-                end_event,
-                raw_pointer(panes),
-                ranges[r, 4],
+    progress_array = np.zeros(PROGRESS, np.int64)
+    progress = raw_pointer(progress_array)
+    for which in range(PANES_ROOM, WANTED):
+        progress[which] = 1
+    events = Events(
+        raw_pointer(ts),
+        raw_pointer(tied),
+        raw_pointer(letter),
+        raw_pointer(f),
+        raw_pointer(g),
+        raw_pointer(weights),
+        raw_pointer(extremes),
+    )
+    short = -1
+    while short != 0:
+        columns, ranked = progress[COLUMNS_ROOM], progress[BLOCK_ROOM]
+        m = Rows(
+            P,
+            z,
+            S,
+            pointer(rows_v),
+            raw_pointer(rows_x),
+            pointer(scratch),
+            raw_pointer(scratch_x),
+            raw_pointer(begins),
+            err,
+            scale,
+            raw_pointer(counters),
+            raw_pointer(decided),
+            raw_pointer(panes),
+        )
+        table = Table(
+            pointer(table_v),
+            raw_pointer(table_x),
+            raw_pointer(keys),
+            raw_pointer(newest),
+            # No batch came before this one.
+            raw_pointer(newest),
+            raw_pointer(newest),
+            raw_pointer(keys),
+            pointer(table_v),
+        )
+        out = Records(
+            raw_pointer(parts),
+            raw_pointer(units),
+            raw_pointer(windows),
+            pointer(out_v),
+            raw_pointer(out_x),
+        )
+        short = run_partitions(
+            m,
+            addresses_of_basis(basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts),
+            events,
+            table,
+            addresses_of_ranks(doubles, ints, counts, ranked),
+            out,
+            raw_pointer(ranges),
+            ranges.shape[0],
+            raw_pointer(cuts),
+            raw_pointer(redo),
+            progress,
+        )
+        if short == ROOM_OUT:
+            n, capacity = S[at.S_OUT], 2 * S[at.S_OUT_ROOM]
+            parts, units = longer(parts, n, capacity), longer(units, n, capacity)
+            windows = longer(windows, n, capacity)
+            out_v = longer_numbers(out_v, n * nc, capacity * nc)
+            out_x = longer(out_x, n * nx, capacity * nx)
+            S[at.S_OUT_ROOM] = capacity
+        elif short == ROOM_SCRATCH:
+            S[at.S_SCRATCH] = 2 * S[at.S_WANTED]
+            scratch = numbers.room(zero, (S[at.S_SCRATCH] + 1) * size)
+            scratch_x = np.empty(S[at.S_SCRATCH] * size_x)
+            stride = columns * nc
+            basis_rows = longer(basis_rows, 3 * stride, (S[at.S_SCRATCH] + 3) * stride)
+        elif short == ROOM_DECIDED:
+            S[at.S_DECIDED_ROOM] = 2 * S[at.S_DECIDED]
+            decided = longer(
+                decided, S[at.S_DECIDED] * at.DECIDED, S[at.S_DECIDED_ROOM] * at.DECIDED
             )
-            S[at.C_BURSTS] += found.births
-        else:
-            found = survey_own(P, raw_pointer(ts), raw_pointer(letter), first_event, end_event)
-        live, of_block = found.live, found.of_block
-        first, last = ranges[r, 3], ranges[r, 4]
-        if P[at.SHARING] == at.BY_BENEFIT:
-            cuts = stretches(P, raw_pointer(panes), found.panes, first, last)
-        elif P[at.SHARING] == at.BY_COIN:
-            coin = part + P[at.SEED]
-            cuts = tossed_stretches(P, raw_pointer(panes), found.panes, first, last, coin)
-        else:
-            cuts = only_stretch(first, last, way_of(P, found, can_share, part))
-        begun = S[at.S_OUT]
-        err[0] = 0
-        for c in range(cuts.shape[0]):
-            if err[STOPPED] != 0 or err[0] != 0:
-                break
-            is_tree, shared = cuts[c, WAY] & A_TREE != 0, cuts[c, WAY] & OVER_SNAPSHOTS != 0
-            i, end, tail = first_event, end_event, at.FAR
-            if c > 0:
-                i = panes[at.SURVEYED * cuts[c, FROM] + at.FIRST_EVENT]
-            if c + 1 < cuts.shape[0]:
-                tail = cuts[c + 1, FIRST] * P[at.SLIDE]
-                end = event_from(P, raw_pointer(panes), cuts[c + 1, FROM], cuts[c, LAST] + 1)
-            # Where all of a partition fits there is no need to ever make room.
-            room = min(end - i, 2 * live) + 1 + PAD
-            cells = room
-            if is_tree:
-                cells = 2 * sides_of(z) * (of_block + 1)
-                if cells > newest.shape[0]:
-                    newest, born = np.empty(2 * cells, np.int64), np.empty(2 * cells, np.int64)
-                if of_block > ranked:
-                    ranked = 2 * of_block
-                    doubles = np.empty(8 * ranked)
-                    ints = np.empty(12 * ranked, np.int64)
-                    ranks = addresses_of_ranks(doubles, ints, counts, ranked)
-            elif P[at.PREDICATES] * room > keys.shape[0]:
-                keys = np.empty(2 * P[at.PREDICATES] * room)
-            wide = 1
-            if can_share:
-                wide = column_room(P, found, cells)
-                if wide > columns:
-                    columns = 2 * wide
-                    basis_rows = numbers.room(single, (S[at.S_SCRATCH] + 3) * columns * nc)
-                    basis_ints = np.empty(3 * columns, np.int64)
-                # No more than it takes: nodes of a tree stand that far apart.
-                if cells * wide * nc > basis_room:
-                    basis_room = cells * wide * nc + cells * wide * nc // 4
-                    basis_v = numbers.room(single, basis_room)
-            if can_share or is_tree:
-                basis = addresses_of_basis(
-                    basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts
-                )
-            if cells * size > table_room:
-                table_room = cells * size + cells * size // 4
-                table_v = numbers.room(zero, table_room)
-            if cells * size_x > table_room_x:
-                table_room_x = cells * size_x + cells * size_x // 4
-                table_x = np.empty(table_room_x)
-            begin_partition(S, int(is_tree), room, of_block, end)
-            S[at.S_FIRST], S[at.S_LAST] = cuts[c, FIRST], cuts[c, LAST]
-            begins[P[at.OVERLAP] :] = at.NO_BLOCK + 1
-            begin_basis(S, int(shared), wide, part + P[at.SEED])
-            if not is_tree:
-                end_keys(S, keys, P[at.PREDICATES])
-            short = -1
-            while short != 0:
-                m = Rows(
-                    P,
-                    z,
-                    S,
-                    pointer(rows_v),
-                    raw_pointer(rows_x),
-                    pointer(scratch),
-                    raw_pointer(scratch_x),
-                    raw_pointer(begins),
-                    err,
-                    scale,
-                    raw_pointer(counters),
-                    raw_pointer(decided),
-                    raw_pointer(panes),
-                )
-                events = Events(
-                    raw_pointer(ts),
-                    raw_pointer(tied),
-                    raw_pointer(letter),
-                    raw_pointer(f),
-                    raw_pointer(g),
-                    raw_pointer(weights),
-                    raw_pointer(extremes),
-                )
-                table = Table(
-                    pointer(table_v),
-                    raw_pointer(table_x),
-                    raw_pointer(keys),
-                    raw_pointer(newest),
-                    # No batch came before this one.
-                    raw_pointer(newest),
-                    raw_pointer(newest),
-                    raw_pointer(keys),
-                    pointer(table_v),
-                )
-                out = Records(
-                    raw_pointer(parts),
-                    raw_pointer(units),
-                    raw_pointer(windows),
-                    pointer(out_v),
-                    raw_pointer(out_x),
-                )
-                if short < 0:
-                    empty_all(m)
-                    if can_share and c == 0:
-                        begin_counting(m)
-                    begin_stretch(m, cuts[c, FROM], int(shared), tail)
-                i, short = walk(m, basis, events, table, ranks, out, part, i, end)
-                if short == ROOM_OUT:
-                    n, capacity = S[at.S_OUT], 2 * S[at.S_OUT_ROOM]
-                    parts, units = longer(parts, n, capacity), longer(units, n, capacity)
-                    windows = longer(windows, n, capacity)
-                    out_v = longer_numbers(out_v, n * nc, capacity * nc)
-                    out_x = longer(out_x, n * nx, capacity * nx)
-                    S[at.S_OUT_ROOM] = capacity
-                elif short == ROOM_SCRATCH:
-                    S[at.S_SCRATCH] = 2 * S[at.S_WANTED]
-                    scratch = numbers.room(zero, (S[at.S_SCRATCH] + 1) * size)
-                    scratch_x = np.empty(S[at.S_SCRATCH] * size_x)
-                    stride = columns * nc
-                    basis_rows = longer(basis_rows, 3 * stride, (S[at.S_SCRATCH] + 3) * stride)
-                elif short == ROOM_DECIDED:
-                    S[at.S_DECIDED_ROOM] = 2 * S[at.S_DECIDED]
-                    decided = longer(
-                        decided, S[at.S_DECIDED] * at.DECIDED, S[at.S_DECIDED_ROOM] * at.DECIDED
-                    )
-                elif short == ROOM_LOG:
-                    n, n_amounts = S[at.S_ENTRIES], S[at.S_AMOUNTS]
-                    S[at.S_LOG_ROOM] = 2 * S[at.S_LOG_ROOM] + S[at.S_WANTED] * max(P[at.FEEDS], 1)
-                    S[at.S_AMOUNTS_ROOM] = 2 * S[at.S_AMOUNTS_ROOM] + S[at.S_WANTED] * size * max(
-                        P[at.FEEDS], 1
-                    )
-                    log = longer(log, ENTRY * n, ENTRY * S[at.S_LOG_ROOM])
-                    amounts = longer_numbers(amounts, n_amounts, S[at.S_AMOUNTS_ROOM])
-                if short in (ROOM_SCRATCH, ROOM_LOG):
-                    basis = addresses_of_basis(
-                        basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts
-                    )
-        if err[0] != 0:
-            S[at.S_OUT] = begun
-            S[at.C_BURSTS] -= found.births
-            redo[redone] = part
-            redone += 1
+        elif short == ROOM_LOG:
+            n, n_amounts = S[at.S_ENTRIES], S[at.S_AMOUNTS]
+            more = S[at.S_WANTED] * max(P[at.FEEDS], 1)
+            S[at.S_LOG_ROOM] = 2 * S[at.S_LOG_ROOM] + more
+            S[at.S_AMOUNTS_ROOM] = 2 * S[at.S_AMOUNTS_ROOM] + more * size
+            log = longer(log, ENTRY * n, ENTRY * S[at.S_LOG_ROOM])
+            amounts = longer_numbers(amounts, n_amounts, S[at.S_AMOUNTS_ROOM])
+        elif short == ROOM_PANES:
+            progress[PANES_ROOM] = 2 * progress[WANTED]
+            panes = np.empty(at.SURVEYED * progress[PANES_ROOM], np.int64)
+            cuts = np.empty(STRETCH * progress[PANES_ROOM], np.int64)
+        elif short == ROOM_STRETCH:
+            if grown(progress, NODES_ROOM):
+                newest = np.empty(progress[NODES_ROOM], np.int64)
+                born = np.empty(progress[NODES_ROOM], np.int64)
+            if grown(progress, BLOCK_ROOM):
+                doubles = np.empty(8 * progress[BLOCK_ROOM])
+                ints = np.empty(12 * progress[BLOCK_ROOM], np.int64)
+            if grown(progress, KEYS_ROOM):
+                keys = np.empty(progress[KEYS_ROOM])
+            if grown(progress, COLUMNS_ROOM):
+                wide = progress[COLUMNS_ROOM]
+                basis_rows = numbers.room(single, (S[at.S_SCRATCH] + 3) * wide * nc)
+                basis_ints = np.empty(3 * wide, np.int64)
+            if grown(progress, SHARED_ROOM):
+                basis_v = numbers.room(single, progress[SHARED_ROOM])
+            if grown(progress, TABLE_ROOM):
+                table_v = numbers.room(zero, progress[TABLE_ROOM])
+            if grown(progress, TABLE_ROOM_X):
+                table_x = np.empty(progress[TABLE_ROOM_X])
     n = S[at.S_OUT]
     # An array lives until its last use by name, which must be after that of its address.
     kept = rows_v.size + rows_x.size + begins.size + scratch.size + scratch_x.size + table_v.size
     kept += table_x.size + keys.size + newest.size + doubles.size + ints.size + state.size
     kept += P_array.size + err_array.size + weights.size + extremes.size + f.size + g.size
     kept += ts.size + tied.size + letter.size
-    kept += counters.size + panes.size + decided.size + born.size + counts.size
+    kept += counters.size + panes.size + cuts.size + decided.size + born.size + counts.size
+    kept += ranges.size + progress_array.size
     kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
-    again = redo[: redone if kept > 0 else 0]
+    again = redo[: progress[AT_REDONE] if kept > 0 else 0]
     done = S[at.C_BURSTS], S[at.C_SHARED], S[at.C_SNAPSHOTS], S[at.C_SPLIT]
     records = parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx]
     return records, again, done, decided[: S[at.S_DECIDED] * at.DECIDED]

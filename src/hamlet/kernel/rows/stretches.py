@@ -56,11 +56,10 @@ _NEVER = 1e300
 
 
 @apart
-def only_stretch(first, last, way):
+def only_stretch(first, last, way, cuts):
     """All windows in one way."""
-    found = np.empty((1, STRETCH), np.int64)
-    found[0, FIRST], found[0, LAST], found[0, WAY], found[0, FROM] = first, last, way, 0
-    return found
+    cuts[FIRST], cuts[LAST], cuts[WAY], cuts[FROM] = first, last, way, 0
+    return 1
 
 
 @apart
@@ -81,12 +80,21 @@ def event_from(P, panes, at, window):
 
 
 @apart
-def stretches(P, panes, noted, first, last):
-    """The stretches of a partition of which so many panes were noted, from a window to another."""
+def stretches(P, panes, noted, first, last, cuts):
+    """Write the stretches of a partition of which so many panes were noted; how many there are.
+
+    Args:
+        P: The code.
+        panes: What was noted of panes.
+        noted: Of how many.
+        first: The first window.
+        last: The last window.
+        cuts: Where they are written, with room for one for each pane.
+    """
     begins = np.empty(noted + 1, np.int64)
     spells = _spells(panes, noted, begins, last)
     if spells == 0:
-        return only_stretch(first, last, 0)
+        return only_stretch(first, last, 0, cuts)
     ns, tails = np.empty((spells, WAYS)), np.empty((spells, WAYS))
     before, beyond = 0, 0
     for s in range(spells):
@@ -94,23 +102,25 @@ def stretches(P, panes, noted, first, last):
         beyond = _first_from(panes, max(beyond, begins[s]), _pane(panes, begins[s]) + P[OVERLAP])
         _cost_spell(P, panes, (before, begins[s], begins[s + 1], beyond), ns[s], tails[s])
     came_from, way = _cheapest(ns, tails, spells)
-    found, n = np.empty((spells, STRETCH), np.int64), spells
-    end = last
+    n, end = spells, last
     for s in range(spells - 1, -1, -1):
         if s > 0 and came_from[s, way] == way:
             continue
         n -= 1
-        found[n, LAST], found[n, WAY], found[n, FROM] = end, way, begins[s]
-        found[n, FIRST] = first if s == 0 else max(first, _pane(panes, begins[s]))
-        end = found[n, FIRST] - 1
-        way = came_from[s, way]
-    return found[n:]
+        begin = first if s == 0 else max(first, _pane(panes, begins[s]))
+        cut = STRETCH * n
+        cuts[cut + FIRST], cuts[cut + LAST] = begin, end
+        cuts[cut + WAY], cuts[cut + FROM] = way, begins[s]
+        end, way = begin - 1, came_from[s, way]
+    for k in range(STRETCH * (spells - n)):
+        cuts[k] = cuts[STRETCH * n + k]
+    return spells - n
 
 
 @apart
-def tossed_stretches(P, panes, noted, first, last, coin):
+def tossed_stretches(P, panes, noted, first, last, coin, cuts):
     """The same by a coin, for tests: a stretch may begin with any pane."""
-    found, n = np.empty((noted + 1, STRETCH), np.int64), 0
+    n = 0
     for at in range(noted):
         pane = _pane(panes, at)
         coin = coin * 6364136223846793005 + 1442695040888963407
@@ -118,15 +128,16 @@ def tossed_stretches(P, panes, noted, first, last, coin):
         if (at > 0 and (toss > 3 or pane <= first)) or pane > last:
             continue
         is_tree = _can_be(P, True) and (toss & 1 == 1 or not _can_be(P, False))
-        found[n, WAY] = (A_TREE if is_tree else 0) | (toss & OVER_SNAPSHOTS)
-        found[n, FIRST], found[n, FROM] = pane if n > 0 else first, at
+        cut = STRETCH * n
+        cuts[cut + WAY] = (A_TREE if is_tree else 0) | (toss & OVER_SNAPSHOTS)
+        cuts[cut + FIRST], cuts[cut + FROM] = pane if n > 0 else first, at
         if n > 0:
-            found[n - 1, LAST] = pane - 1
+            cuts[cut - STRETCH + LAST] = pane - 1
         n += 1
     if n == 0:
-        return only_stretch(first, last, 0)
-    found[n - 1, LAST] = last
-    return found[:n]
+        return only_stretch(first, last, 0, cuts)
+    cuts[STRETCH * (n - 1) + LAST] = last
+    return n
 
 
 @inlined

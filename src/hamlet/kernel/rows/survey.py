@@ -296,13 +296,15 @@ def begins_shared(P, s, part):
 
 
 @apart
-def column_room(P, s, cells):
+def column_room(P, of_three, cells):
     """How many snapshots there is room for, in a table of so many rows or nodes.
+
+    `of_three` is the most of them in any three blocks.
 
     Where bursts are decided about, no more than would ever be kept; where room runs out, rows have
     own columns from there on.
     """
-    wanted = s.of_three + 3
+    wanted = of_three + 3
     if P[SHARING] == BY_BENEFIT:
         wanted = min(wanted, 64 + 4 * P[COLUMNS] * P[OVERLAP])
     return max(2, min(wanted, MOST_CELLS // (cells * P[COMPONENTS])))
