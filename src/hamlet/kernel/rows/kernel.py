@@ -69,9 +69,15 @@ def begin_basis(S, mode, columns, coin):
 
 
 @inlined
-def addresses_of_basis(v, born, rows, ints, columns, components, log, amounts):
-    """What the kernel is handed of snapshots, with room for so many of them."""
-    stride = columns * components
+def addresses_of_basis(of_numbers, of_extremes, room):
+    """What the kernel is handed of snapshots.
+
+    There is room for so many of them, of so many components and extremes.
+    """
+    v, born, rows, ints, log, amounts = of_numbers
+    x, rows_x, amounts_x = of_extremes
+    columns, components, extremes = room
+    stride, stride_x = columns * components, columns * extremes
     return Basis(
         raw_pointer(v),
         raw_pointer(born),
@@ -84,6 +90,11 @@ def addresses_of_basis(v, born, rows, ints, columns, components, log, amounts):
         raw_pointer(ints[2 * columns :]),
         raw_pointer(log),
         pointer(amounts),
+        raw_pointer(x),
+        raw_pointer(rows_x[2 * stride_x :]),
+        raw_pointer(rows_x[0:]),
+        raw_pointer(rows_x[stride_x:]),
+        raw_pointer(amounts_x),
     )
 
 
@@ -130,7 +141,7 @@ def _run(
     """Every window of every partition of `ranges`."""
     P, err = raw_pointer(P_array), raw_pointer(err_array)
     z = shape_of(P)
-    nc, nx = P[at.COMPONENTS], P[at.EXTREMES]
+    nc, nx, row_nx = P[at.COMPONENTS], P[at.EXTREMES], P[at.ROW_EXTREMES]
     size = P[at.OVERLAP] * P[at.COLUMNS] * nc
     size_x = P[at.OVERLAP] * P[at.COLUMNS] * nx
     state = np.zeros(at.STATES, np.int64)
@@ -141,7 +152,7 @@ def _run(
     # One row more, to settle in
     scratch, scratch_x = (
         numbers.room(zero, (P[at.LAYERS] + 1) * size),
-        np.empty(P[at.LAYERS] * size_x),
+        np.empty((P[at.LAYERS] + 1) * size_x),
     )
     capacity = _FIRST_RECORDS + P[at.OVERLAP] * P[at.UNITS]
     S[at.S_OUT_ROOM] = capacity
@@ -157,6 +168,7 @@ def _run(
     basis_v, basis_room = numbers.room(single, 1), 1
     basis_rows, columns = numbers.room(single, (P[at.LAYERS] + 3) * nc), 1
     basis_ints, born = np.empty(3, np.int64), np.empty(1, np.int64)
+    basis_x, basis_rows_x = np.empty(1), np.empty((P[at.LAYERS] + 2) * row_nx)
     can_share = P[at.SHARING] != at.OWN
     counters = np.zeros(COUNTERS)
     panes = np.empty(at.SURVEYED, np.int64)
@@ -168,7 +180,12 @@ def _run(
         np.empty(ENTRY * S[at.S_LOG_ROOM], np.int64),
         numbers.room(zero, S[at.S_AMOUNTS_ROOM]),
     )
-    basis = addresses_of_basis(basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts)
+    amounts_x = np.empty(S[at.S_AMOUNTS_ROOM] // nc * nx)
+    basis = addresses_of_basis(
+        (basis_v, born, basis_rows, basis_ints, log, amounts),
+        (basis_x, basis_rows_x, amounts_x),
+        (columns, nc, row_nx),
+    )
     counts = np.empty(COUNTS, np.int64)
     ranks = addresses_of_ranks(doubles, ints, counts, ranked)
     for r in range(ranges.shape[0]):
@@ -234,13 +251,17 @@ def _run(
                     columns = 2 * wide
                     basis_rows = numbers.room(single, (S[at.S_SCRATCH] + 3) * columns * nc)
                     basis_ints = np.empty(3 * columns, np.int64)
+                    basis_rows_x = np.empty((S[at.S_SCRATCH] + 2) * columns * row_nx)
                 # No more than it takes: nodes of a tree stand that far apart.
                 if cells * wide * nc > basis_room:
                     basis_room = cells * wide * nc + cells * wide * nc // 4
                     basis_v = numbers.room(single, basis_room)
+                    basis_x = np.empty(basis_room // nc * row_nx + row_nx)
             if can_share or is_tree:
                 basis = addresses_of_basis(
-                    basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts
+                    (basis_v, born, basis_rows, basis_ints, log, amounts),
+                    (basis_x, basis_rows_x, amounts_x),
+                    (columns, nc, row_nx),
                 )
             if cells * size > table_room:
                 table_room = cells * size + cells * size // 4
@@ -314,9 +335,11 @@ def _run(
                 elif short == ROOM_SCRATCH:
                     S[at.S_SCRATCH] = 2 * S[at.S_WANTED]
                     scratch = numbers.room(zero, (S[at.S_SCRATCH] + 1) * size)
-                    scratch_x = np.empty(S[at.S_SCRATCH] * size_x)
+                    scratch_x = np.empty((S[at.S_SCRATCH] + 1) * size_x)
                     stride = columns * nc
                     basis_rows = longer(basis_rows, 3 * stride, (S[at.S_SCRATCH] + 3) * stride)
+                    stride = columns * row_nx
+                    basis_rows_x = longer(basis_rows_x, 2 * stride, (S[at.S_SCRATCH] + 2) * stride)
                 elif short == ROOM_DECIDED:
                     S[at.S_DECIDED_ROOM] = 2 * S[at.S_DECIDED]
                     decided = longer(
@@ -330,9 +353,14 @@ def _run(
                     )
                     log = longer(log, ENTRY * n, ENTRY * S[at.S_LOG_ROOM])
                     amounts = longer_numbers(amounts, n_amounts, S[at.S_AMOUNTS_ROOM])
+                    amounts_x = longer(
+                        amounts_x, n_amounts // nc * nx, S[at.S_AMOUNTS_ROOM] // nc * nx
+                    )
                 if short in (ROOM_SCRATCH, ROOM_LOG):
                     basis = addresses_of_basis(
-                        basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts
+                        (basis_v, born, basis_rows, basis_ints, log, amounts),
+                        (basis_x, basis_rows_x, amounts_x),
+                        (columns, nc, row_nx),
                     )
         if err[0] != 0:
             S[at.S_OUT] = begun
@@ -347,6 +375,7 @@ def _run(
     kept += ts.size + tied.size + letter.size
     kept += counters.size + panes.size + decided.size + born.size + counts.size
     kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
+    kept += basis_x.size + basis_rows_x.size + amounts_x.size
     again = redo[: redone if kept > 0 else 0]
     done = S[at.C_BURSTS], S[at.C_SHARED], S[at.C_SNAPSHOTS], S[at.C_SPLIT]
     records = parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx]
