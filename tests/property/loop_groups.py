@@ -36,6 +36,8 @@ NEAR = (("T.x < NEXT(T).x", "T.x < NEXT(T).x + 1", "T.x < NEXT(T).x + 3"),
         ("T.x <= NEXT(T).y", "T.x < NEXT(T).y", "T.x != NEXT(T).y + 2"),
         ("T.x {} NEXT(T).x", "T.y {} NEXT(T).y", "T.x {} NEXT(T).y"),
         ("T.x >= NEXT(T).x - 5", "T.x = NEXT(T).x", "T.x > NEXT(T).x"))  # fmt: skip
+# Some of other types than the loop's
+EXTREMES = ("MIN(T.x)", "MAX(T.x)", "MIN(T.y)", "MAX(T.y)", "MIN(A.x)", "MAX(D.y)")
 AGGREGATES = ("COUNT(*)", "COUNT(T)", "SUM(T.x)", "SUM(T.y)", "AVG(T.x)", "MIN(T.y)", "MAX(T.x)")
 ATTRIBUTES = ("x", "y", "x", "y", "z")
 
@@ -109,6 +111,27 @@ def sample_of_predicates(random: Random, most_events: int = 16) -> LoopSample:
         edge = random.choice(near).format(random.choice(OPERATORS))
         where = [edge, *random.sample(ON_LOOPS, random.choice([0, 0, 1]))]
         pattern, window = random.choice(SHARED), random.choice(windows)
+        texts.append(
+            f"q{number}: RETURN {items} PATTERN {pattern} WHERE {' AND '.join(where)} "
+            f"WITHIN {window}"
+        )
+    events = tuple(event(random) for _ in range(random.randint(6, most_events)))
+    return LoopSample(";\n".join(texts), events, random.choice([None, None, "seq"]))
+
+
+def sample_of_extremes(random: Random, most_events: int = 16) -> LoopSample:
+    """Queries that may share one loop and ask for different least and greatest values."""
+    sides = [random.choice(SIDES).format(random.choice(OPERATORS))]
+    if random.random() < 0.4:
+        sides = [near.format(random.choice(OPERATORS)) for near in random.choice(NEAR)]
+    windows = random.choices(random.choice([WINDOWS, TOGETHER]), k=random.choice([1, 1, 2]))
+    extremes, other = random.choice([1, 1, 2]), random.choice(["", "", "COUNT(*), ", "SUM(T.x), "])
+    texts = []
+    for number in range(random.randint(2, 7)):
+        pattern, window = random.choice(SHARED), random.choice(windows)
+        known = [item for item in EXTREMES if item[4] in pattern.replace("SEQ", "")]
+        items = other + ", ".join(random.sample(known, extremes))
+        where = [random.choice(sides), *random.sample(ON_LOOPS, random.choice([0, 0, 1, 2]))]
         texts.append(
             f"q{number}: RETURN {items} PATTERN {pattern} WHERE {' AND '.join(where)} "
             f"WITHIN {window}"

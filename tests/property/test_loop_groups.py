@@ -19,6 +19,7 @@ from loop_groups import (
     long_stream,
     sample,
     sample_of_conditions,
+    sample_of_extremes,
     sample_of_predicates,
 )
 
@@ -88,7 +89,9 @@ def test_splits_and_merges_by_a_coin_equal_the_reference(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in range(1, 5))])
-@pytest.mark.parametrize("drawing", [sample_of_conditions, sample_of_predicates])
+@pytest.mark.parametrize(
+    "drawing", [sample_of_conditions, sample_of_predicates, sample_of_extremes]
+)
 def test_queries_that_ask_different_things_of_the_loop_equal_the_reference(
     drawing: Any, seed: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +150,47 @@ def test_what_always_shares_takes_snapshots_and_never_takes_none() -> None:
     # One for each T that finds an A or a B since the T before
     assert found["always"].snapshots == 4
     assert found["never"].snapshots == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_extremes_than_numbers_are_all_taken_along(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Queries for different events of the loop: an event is of some columns of a row alone."""
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    workload = ";".join(
+        f"q{i}: RETURN COUNT(*), MIN(T.v), MAX(T.v), MIN(A.v) PATTERN SEQ(A, T+, {end}) "
+        f"WHERE T.v != NEXT(T).v AND T.v < {most} WITHIN 9 s SLIDE 3 s"
+        for i, (end, most) in enumerate([("C", 9), ("D", 6), ("C", 4), ("D", 99)])
+    )
+    events = [
+        {"type": t, "time": i // 2, "v": i * 7 % 11} for i, t in enumerate("ATTADTTCTTATCDTT")
+    ]
+    check(LoopSample(workload, tuple(events), None))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("floor", [-900_000, -2_000_000], ids=["singles", "splits"])
+def test_least_and_greatest_values_are_had_over_snapshots(
+    floor: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is asked for; and rows split, where coefficients outgrow a word in rising runs."""
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    items = ("MIN(T.y)", "MAX(T.y)", "MAX(T.x)", "MIN(X.y)")
+    workload = ";".join(
+        f"q{i}{j}: RETURN COUNT(*), {items[i]} PATTERN SEQ(X, T+, {end}) WHERE T.x <= NEXT(T).x "
+        f"AND T.y > {floor + j} WITHIN 120 s SLIDE 40 s"
+        for i in range(4)
+        for j, end in enumerate(("Y", "X"))
+    )
+    events = long_stream(Random(5), 400, rising=0.98)
+
+    found = Workload.parse(workload).run(events, sharing="always", trace=True)
+
+    assert found.statistics.snapshots > 10
+    assert ("split" in found.trace.column("decided").to_pylist()) is (floor < -(10**6))
+    rows = {way: engine_rows(workload, events, sharing=way) for way in ("always", "apart")}
+    assert rows["always"] == rows["apart"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

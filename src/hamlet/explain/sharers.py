@@ -145,7 +145,7 @@ def _keys(planned: PlannedQuery, name: str, kind: str) -> Iterator[Key]:
     for template in _branches(planned):
         for state, condition in _loops(template, name):
             if kind == "rows":
-                has_snapshots = _may_have_snapshots(query, template, name)
+                has_snapshots = _may_have_snapshots(template, name)
                 compared = _compared(query, condition)
                 if has_snapshots:
                     compared = frozenset(predicate.direction for predicate in compared)
@@ -164,18 +164,19 @@ def _compared(query: Query, condition: Condition) -> frozenset[Any]:
     return frozenset(query.edge_predicates[number] for number in condition.predicates)
 
 
-def _may_have_snapshots(query: Query, template: Template, name: str) -> bool:
+def _may_have_snapshots(template: Template, name: str) -> bool:
     """Whether rows of its loops over a type may be over snapshots: see kernel/rows/letters.py."""
     loops = {edge.target for edge in template.edges if edge.source == edge.target}
     loops = {state for state in loops if template.states[state].type == name}
     entering = [e for e in template.edges if e.target in loops and e.source != e.target]
-    is_free = all(edge.condition.is_free and edge.source not in loops for edge in entering)
-    return is_free and not query.extremes
+    return all(edge.condition.is_free and edge.source not in loops for edge in entering)
 
 
 def _asked(query: Query) -> tuple[str, ...]:
     """What is asked for besides the number of trends: rows of one table are of one width."""
-    return tuple(sorted(a.function for a in query.aggregates if a.places))
+    extremes = ("MIN", "MAX")
+    asked = (a.function for a in query.aggregates if a.places)
+    return tuple(sorted("MIN or MAX" if each in extremes else each for each in asked))
 
 
 def _loops(template: Template, name: str) -> Iterator[tuple[State, Condition]]:

@@ -4,6 +4,8 @@ The two tables are those of scan.py and tree.py, with a column for each snapshot
 each unit and window. In a scanned table snapshots stand in turn at as many places as there is room
 for; in a tree by their distance from the first one of the block.
 
+Where extremes are asked for, they stand beside the coefficients: see extremes.py.
+
 Cost: O(snapshots x log events) for each event of the loop.
 """
 
@@ -15,9 +17,18 @@ from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cells import (
     copy_cells,
     grow_sizes,
+    least_cells,
     sum_cells,
     sum_open,
     zero_cells,
+)
+from hamlet.kernel.rows.extremes import (
+    end_extremes,
+    extend_extremes,
+    least_few,
+    look_up_extremes,
+    move_extremes_down,
+    store_extremes,
 )
 from hamlet.kernel.rows.layout import (
     EQUAL,
@@ -32,7 +43,6 @@ from hamlet.kernel.rows.layout import (
     S_HALF,
     S_HAND,
     S_LEAVES,
-    S_MOST,
     S_OLDEST,
     S_ROOM,
     S_STORED,
@@ -41,7 +51,7 @@ from hamlet.kernel.rows.layout import (
     S_UNSETTLED,
     UNEQUAL,
 )
-from hamlet.kernel.rows.snapshots import live
+from hamlet.kernel.rows.snapshots import live, place_in_node, snapshot_place
 from hamlet.kernel.rows.tree import node_of, sides
 
 # Numbers that are added one by one
@@ -52,6 +62,8 @@ _FEW = 3
 def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
     """The coefficients of an event of the loop that stored events give it."""
     S = m.S
+    if m.z.row_extremes > 0:
+        look_up_extremes(m, b, table, bound, is_tree, row)
     nc = m.z.components
     begin, end = live(m)
     at = row * S[S_COLUMN_ROOM] * nc
@@ -59,7 +71,7 @@ def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
         zero_cells(b.scratch, at + begin * nc, (end - begin) * nc)
     elif is_tree:
         zero_cells(b.scratch, at + begin * nc, (end - begin) * nc)
-        _read_tree(m, b, ranks, q, at)
+        _read_tree(m, b, ranks, q, row)
     else:
         room, stored = S[S_ROOM], S[S_STORED]
         for k in range(begin, end):
@@ -82,12 +94,12 @@ def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
 @inlined
 def column_place(m, k):
     """Where the numbers of live snapshot k begin in a scanned table, counted in places."""
-    return (m.S[S_FIRST_COLUMN] + k) % m.S[S_COLUMN_ROOM] * m.z.components
+    return snapshot_place(m, k) * m.z.components
 
 
 @apart
 def extend_row(m, b, events, op, e, row):
-    """Add the snapshot at hand, and the weights of the event itself."""
+    """Add the snapshot at hand, and the weights and extremes of the event itself."""
     P, nc = m.P, m.z.components
     begin, end = live(m)
     at, hand = row * m.S[S_COLUMN_ROOM] * nc, m.S[S_HAND] - m.S[S_FIRST_COLUMN]
@@ -102,6 +114,8 @@ def extend_row(m, b, events, op, e, row):
             factor = events.weights[weight * m.z.n_events + e]
             for k in range(begin, end):
                 numbers.add_times(b.scratch, at + k * nc + c, b.scratch, at + k * nc, factor, m.err)
+    if m.z.row_extremes > 0:
+        extend_extremes(m, b, events, e, row)
 
 
 @apart
@@ -116,6 +130,8 @@ def end_at(m, b, row):
     if grow_sizes(b.sizes, begin * nc, b.scratch, at, n, m.err):
         S[S_FORCED] = 1
     sum_cells(b.ended, begin * nc, b.scratch, at, n, m.err)
+    if m.z.row_extremes > 0:
+        end_extremes(m, b, row)
     return True
 
 
@@ -129,6 +145,8 @@ def store_scanned(m, b, row):
         place = column_place(m, k)
         for c in range(nc):
             b.v[(place + c) * room + S[S_STORED]] = b.scratch[at + k * nc + c]
+    if m.z.row_extremes > 0:
+        store_extremes(m, b, row)
 
 
 @apart
@@ -137,6 +155,8 @@ def move_down(m, b, gone):
     S, nc = m.S, m.z.components
     room, stored = S[S_ROOM], S[S_STORED]
     begin, end = live(m)
+    if m.z.row_extremes > 0:
+        move_extremes_down(m, b, gone)
     for k in range(begin, end):
         place = column_place(m, k)
         for c in range(place, place + nc):
@@ -157,17 +177,6 @@ def forget_coefficients(m, b):
 # Trees
 
 
-@inlined
-def coefficients_at(m, half, side, i, snapshot):
-    """Where the coefficients of a snapshot are in node i of a side of a half."""
-    S, is_before = m.S, half != m.S[S_HALF]
-    base = S[S_BASE_BEFORE] if is_before else S[S_BASE]
-    stride = S[S_STRIDE_BEFORE] if is_before else S[S_STRIDE]
-    nodes = S[S_MOST] + 1
-    first = half * sides(m) * nodes * S[S_COLUMN_ROOM] + (side * nodes + i) * stride
-    return (first + snapshot - base) * m.z.components
-
-
 @apart
 def begin_half(m):
     """Have the tree of a new block, with room in its nodes for as many snapshots as there may be.
@@ -185,7 +194,7 @@ def begin_half(m):
 @apart
 def has_node_room(m, b, n):
     """Whether there is room for n more snapshots in nodes, moved apart where need be."""
-    S, nc = m.S, m.z.components
+    S, nc, nx = m.S, m.z.components, m.z.row_extremes
     wanted = S[S_BIRTHS] - S[S_BASE] + n
     if wanted <= S[S_STRIDE]:
         return True
@@ -195,13 +204,15 @@ def has_node_room(m, b, n):
     half = S[S_HALF]
     for side in range(sides(m) - 1, -1, -1):
         for i in range(S[S_LEAVES], 0, -1):
-            n = max(0, b.born[node_of(m, half, side, i)] - S[S_BASE]) * nc
+            n = max(0, b.born[node_of(m, half, side, i)] - S[S_BASE])
             S[S_STRIDE] = old
-            source = coefficients_at(m, half, side, i, S[S_BASE])
+            source = place_in_node(m, half, side, i, S[S_BASE])
             S[S_STRIDE] = new
-            to = coefficients_at(m, half, side, i, S[S_BASE])
-            for c in range(n - 1, -1, -1):
-                b.v[to + c] = b.v[source + c]
+            to = place_in_node(m, half, side, i, S[S_BASE])
+            for c in range(n * nc - 1, -1, -1):
+                b.v[to * nc + c] = b.v[source * nc + c]
+            for c in range(n * nx - 1, -1, -1):
+                b.x[to * nx + c] = b.x[source * nx + c]
     S[S_STRIDE] = new
     return True
 
@@ -222,21 +233,24 @@ def _sum_few(v, d, w, s, n, err):
 
 @inlined
 def _read(m, b, half, side, i, is_tree, at):
-    """Add node i, and where it is of a tree the nodes that complete it."""
-    S, nc = m.S, m.z.components
-    oldest, to = S[S_OLDEST], at + (S[S_OLDEST] - S[S_FIRST_COLUMN]) * nc
-    first, node = coefficients_at(m, half, side, 0, oldest), node_of(m, half, side, 0)
-    step = (S[S_STRIDE] if half == S[S_HALF] else S[S_STRIDE_BEFORE]) * nc
+    """Add node i, and where it is of a tree the nodes that complete it, from a snapshot on."""
+    S, nc, nx, oldest = m.S, m.z.components, m.z.row_extremes, m.S[S_OLDEST]
+    first, node = place_in_node(m, half, side, 0, oldest), node_of(m, half, side, 0)
+    step = S[S_STRIDE] if half == S[S_HALF] else S[S_STRIDE_BEFORE]
     while i > 0:
         n = b.born[node + i] - oldest
         if n > 0:
-            _sum_few(b.scratch, to, b.v, first + i * step, n * nc, m.err)
+            source = first + i * step
+            _sum_few(b.scratch, at * nc, b.v, source * nc, n * nc, m.err)
+            if nx > 0:
+                least_few(b.scratch_x, at * nx, b.x, source * nx, n * nx)
         i = i & (i - 1) if is_tree else 0
 
 
 @inlined
-def _read_tree(m, b, ranks, q, at):
+def _read_tree(m, b, ranks, q, row):
     half, is_tree = m.S[S_HALF], m.z.operator != EQUAL
+    at = row * m.S[S_COLUMN_ROOM] + m.S[S_OLDEST] - m.S[S_FIRST_COLUMN]
     _read(m, b, 1 - half, 0, ranks.low_before[q], False, at)
     _read(m, b, half, 0, ranks.low[q], is_tree, at)
     if m.z.operator == UNEQUAL:
@@ -247,35 +261,38 @@ def _read_tree(m, b, ranks, q, at):
 @apart
 def add_up_shared(m, b, half, side, leaves):
     """Turn the tree at hand into sums over all first i events."""
-    S, nc = m.S, m.z.components
-    begin = (S[S_OLDEST] - S[S_BASE]) * nc
+    S, nc, nx = m.S, m.z.components, m.z.row_extremes
     for i in range(1, leaves + 1):
         if i & (i - 1) == 0:
             continue
         to, source = node_of(m, half, side, i), node_of(m, half, side, i & (i - 1))
-        own = (max(b.born[to], S[S_OLDEST]) - S[S_BASE]) * nc
-        more = (max(b.born[source], S[S_OLDEST]) - S[S_BASE]) * nc
-        at = coefficients_at(m, half, side, i, S[S_BASE])
-        at2 = coefficients_at(m, half, side, i & (i - 1), S[S_BASE])
-        if more > begin:
-            n = min(own, more) - begin
-            sum_cells(b.v, at + begin, b.v, at2 + begin, n, m.err)
-            if more > own:
-                copy_cells(b.v, at + own, b.v, at2 + own, more - own)
-                b.born[to] = b.born[source]
+        own, more = max(0, b.born[to] - S[S_OLDEST]), max(0, b.born[source] - S[S_OLDEST])
+        at = place_in_node(m, half, side, i, S[S_OLDEST])
+        at2 = place_in_node(m, half, side, i & (i - 1), S[S_OLDEST])
+        n = min(own, more)
+        sum_cells(b.v, at * nc, b.v, at2 * nc, n * nc, m.err)
+        least_cells(b.x, at * nx, b.x, at2 * nx, n * nx)
+        if more > own:
+            at, at2 = at + own, at2 + own
+            copy_cells(b.v, at * nc, b.v, at2 * nc, (more - own) * nc)
+            copy_cells(b.x, at * nx, b.x, at2 * nx, (more - own) * nx)
+            b.born[to] = b.born[source]
 
 
 @inlined
 def _write(m, b, half, side, i, end, at, n):
-    """Add a row to node i, and to those of a tree up to `end` that have it too."""
-    S, nc = m.S, m.z.components
-    oldest, births, step = S[S_OLDEST], S[S_BIRTHS], S[S_STRIDE] * nc
-    first, node = coefficients_at(m, half, side, 0, oldest), node_of(m, half, side, 0)
+    """Add a row of n snapshots to node i, and to those of a tree up to `end` that have it too."""
+    S, nc, nx = m.S, m.z.components, m.z.row_extremes
+    oldest, births, step = S[S_OLDEST], S[S_BIRTHS], S[S_STRIDE]
+    first, node = place_in_node(m, half, side, 0, oldest), node_of(m, half, side, 0)
     while i <= end:
-        to, own = first + i * step, min(max(0, b.born[node + i] - oldest) * nc, n)
-        _sum_few(b.v, to, b.scratch, at, own, m.err)
+        to, own = first + i * step, min(max(0, b.born[node + i] - oldest), n)
+        _sum_few(b.v, to * nc, b.scratch, at * nc, own * nc, m.err)
+        if nx > 0:
+            least_few(b.x, to * nx, b.scratch_x, at * nx, own * nx)
         if own < n:
-            copy_cells(b.v, to + own, b.scratch, at + own, n - own)
+            copy_cells(b.v, (to + own) * nc, b.scratch, (at + own) * nc, (n - own) * nc)
+            copy_cells(b.x, (to + own) * nx, b.scratch_x, (at + own) * nx, (n - own) * nx)
             b.born[node + i] = births
         i += i & -i
 
@@ -285,8 +302,7 @@ def put_in_shared(m, b, ranks, q, row):
     """Store event q of the block with its row."""
     S = m.S
     begin, end = live(m)
-    at = (row * S[S_COLUMN_ROOM] + begin) * m.z.components
-    n = (end - begin) * m.z.components
+    at, n = row * S[S_COLUMN_ROOM] + begin, end - begin
     half, place, leaves = S[S_HALF], ranks.place[q], S[S_LEAVES]
     if place < 0:
         return

@@ -183,6 +183,8 @@ def spans(
         (partition, _episodes(made, letters, (sampled, how), partition, known))
         for partition in sampled.ranges[is_long]
     ]
+    if all(len(parts) == 1 for _, parts in episodes):
+        return [Span(units, sampled.ranges) for units in first]
     # The others are all in the classes of the first.
     found = {units: list(sampled.ranges[~is_long]) for units in first}
     return _spans_of(made, sampled, episodes, found)
@@ -272,7 +274,9 @@ def _episodes(
     step = max(_SAMPLE, 2 * in_window)
     laid = laid_for(made, letters)
     found = [(-FAR, FAR, classes)]
-    for begin in range(first, end - step // 2, step):
+    # What was seen before is how the batch begins.
+    seen_until = first + step if first == 0 and step == _SAMPLE else first
+    for begin in range(seen_until, end - step // 2, step):
         letter = sampled.letter[begin : min(begin + step, end)]
         now = Composition.of(letter, laid)
         if not now.differs(seen):
@@ -501,11 +505,13 @@ def _by_entries(
     # A look at the letters says of most loops that no one enters them so often.
     if events < _LEAST or most <= group.overlap:
         return [everyone]
-    loops = laid.is_loop[few.letter]
-    live = _live(group.within_us, loops, few)
+    if len(few.ranges) == 1:
+        live = _live_of_one(group.within_us, events, few)
+    else:
+        live = _live(group.within_us, laid.is_loop[few.letter], few)
     if most * live <= group.overlap * events:
         return [everyone]
-    alone, bursts = _alone(loops, laid.fed[few.letter], made.columns)
+    alone, bursts = _alone(few.letter, laid, made.columns)
     numbers = group.components + group.extremes
     gone = set(leavers(alone, bursts, events, live, group.overlap, numbers))
     if not gone:
@@ -520,15 +526,16 @@ def _most_entries(counts: Ints, laid: Laid) -> float:
     return float(np.bincount(laid.fed[is_one], counts[is_one]).max(initial=0))
 
 
-def _alone(loops: Mask, fed: Ints, columns: int) -> tuple[list[int], int]:
+def _alone(letter: NDArray[np.int32], laid: Laid, columns: int) -> tuple[list[int], int]:
     """How many bursts each column begins alone, and how many bursts there are."""
-    at = np.flatnonzero(fed != -1)
+    at = np.flatnonzero((laid.fed != -1)[letter])
     if not len(at):
         return [0] * columns, 0
+    fed = laid.fed[letter[at]]
     # What comes in between the same two events of the loop begins one burst.
-    burst = np.cumsum(loops)[at]
+    burst = np.cumsum(laid.is_loop[letter])[at]
     first = np.flatnonzero(np.concatenate([[True], burst[1:] != burst[:-1]]))
-    least, most = np.minimum.reduceat(fed[at], first), np.maximum.reduceat(fed[at], first)
+    least, most = np.minimum.reduceat(fed, first), np.maximum.reduceat(fed, first)
     one = least[(least == most) & (least != SEVERAL)]
     return np.bincount(one, minlength=columns).tolist(), len(first)
 
@@ -536,8 +543,14 @@ def _alone(loops: Mask, fed: Ints, columns: int) -> tuple[list[int], int]:
 def _live(within_us: int, loops: Mask, few: Sampled) -> float:
     """How many events of the loop a window has, as most of these events see it."""
     first, end = few.ranges[:, 1], np.minimum(few.ranges[:, 2], len(few.ts))
-    before = np.concatenate([[0], np.cumsum(loops)])
-    here = before[end] - before[first]
+    pairs = zip(first.tolist(), end.tolist(), strict=True)
+    here = np.array([np.count_nonzero(loops[i:j]) for i, j in pairs])
     lasts = few.ts[end - 1] - few.ts[first] + 1
     weighted = here * here * np.minimum(1.0, within_us / lasts)
     return float(weighted.sum() / max(here.sum(), 1))
+
+
+def _live_of_one(within_us: int, events: int, few: Sampled) -> float:
+    """The same where all of these events are of one partition, without a look at them."""
+    first, end = int(few.ranges[0, 1]), min(int(few.ranges[0, 2]), len(few.ts))
+    return events * min(1.0, within_us / (int(few.ts[end - 1]) - int(few.ts[first]) + 1))

@@ -288,7 +288,8 @@ def _splits(m, b, shared_ns, own_ns):
     if S[S_IS_TREE] == 1:
         stored = float(S[S_NEXT] + S[S_LEAVES_BEFORE])
     cells = S[S_BIRTHS] - S[S_OLDEST] + _entered(m, b) * w
-    return own_ns + _SURE * SPLIT_CELL * stored * cells * m.z.components < shared_ns
+    numbers = m.z.components + m.z.extremes
+    return own_ns + _SURE * SPLIT_CELL * stored * cells * numbers < shared_ns
 
 
 @apart

@@ -18,10 +18,18 @@ from numba.extending import overload
 from hamlet.kernel import numbers
 from hamlet.kernel.jit import INLINED, apart, inlined
 from hamlet.kernel.numbers import SAFE
-from hamlet.kernel.rows.basis import coefficients_at, column_place
-from hamlet.kernel.rows.cells import add_cells, add_size_times, copy_cells, zero_cells
+from hamlet.kernel.rows.basis import column_place
+from hamlet.kernel.rows.cells import (
+    add_cells,
+    add_size_times,
+    copy_cells,
+    fill_cells,
+    least_cells,
+    zero_cells,
+)
 from hamlet.kernel.rows.layout import (
     C_SPLIT,
+    EXTREME_OF,
     LOOP_LETTER,
     OP_FIRST,
     OP_IS_LOOP,
@@ -47,6 +55,7 @@ from hamlet.kernel.rows.layout import (
     S_STORED,
     S_UNSETTLED,
     TARGET_AT,
+    TARGET_AT_X,
 )
 from hamlet.kernel.rows.memory import entries
 from hamlet.kernel.rows.snapshots import (
@@ -58,7 +67,10 @@ from hamlet.kernel.rows.snapshots import (
     E_N,
     ENTRY,
     forget_all,
+    in_extremes,
     live,
+    place_in_node,
+    snapshot_place,
 )
 from hamlet.kernel.rows.tree import node_of, open_up_node, sides
 
@@ -89,37 +101,48 @@ def settle(m, b):
     P, S, z = m.P, m.S, m.z
     S[S_UNSETTLED] = 0
     begin, end = live(m)
-    n = (end - begin) * z.components
+    n, n_x = (end - begin) * z.components, (end - begin) * z.row_extremes
     copy_cells(b.sums, 0, b.ended, begin * z.components, n)
     zero_cells(b.ended, begin * z.components, n)
-    row = S[S_SCRATCH] * z.whole
-    zero_cells(m.scratch, row, z.whole)
-    evaluate(m, b, m.scratch, row, b.sums, 0, end - begin)
-    first = P[P[OPS_P] + P[LOOP_LETTER]]
-    for op in range(first, P[P[OPS_P] + P[LOOP_LETTER] + 1]):
+    copy_cells(b.sums_x, 0, b.ended_x, begin * z.row_extremes, n_x)
+    fill_cells(b.ended_x, begin * z.row_extremes, n_x, np.inf)
+    evaluate(m, b, end - begin)
+    for op in entries(P, OPS_P, P[LOOP_LETTER]):
         if P[P[OP_IS_LOOP] + op] == 1:
             for k in entries(P, OP_TARGETS_P, op):
-                to, at = P[P[TARGET_AT] + k], row + P[P[OP_FIRST] + op]
+                first, wide = P[P[OP_FIRST] + op], P[P[OP_N] + op]
+                to, at = P[P[TARGET_AT] + k], S[S_SCRATCH] * z.whole + first
                 for _ in range(z.blocks):
-                    add_cells(m.v, to, m.scratch, at, P[P[OP_N] + op], m.err)
+                    add_cells(m.v, to, m.scratch, at, wide, m.err)
+                    to += z.columns
+                    at += z.columns
+                to, at = P[P[TARGET_AT_X] + k], S[S_SCRATCH] * z.whole_x + first
+                for _ in range(z.blocks_x):
+                    least_cells(m.x, to, m.scratch_x, at, wide)
                     to += z.columns
                     at += z.columns
 
 
 @apart
-def evaluate(m, b, to, at, row, first, n):
-    """Add to to[at:] what the coefficients row[first:] of the n oldest snapshots come to.
+def evaluate(m, b, n):
+    """Have what the coefficients in `sums` of the n oldest snapshots come to, in the last row.
 
     These become sums from their end on, so that each entry asks for one of them.
     """
-    S, nc = m.S, m.z.components
-    _sum_from_the_end(m, b, row, first, n)
+    S, z = m.S, m.z
+    row, row_x = S[S_SCRATCH] * z.whole, S[S_SCRATCH] * z.whole_x
+    zero_cells(m.scratch, row, z.whole)
+    fill_cells(m.scratch_x, row_x, z.whole_x, np.inf)
+    _sum_from_the_end(m, b, b.sums, 0, n)
     if m.err[0] != 0:
         return
+    _least_from_the_end(m, b, b.sums_x, 0, n)
     for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
         column = max(0, b.log[ENTRY * k + E_COLUMN] - S[S_OLDEST])
-        if column < n:
-            _add_entry(m, b, ENTRY * k, to, at, row, first + column * nc)
+        if column < n and b.sums[column * z.components] != 0:
+            _add_entry(m, b, ENTRY * k, m.scratch, row, b.sums, column * z.components)
+            if z.extremes > 0:
+                _add_extremes(m, b, ENTRY * k, row_x, column * z.row_extremes)
 
 
 @inlined
@@ -140,11 +163,42 @@ def _sum_from_the_end(m, b, row, first, n):
 
 
 @inlined
+def _least_from_the_end(m, b, row, first, n):
+    """Have with each extreme those of later snapshots; one of a single event stays by itself."""
+    nx, (begin, _) = m.z.row_extremes, live(m)
+    later = -1
+    for k in range(n - 1 if nx > 0 else -1, -1, -1):
+        if b.single[begin + k] == 1:
+            continue
+        if later >= 0:
+            least_cells(row, first + k * nx, row, first + later * nx, nx)
+        later = k
+
+
+@apart
+def _add_extremes(m, b, entry, at, sums):
+    """Take in the extremes of an entry: with those of its coefficient, which is not 0."""
+    P, S, z = m.P, m.S, m.z
+    n, first, begin = b.log[entry + E_N], b.log[entry + E_FIRST], b.log[entry + E_AT]
+    begin_x = in_extremes(m, begin)
+    for window in range(max(S[S_LO], b.log[entry + E_LO]), b.log[entry + E_HI] + 1):
+        place = _place_of(m, window)
+        came, came_x = begin + place * z.components * n, begin_x + place * z.extremes * n
+        for c in range(z.extremes):
+            d, of = at + place * z.size_x + c * z.columns + first, P[EXTREME_OF] + c * z.columns
+            for i in range(n):
+                if numbers.is_zero(b.amounts, came + i):
+                    continue
+                least, own = b.amounts_x[came_x + c * n + i], P[of + first + i]
+                if own >= 0:
+                    least = min(least, b.sums_x[sums + own])
+                m.scratch_x[d + i] = min(m.scratch_x[d + i], least)
+
+
+@inlined
 def _add_entry(m, b, entry, to, at, row, sums):
     """Add an entry, multiplied with the sums of coefficients from row[sums] on."""
     S, nc, columns = m.S, m.z.components, m.z.columns
-    if row[sums] == 0:
-        return
     n = b.log[entry + E_N]
     for window in range(max(S[S_LO], b.log[entry + E_LO]), b.log[entry + E_HI] + 1):
         place = _place_of(m, window)
@@ -174,12 +228,12 @@ def split(m, b, table):
     S = m.S
     if S[S_UNSETTLED] == 1:
         settle(m, b)
-    terms = _terms(m, b)
+    terms, terms_x = _terms(m, b), _terms_of_extremes(m, b)
     if S[S_IS_TREE] == 1:
-        _split_tree(m, b, table, S[S_HALF], S[S_LEAVES], terms)
-        _split_tree(m, b, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE], terms)
+        _split_tree(m, b, table, S[S_HALF], S[S_LEAVES], terms, terms_x)
+        _split_tree(m, b, table, 1 - S[S_HALF], S[S_LEAVES_BEFORE], terms, terms_x)
     else:
-        _split_scanned(m, b, table, terms)
+        _split_scanned(m, b, table, terms, terms_x)
     _split_sizes(m, b)
     forget_all(m)
     S[S_OWN_HI], S[S_OWN_OPEN], S[S_FORCED] = S[S_HI], S[S_OPEN], 0
@@ -233,37 +287,98 @@ def _evaluate_terms(m, b, to, at, row, first, n, terms):
 
 
 @apart
-def _split_tree(m, b, table, half, leaves, terms):
-    S = m.S
+def _terms_of_extremes(m, b):
+    """The same of extremes, where trends came in.
+
+    For each the snapshot, counted from the oldest on, its extreme or -1 for none, the place in a
+    row of own columns, and the extreme of what came in.
+    """
+    P, S, z = m.P, m.S, m.z
+    count = 0
+    if z.extremes > 0:
+        for k in range(S[S_FIRST_ENTRY], S[S_DATED]):
+            lo, hi = max(S[S_LO], b.log[ENTRY * k + E_LO]), b.log[ENTRY * k + E_HI]
+            count += max(0, hi - lo + 1) * b.log[ENTRY * k + E_N] * z.extremes
+    terms = np.empty((count, 4), np.int64)
+    r = 0
+    for k in range(S[S_FIRST_ENTRY], S[S_DATED] if count > 0 else 0):
+        entry, n, first = ENTRY * k, b.log[ENTRY * k + E_N], b.log[ENTRY * k + E_FIRST]
+        snapshot = max(0, b.log[entry + E_COLUMN] - S[S_OLDEST])
+        begin = b.log[entry + E_AT]
+        for window in range(max(S[S_LO], b.log[entry + E_LO]), b.log[entry + E_HI] + 1):
+            place = _place_of(m, window)
+            came = begin + place * z.components * n
+            came_x = in_extremes(m, begin) + place * z.extremes * n
+            for c in range(z.extremes):
+                for i in range(n):
+                    if not numbers.is_zero(b.amounts, came + i):
+                        terms[r, 0] = snapshot
+                        terms[r, 1] = P[P[EXTREME_OF] + c * z.columns + first + i]
+                        terms[r, 2] = place * z.size_x + c * z.columns + first + i
+                        terms[r, 3] = came_x + c * n + i
+                        r += 1
+    return terms[:r]
+
+
+@inlined
+def _take_extremes(m, b, to, at, row, first, row_x, first_x, n, terms):
+    """Have the extremes of an event, by a list of terms; its coefficients have been summed up."""
+    nc, nx = m.z.components, m.z.row_extremes
+    _least_from_the_end(m, b, row_x, first_x, n)
+    for r in range(terms.shape[0]):
+        snapshot = terms[r, 0]
+        if snapshot >= n:
+            break
+        if row[first + snapshot * nc] != 0:
+            d, least = at + terms[r, 2], b.amounts_x[terms[r, 3]]
+            if terms[r, 1] >= 0:
+                least = min(least, row_x[first_x + snapshot * nx + terms[r, 1]])
+            to[d] = min(to[d], least)
+
+
+@apart
+def _split_tree(m, b, table, half, leaves, terms, terms_x):
+    S, z = m.S, m.z
     for side in range(sides(m)):
         for i in range(1, leaves + 1):
             node = node_of(m, half, side, i)
             n = b.born[node] - S[S_OLDEST]
             if n > 0:
                 open_up_node(m, table, node)
-                first = coefficients_at(m, half, side, i, S[S_OLDEST])
-                _evaluate_terms(m, b, table.v, node * m.z.whole, b.v, first, n, terms)
+                place = place_in_node(m, half, side, i, S[S_OLDEST])
+                first, first_x = place * z.components, place * z.row_extremes
+                _evaluate_terms(m, b, table.v, node * z.whole, b.v, first, n, terms)
+                at_x = node * z.whole_x
+                _take_extremes(m, b, table.x, at_x, b.v, first, b.x, first_x, n, terms_x)
 
 
 @apart
-def _split_scanned(m, b, table, terms):
+def _split_scanned(m, b, table, terms, terms_x):
     """Evaluate the events of a scanned table one by one."""
     S, z = m.S, m.z
     begin, end = live(m)
-    nc, room, row = z.components, S[S_ROOM], S[S_SCRATCH] * z.whole
+    nc, nx, room = z.components, z.row_extremes, S[S_ROOM]
+    row, row_x = S[S_SCRATCH] * z.whole, S[S_SCRATCH] * z.whole_x
     for e in range(m.begins[S[S_PLACE]], S[S_STORED]):
         n = 0
         while n < end - begin and b.begins[begin + n] <= e:
             place = column_place(m, begin + n)
             for c in range(nc):
                 b.sums[n * nc + c] = b.v[(place + c) * room + e]
+            place = snapshot_place(m, begin + n) * nx
+            for c in range(nx):
+                b.sums_x[n * nx + c] = b.x[(place + c) * room + e]
             n += 1
         zero_cells(m.scratch, row, z.whole)
+        fill_cells(m.scratch_x, row_x, z.whole_x, np.inf)
         _evaluate_terms(m, b, m.scratch, row, b.sums, 0, n, terms)
+        _take_extremes(m, b, m.scratch_x, row_x, b.sums, 0, b.sums_x, 0, n, terms_x)
         for window in range(max(S[S_OWN_HI] + 1, S[S_LO]), S[S_HI] + 1):
-            at = _place_of(m, window) * z.size
-            for c in range(at, at + z.size):
+            place = _place_of(m, window)
+            for c in range(place * z.size, (place + 1) * z.size):
                 numbers.copy(table.v, c * room + e, m.scratch, row + c)
+            for c in range(place * z.size_x, (place + 1) * z.size_x):
+                table.x[c * room + e] = m.scratch_x[row_x + c]
 
 
 @apart

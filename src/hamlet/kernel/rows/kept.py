@@ -344,14 +344,16 @@ def _run_kept(
     redone = 0
     basis_v = numbers.room(single, 1)
     basis_rows = numbers.room(single, (P[at.LAYERS] + 3) * nc)
-    basis_ints = np.empty(3, np.int64)
+    basis_ints, none = np.empty(3, np.int64), np.empty(1)
     counters = np.zeros(COUNTERS)
     decided = np.empty(at.DECIDED, np.int64)
     log, amounts = np.empty(8, np.int64), numbers.room(zero, 1)
     counts = np.empty(COUNTS, np.int64)
     runs = np.empty((MOST_RUNS + 4) * RUN, np.int64)
     ranks = addresses_of_ranks(doubles, ints, counts, ranked)
-    basis = addresses_of_basis(basis_v, born, basis_rows, basis_ints, 1, nc, log, amounts)
+    basis = addresses_of_basis(
+        (basis_v, born, basis_rows, basis_ints, log, amounts), (none, none, none), (1, nc, 0)
+    )
     for r in range(ranges.shape[0]):
         part, i, end = ranges[r, 0], ranges[r, 1], ranges[r, 2]
         begin, of_block = i, 0
@@ -360,7 +362,11 @@ def _run_kept(
         cells = 2 * (of_block + 1)
         if cells > newest.shape[0]:
             newest, born = np.empty(2 * cells, np.int64), np.empty(2 * cells, np.int64)
-            basis = addresses_of_basis(basis_v, born, basis_rows, basis_ints, 1, nc, log, amounts)
+            basis = addresses_of_basis(
+                (basis_v, born, basis_rows, basis_ints, log, amounts),
+                (none, none, none),
+                (1, nc, 0),
+            )
         if of_block > ranked:
             ranked = 2 * of_block
             doubles = np.empty(8 * ranked)
@@ -509,6 +515,7 @@ def _run_kept(
     alive += P_array.size + err_array.size + weights.size + extremes.size + f.size + g.size
     alive += ts.size + tied.size + letter.size + counters.size + decided.size + born.size
     alive += counts.size + basis_v.size + basis_rows.size + basis_ints.size + log.size
+    alive += none.size
     alive += (
         amounts.size
         + runs.size

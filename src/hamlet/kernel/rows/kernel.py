@@ -43,9 +43,15 @@ _FIRST_RECORDS = 256
 
 
 @inlined
-def addresses_of_basis(v, born, rows, ints, columns, components, log, amounts):
-    """What the kernel is handed of snapshots, with room for so many of them."""
-    stride = columns * components
+def addresses_of_basis(of_numbers, of_extremes, room):
+    """What the kernel is handed of snapshots.
+
+    There is room for so many of them, of so many components and extremes.
+    """
+    v, born, rows, ints, log, amounts = of_numbers
+    x, rows_x, amounts_x = of_extremes
+    columns, components, extremes = room
+    stride, stride_x = columns * components, columns * extremes
     return Basis(
         raw_pointer(v),
         raw_pointer(born),
@@ -58,6 +64,11 @@ def addresses_of_basis(v, born, rows, ints, columns, components, log, amounts):
         raw_pointer(ints[2 * columns :]),
         raw_pointer(log),
         pointer(amounts),
+        raw_pointer(x),
+        raw_pointer(rows_x[2 * stride_x :]),
+        raw_pointer(rows_x[0:]),
+        raw_pointer(rows_x[stride_x:]),
+        raw_pointer(amounts_x),
     )
 
 
@@ -118,7 +129,7 @@ def _run(
     """Every window of every partition of `ranges`."""
     P, err = raw_pointer(P_array), raw_pointer(err_array)
     z = shape_of(P)
-    nc, nx = P[at.COMPONENTS], P[at.EXTREMES]
+    nc, nx, row_nx = P[at.COMPONENTS], P[at.EXTREMES], P[at.ROW_EXTREMES]
     size = P[at.OVERLAP] * P[at.COLUMNS] * nc
     size_x = P[at.OVERLAP] * P[at.COLUMNS] * nx
     state = np.zeros(at.STATES, np.int64)
@@ -129,7 +140,7 @@ def _run(
     # One row more, to settle in
     scratch, scratch_x = (
         numbers.room(zero, (P[at.LAYERS] + 1) * size),
-        np.empty(P[at.LAYERS] * size_x),
+        np.empty((P[at.LAYERS] + 1) * size_x),
     )
     capacity = _FIRST_RECORDS + P[at.OVERLAP] * P[at.UNITS]
     S[at.S_OUT_ROOM] = capacity
@@ -143,6 +154,7 @@ def _run(
     basis_v = numbers.room(single, 1)
     basis_rows = numbers.room(single, (P[at.LAYERS] + 3) * nc)
     basis_ints, born = np.empty(3, np.int64), np.empty(1, np.int64)
+    basis_x, basis_rows_x = np.empty(1 + row_nx), np.empty((P[at.LAYERS] + 2) * row_nx)
     counters = np.zeros(COUNTERS)
     panes, cuts = np.empty(at.SURVEYED, np.int64), np.empty(STRETCH, np.int64)
     S[at.S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced and P[at.SHARING] != at.OWN else 0
@@ -153,6 +165,7 @@ def _run(
         np.empty(ENTRY * S[at.S_LOG_ROOM], np.int64),
         numbers.room(zero, S[at.S_AMOUNTS_ROOM]),
     )
+    amounts_x = np.empty(S[at.S_AMOUNTS_ROOM] // nc * nx)
     counts = np.empty(COUNTS, np.int64)
     progress_array = np.zeros(PROGRESS, np.int64)
     progress = raw_pointer(progress_array)
@@ -205,7 +218,11 @@ def _run(
         )
         short = run_partitions(
             m,
-            addresses_of_basis(basis_v, born, basis_rows, basis_ints, columns, nc, log, amounts),
+            addresses_of_basis(
+                (basis_v, born, basis_rows, basis_ints, log, amounts),
+                (basis_x, basis_rows_x, amounts_x),
+                (columns, nc, row_nx),
+            ),
             events,
             table,
             addresses_of_ranks(doubles, ints, counts, ranked),
@@ -226,9 +243,11 @@ def _run(
         elif short == ROOM_SCRATCH:
             S[at.S_SCRATCH] = 2 * S[at.S_WANTED]
             scratch = numbers.room(zero, (S[at.S_SCRATCH] + 1) * size)
-            scratch_x = np.empty(S[at.S_SCRATCH] * size_x)
+            scratch_x = np.empty((S[at.S_SCRATCH] + 1) * size_x)
             stride = columns * nc
             basis_rows = longer(basis_rows, 3 * stride, (S[at.S_SCRATCH] + 3) * stride)
+            stride = columns * row_nx
+            basis_rows_x = longer(basis_rows_x, 2 * stride, (S[at.S_SCRATCH] + 2) * stride)
         elif short == ROOM_DECIDED:
             S[at.S_DECIDED_ROOM] = 2 * S[at.S_DECIDED]
             decided = longer(
@@ -241,6 +260,7 @@ def _run(
             S[at.S_AMOUNTS_ROOM] = 2 * S[at.S_AMOUNTS_ROOM] + more * size
             log = longer(log, ENTRY * n, ENTRY * S[at.S_LOG_ROOM])
             amounts = longer_numbers(amounts, n_amounts, S[at.S_AMOUNTS_ROOM])
+            amounts_x = longer(amounts_x, n_amounts // nc * nx, S[at.S_AMOUNTS_ROOM] // nc * nx)
         elif short == ROOM_PANES:
             progress[PANES_ROOM] = 2 * progress[WANTED]
             panes = np.empty(at.SURVEYED * progress[PANES_ROOM], np.int64)
@@ -258,8 +278,10 @@ def _run(
                 wide = progress[COLUMNS_ROOM]
                 basis_rows = numbers.room(single, (S[at.S_SCRATCH] + 3) * wide * nc)
                 basis_ints = np.empty(3 * wide, np.int64)
+                basis_rows_x = np.empty((S[at.S_SCRATCH] + 2) * wide * row_nx)
             if grown(progress, SHARED_ROOM):
                 basis_v = numbers.room(single, progress[SHARED_ROOM])
+                basis_x = np.empty((progress[SHARED_ROOM] // nc + 1) * row_nx)
             if grown(progress, TABLE_ROOM):
                 table_v = numbers.room(zero, progress[TABLE_ROOM])
             if grown(progress, TABLE_ROOM_X):
@@ -273,6 +295,7 @@ def _run(
     kept += counters.size + panes.size + cuts.size + decided.size + born.size + counts.size
     kept += ranges.size + progress_array.size
     kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
+    kept += basis_x.size + basis_rows_x.size + amounts_x.size
     again = redo[: progress[AT_REDONE] if kept > 0 else 0]
     done = S[at.C_BURSTS], S[at.C_SHARED], S[at.C_SNAPSHOTS], S[at.C_SPLIT]
     records = parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx]

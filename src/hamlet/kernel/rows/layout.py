@@ -15,6 +15,7 @@ SCALARS = (
     "COLUMNS",
     "COMPONENTS",
     "EXTREMES",
+    "ROW_EXTREMES",  # different ones that the E+ ask for: see extremes.py
     "OVERLAP",
     "WITHIN",
     "SLIDE",
@@ -76,12 +77,15 @@ ARRAYS = (
     "TARGET_AT_X",
     "PREDICATE_OF",  # by column: which edge predicate its E+ has
     "COMPARES",  # by edge predicate: as OPERATOR
+    "ROW_EXTREME",  # by extreme that any E+ asks for: as OP_EXTREME
+    "EXTREME_OF",  # by extreme of units, then column: which of these its E+ asks for, -1 for none
 )
 HEADER = len(SCALARS) + len(ARRAYS)
 (
     COLUMNS,
     COMPONENTS,
     EXTREMES,
+    ROW_EXTREMES,
     OVERLAP,
     WITHIN,
     SLIDE,
@@ -141,6 +145,8 @@ HEADER = len(SCALARS) + len(ARRAYS)
     TARGET_AT_X,
     PREDICATE_OF,
     COMPARES,
+    ROW_EXTREME,
+    EXTREME_OF,
 ) = range(HEADER)
 
 # How the key of an event and the bound of a later one have to compare; the other two operators

@@ -251,13 +251,12 @@ class PlacedGroup:
         """Whether rows may be over snapshots.
 
         Each E+ has to have one running total that comes into it, which nothing empties and to which
-        no E+ itself adds; they add the same weights, and have no extremes.
+        no E+ itself adds; and they add the same weights.
         """
         loops = self.nodes[: self.columns]
         inflows = [inflow for node in loops for inflow in node.inflows]
         return (
-            self.group.extremes == 0
-            and all(len(node.inflows) == 1 for node in loops)
+            all(len(node.inflows) == 1 for node in loops)
             and not any(each.guards or each.asks for each in inflows)
             and not any(s < self.columns for each in inflows for s in each.sources)
             and len({node.state.weights for node in loops}) == 1
@@ -265,6 +264,12 @@ class PlacedGroup:
                 row == 0 for row, _ in (p for r in self.placed.read[: self.columns] for _, p in r)
             )
         )
+
+    @cached_property
+    def row_extremes(self) -> tuple[tuple[int, int], ...]:
+        """The different extremes that any E+ asks for: rows over snapshots have these."""
+        asked = (each for node in self.nodes[: self.columns] for each in node.state.extremes)
+        return tuple(sorted({each for each in asked if each[0] >= 0}))
 
     @staticmethod
     def of(group: RowGroup) -> PlacedGroup:
@@ -426,9 +431,7 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "OP_SOURCES_P": _pointers(sources),
         "OP_TARGETS_P": _pointers(targets),
         "OP_WEIGHT": [weight for op in ops for weight in op.weights],
-        "OP_EXTREME": [
-            -1 if a < 0 else 2 * a + (sign < 0) for op in ops for a, sign in op.extremes
-        ],
+        "OP_EXTREME": [_coded(each) for op in ops for each in op.extremes],
         "SOURCE_AT": at(place for each in sources for place in each),
         "SOURCE_AT_X": at_x(place for each in sources for place in each),
         "TARGET_AT": at(place for each in targets for place in each),
@@ -437,11 +440,18 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
             group.predicates.index(node.predicate) for node in made.nodes[: made.columns]
         ],
         "COMPARES": [COMPARED[predicate.operator][0] for predicate in group.predicates],
+        "ROW_EXTREME": list(map(_coded, made.row_extremes)),
+        "EXTREME_OF": [
+            made.row_extremes.index(each) if each[0] >= 0 else -1
+            for x in range(group.extremes)
+            for each in (node.state.extremes[x] for node in made.nodes[: made.columns])
+        ],
     }
     scalars = {
         "COLUMNS": made.columns,
         "COMPONENTS": group.components,
         "EXTREMES": group.extremes,
+        "ROW_EXTREMES": len(made.row_extremes),
         "OVERLAP": group.overlap,
         "WITHIN": group.within_us,
         "SLIDE": group.slide_us,
@@ -468,6 +478,12 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
     header = [np.array([scalars[name] for name in SCALARS], np.int64), begins]
     return np.concatenate([*header, *chosen])
+
+
+def _coded(extreme: tuple[int, int]) -> int:
+    """An extreme as a number: 2 * attribute + (1 for MAX), -1 for none."""
+    attribute, sign = extreme
+    return -1 if attribute < 0 else 2 * attribute + (sign < 0)
 
 
 def _atoms(letters: NDArray[np.uint8]) -> list[frozenset[int]]:

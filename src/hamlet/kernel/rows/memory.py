@@ -16,6 +16,7 @@ from hamlet.kernel.rows.layout import (
     N_EVENTS,
     OPERATOR,
     OVERLAP,
+    ROW_EXTREMES,
     ROWS,
     SLIDE,
     UNITS,
@@ -29,6 +30,7 @@ class Shape(NamedTuple):
     columns: Any
     components: Any
     extremes: Any
+    row_extremes: Any  # different ones that the E+ ask for
     overlap: Any
     size: Any  # numbers, and extremes, of one window of a row
     size_x: Any
@@ -132,6 +134,7 @@ def shape_of(P):
         P[COLUMNS],
         P[COMPONENTS],
         P[EXTREMES],
+        P[ROW_EXTREMES],
         P[OVERLAP],
         size,
         size_x,

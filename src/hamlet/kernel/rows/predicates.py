@@ -15,7 +15,15 @@ from __future__ import annotations
 
 from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.basis import column_place
-from hamlet.kernel.rows.cells import PAD, is_open, sum_open, zero_cells
+from hamlet.kernel.rows.cells import (
+    PAD,
+    fill_cells,
+    is_open,
+    least_open,
+    sum_open,
+    zero_cells,
+)
+from hamlet.kernel.rows.extremes import scan_extremes
 from hamlet.kernel.rows.layout import (
     BELOW,
     COMPARES,
@@ -80,17 +88,29 @@ def _sum_by(m, v, d, w, s, events, table, e, p, first):
 
 
 @apart
-def scan_by_column(m, events, table, e, at):
+def _least_by(m, y, s, events, table, e, p, first):
+    """The least of y[s + k] over the same."""
+    before, bound = p * m.S[S_ROOM], events.g[p * m.z.n_events + e]
+    end, op = m.S[S_STORED], m.P[m.P[COMPARES] + p]
+    return least_open(y, s - before, table.keys, before + first, before + end, bound, op)
+
+
+@apart
+def scan_by_column(m, events, table, e, at, at_x):
     """What stored events add to an event, as a row of scratch: each column by its predicate."""
     P, S, z = m.P, m.S, m.z
     if S[S_OWN_OPEN] < z.overlap:
         zero_cells(m.scratch, at, z.whole)
+        fill_cells(m.scratch_x, at_x, z.whole_x, float("inf"))
     place = S[S_PLACE]
     for _ in range(S[S_OWN_OPEN]):
         first = m.begins[place]
         for c in range(z.size):
             d, p = place * z.size + c, P[P[PREDICATE_OF] + c % z.columns]
             _sum_by(m, m.scratch, at + d, table.v, d * S[S_ROOM], events, table, e, p, first)
+        for c in range(z.size_x):
+            d, p = place * z.size_x + c, P[P[PREDICATE_OF] + c % z.columns]
+            m.scratch_x[at_x + d] = _least_by(m, table.x, d * S[S_ROOM], events, table, e, p, first)
         place += 1
         if place == z.overlap:
             place = 0
@@ -100,6 +120,9 @@ def scan_by_column(m, events, table, e, at):
 def look_up_by(m, b, events, table, e, p, row):
     """The coefficients of an event that stored events give it by predicate p."""
     S, nc = m.S, m.z.components
+    if m.z.row_extremes > 0:
+        op, bound = m.P[m.P[COMPARES] + p], events.g[p * m.z.n_events + e]
+        scan_extremes(m, b, table, bound, op, p * S[S_ROOM], row)
     begin, end = live(m)
     at = row * S[S_COLUMN_ROOM] * nc
     for k in range(begin, end):

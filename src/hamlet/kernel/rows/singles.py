@@ -58,34 +58,39 @@ def take_single(m, b, events, table, e, row):
     begin, end = live(m)
     if begin == end:  # Nothing has come in, so there are no trends to end with it.
         return
-    stride, letter = S[S_COLUMN_ROOM] * nc, events.letter[e]
-    at, n, own = row * stride + begin * nc, (end - begin) * nc, S[S_SCRATCH] * z.whole
+    nx, letter = z.row_extremes, events.letter[e]
+    at, n = row * S[S_COLUMN_ROOM] + begin, end - begin
     for p in range(P[PREDICATES]):
         if p > 0:  # the row that it has is by the first
             look_up_by(m, b, events, table, e, p, row)
             extend_row(m, b, events, P[P[OPS_P] + letter], e, row)
-        copy_cells(b.sums, 0, b.scratch, at, n)
-        zero_cells(m.scratch, own, z.whole)
-        evaluate(m, b, m.scratch, own, b.sums, 0, end - begin)
-        _note_worth(m, b, letter, own, p)
+        copy_cells(b.sums, 0, b.scratch, at * nc, n * nc)
+        copy_cells(b.sums_x, 0, b.scratch_x, at * nx, n * nx)
+        evaluate(m, b, n)
+        _note_worth(m, b, letter, p)
     take_snapshot(m, b, 1)
     # Rows of the same time that were found before have nothing of it.
     for earlier in range(0, row, z.layers):
-        zero_cells(b.scratch, earlier * stride + end * nc, nc)
-    zero_cells(b.scratch, at, n + nc)
-    b.scratch[at + n] = 1
+        fresh = earlier * S[S_COLUMN_ROOM] + end
+        zero_cells(b.scratch, fresh * nc, nc)
+        fill_cells(b.scratch_x, fresh * nx, nx, float("inf"))
+    zero_cells(b.scratch, at * nc, (n + 1) * nc)
+    fill_cells(b.scratch_x, at * nx, (n + 1) * nx, float("inf"))
+    b.scratch[(at + n) * nc] = 1
     note_created(m, 1)
 
 
 @apart
-def _note_worth(m, b, letter, at, p):
-    """Note what an event is worth in open windows to those that admit it: numbers from at on.
+def _note_worth(m, b, letter, p):
+    """Note what an event is worth in open windows to those that admit it: the last row.
 
-    They are by edge predicate p, for the columns that have it.
+    It is by edge predicate p, for the columns that have it.
     """
     P, S = m.P, m.S
+    at, at_x = S[S_SCRATCH] * m.z.whole, S[S_SCRATCH] * m.z.whole_x
     lo = max(S[S_LO], S[S_OWN_HI] + 1)
     for op in entries(P, OPS_P, letter):
         first = P[P[OP_FIRST] + op]
         if P[P[OP_IS_LOOP] + op] == 1 and P[P[PREDICATE_OF] + first] == p:
-            enter(m, b, m.scratch, at + first, first, P[P[OP_N] + op], lo, S[S_HI])
+            n, source_x = P[P[OP_N] + op], at_x + first
+            enter(m, b, m.scratch, at + first, m.scratch_x, source_x, first, n, lo, S[S_HI])

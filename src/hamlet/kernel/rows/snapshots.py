@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from hamlet.kernel.jit import apart, inlined
-from hamlet.kernel.rows.cells import copy_cells
+from hamlet.kernel.rows.cells import copy_cells, fill_cells
 from hamlet.kernel.rows.layout import (
     C_SNAPSHOTS,
     S_AMOUNTS,
@@ -37,12 +37,17 @@ from hamlet.kernel.rows.layout import (
     S_ENTRIES,
     S_FIRST_COLUMN,
     S_FIRST_ENTRY,
+    S_HALF,
     S_HAND,
     S_HI,
     S_LO,
+    S_MOST,
     S_OLDEST,
     S_STORED,
+    S_STRIDE,
+    S_STRIDE_BEFORE,
 )
+from hamlet.kernel.rows.tree import sides
 
 # Of an entry: its first snapshot, columns of E+, windows, and where its numbers begin
 E_COLUMN, E_FIRST, E_N, E_LO, E_HI, E_AT = range(6)
@@ -63,6 +68,12 @@ class Basis(NamedTuple):
     single: Any  # 1 where it is of a single event
     log: Any  # entries
     amounts: Any  # their numbers, by window, component and column
+    # And of extremes, in the same order: see extremes.py
+    x: Any
+    scratch_x: Any
+    ended_x: Any
+    sums_x: Any
+    amounts_x: Any
 
 
 @inlined
@@ -72,8 +83,25 @@ def live(m):
     return m.S[S_OLDEST] - first, m.S[S_BIRTHS] - first
 
 
+@inlined
+def snapshot_place(m, k):
+    """Where live snapshot k stands in a scanned table, counted in snapshots."""
+    return (m.S[S_FIRST_COLUMN] + k) % m.S[S_COLUMN_ROOM]
+
+
+@inlined
+def place_in_node(m, half, side, i, snapshot):
+    """Where a snapshot stands in node i of a side of a half, counted in snapshots."""
+    S, is_before = m.S, half != m.S[S_HALF]
+    base = S[S_BASE_BEFORE] if is_before else S[S_BASE]
+    stride = S[S_STRIDE_BEFORE] if is_before else S[S_STRIDE]
+    nodes = S[S_MOST] + 1
+    first = half * sides(m) * nodes * S[S_COLUMN_ROOM] + (side * nodes + i) * stride
+    return first + snapshot - base
+
+
 @apart
-def enter(m, b, source, at, first, n, lo, hi):
+def enter(m, b, source, at, source_x, at_x, first, n, lo, hi):
     """Note what comes into n columns of E+ in some windows: numbers of a row, from at on."""
     S = m.S
     k, to = S[S_ENTRIES], S[S_AMOUNTS]
@@ -84,7 +112,20 @@ def enter(m, b, source, at, first, n, lo, hi):
         for c in range(m.z.components):
             copy_cells(b.amounts, to, source, at + place * m.z.size + c * m.z.columns, n)
             to += n
+    if m.z.extremes > 0:
+        to_x = in_extremes(m, S[S_AMOUNTS])
+        for place in range(m.z.overlap):
+            for c in range(m.z.extremes):
+                d = at_x + place * m.z.size_x + c * m.z.columns
+                copy_cells(b.amounts_x, to_x, source_x, d, n)
+                to_x += n
     S[S_ENTRIES], S[S_AMOUNTS] = k + 1, to
+
+
+@inlined
+def in_extremes(m, at):
+    """Where the extremes are of entries whose numbers begin at a place."""
+    return at // m.z.components * m.z.extremes
 
 
 @apart
@@ -107,6 +148,7 @@ def take_snapshot(m, b, single):
     for c in range(at * nc, (at + 1) * nc):
         b.ended[c] = 0
         b.sizes[c] = 0
+    fill_cells(b.ended_x, at * m.z.row_extremes, m.z.row_extremes, float("inf"))
     b.begins[at], b.newest[at] = S[S_STORED], S[S_HI]
     for k in range(S[S_DATED], S[S_ENTRIES]):
         b.log[ENTRY * k + E_COLUMN] = S[S_BIRTHS]
@@ -139,8 +181,9 @@ def forget_all(m):
 @apart
 def _move_up(m, b):
     """Have what is known of the snapshots that matter from the first place on."""
-    nc = m.z.components
+    nc, nx = m.z.components, m.z.row_extremes
     begin, end = live(m)
+    copy_cells(b.ended_x, 0, b.ended_x, begin * nx, (end - begin) * nx)
     for k in range(begin, end):
         b.begins[k - begin], b.newest[k - begin] = b.begins[k], b.newest[k]
         b.single[k - begin] = b.single[k]
@@ -165,6 +208,9 @@ def has_log_room(m, b, n, cells, log_room, amounts_room):
             b.log[ENTRY * (k - first) + field] = b.log[ENTRY * k + field]
         b.log[ENTRY * (k - first) + E_AT] -= gone
     copy_cells(b.amounts, 0, b.amounts, gone, S[S_AMOUNTS] - gone)
+    if m.z.extremes > 0:
+        gone_x = in_extremes(m, gone)
+        copy_cells(b.amounts_x, 0, b.amounts_x, gone_x, in_extremes(m, S[S_AMOUNTS]) - gone_x)
     S[S_ENTRIES] -= first
     S[S_DATED] -= first
     S[S_AMOUNTS] -= gone

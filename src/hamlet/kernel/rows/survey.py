@@ -53,6 +53,7 @@ from hamlet.kernel.rows.layout import (
     PARTS,
     PREDICATES,
     READS,
+    ROW_EXTREMES,
     SCANNED,
     SEED,
     SHARING,
@@ -242,8 +243,14 @@ def own_columns(P):
 @apart
 def shared_columns(P, s):
     """The width of a row over snapshots, on average."""
+    return (P[COMPONENTS] + P[ROW_EXTREMES]) * _snapshots(P, s)
+
+
+@inlined
+def _snapshots(P, s):
+    """How many snapshots a row has coefficients of, on average."""
     of_window = float(s.births + s.parts) * s.live / max(s.loops, 1)
-    return P[COMPONENTS] * of_window * (1.0 - 0.5 / P[OVERLAP])
+    return of_window * (1.0 - 0.5 / P[OVERLAP])
 
 
 @apart
@@ -258,8 +265,8 @@ def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, sing
 
     A snapshot of a single event is a read and a row for each edge predicate.
     """
-    columns = wide * P[COMPONENTS]
-    cells = entries * P[OVERLAP] * P[COMPONENTS]
+    columns = wide * (P[COMPONENTS] + P[ROW_EXTREMES])
+    cells = entries * P[OVERLAP] * (P[COMPONENTS] + P[EXTREMES])
     settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
     if is_tree:
         row = tree_cost(SNAPSHOT_WIDE * columns, live)
@@ -274,7 +281,7 @@ def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, sing
 def survey_costs(P, s):
     """Of an event of the loop of a partition: over own columns, and over snapshots."""
     loops = float(max(s.loops, 1))
-    wide = shared_columns(P, s) / P[COMPONENTS]
+    wide = _snapshots(P, s)
     bursts, closes = s.births / loops, P[OVERLAP] / max(s.live, 1.0)
     reads, singles = s.settles / loops, s.parts / loops
     entries = (s.entries + s.parts * P[COLUMNS]) * s.live / loops
@@ -304,7 +311,7 @@ def column_room(P, of_three, cells):
     Where bursts are decided about, no more than would ever be kept; where room runs out, rows have
     own columns from there on.
     """
-    wanted = of_three + 3
+    wanted, numbers = of_three + 3, P[COMPONENTS] + P[ROW_EXTREMES]
     if P[SHARING] == BY_BENEFIT:
         wanted = min(wanted, 64 + 4 * P[COLUMNS] * P[OVERLAP])
-    return max(2, min(wanted, MOST_CELLS // (cells * P[COMPONENTS])))
+    return max(2, min(wanted, MOST_CELLS // (cells * numbers)))

@@ -335,7 +335,7 @@ def _look_up(m, b, events, table, ranks, e, row, loops, has_own, has_shared):
         if S[S_IS_TREE] == 1:
             look_up(m, table, ranks, S[S_NEXT] + loops, row * whole, row * whole_x)
         elif m.P[PREDICATES] > 1:
-            scan_by_column(m, events, table, e, row * whole)
+            scan_by_column(m, events, table, e, row * whole, row * whole_x)
         else:
             scan(m, table, events.g[e], row * whole, row * whole_x)
     if has_shared:
@@ -401,14 +401,23 @@ def _stretches(m, n):
     All columns stand side by side. (A range with a step would be counted out by a division.)
     """
     if n == m.z.columns:
-        return 1, m.z.whole, 0, m.z.whole_x
-    return m.z.blocks, n, m.z.columns, n
+        return 1, m.z.whole, 0
+    return m.z.blocks, n, m.z.columns
+
+
+@inlined
+def _stretches_x(m, n):
+    """The same of extremes, which may be more or fewer than numbers."""
+    if n == m.z.columns:
+        return 1, m.z.whole_x
+    return m.z.blocks_x, n
 
 
 @inlined
 def _take(m, source, source_x, at, at_x, n, is_fresh):
     """Add n columns of a row to scratch, or have them there."""
-    stretches, n, step, n_x = _stretches(m, n)
+    stretches_x, n_x = _stretches_x(m, n)
+    stretches, n, step = _stretches(m, n)
     if is_fresh:
         for _ in range(stretches):
             copy_cells(m.scratch, at, m.v, source, n)
@@ -425,7 +434,7 @@ def _take(m, source, source_x, at, at_x, n, is_fresh):
             at += step
             source += step
     if m.z.whole_x > 0:
-        _take_extremes(m, source_x, at_x, n_x, min(stretches, m.z.blocks_x), is_fresh)
+        _take_extremes(m, source_x, at_x, n_x, stretches_x, is_fresh)
 
 
 @inlined
@@ -479,7 +488,8 @@ def _add(m, b, op, row, has_shared):
     first, n = P[P[OP_FIRST] + op], P[P[OP_N] + op]
     row += P[P[OP_LAYER] + op]
     at, at_x = row * whole + first, row * whole_x + first
-    stretches, wide, step, n_x = _stretches(m, n)
+    stretches, wide, step = _stretches(m, n)
+    stretches_x, n_x = _stretches_x(m, n)
     for k in entries(P, OP_TARGETS_P, op):
         to, source = P[P[TARGET_AT] + k], at
         if to < m.z.columns:  # what comes into E+ is row 0
@@ -487,7 +497,7 @@ def _add(m, b, op, row, has_shared):
             m.D[D_ENTRIES] += 1
             if has_shared:
                 lo = max(m.S[S_LO], m.S[S_OWN_HI] + 1)
-                enter(m, b, m.scratch, at, to, n, lo, m.S[S_HI])
+                enter(m, b, m.scratch, at, m.scratch_x, at_x, to, n, lo, m.S[S_HI])
         if wide == 1:
             for _ in range(stretches):
                 numbers.add(m.v, to, m.scratch, source, m.err)
@@ -499,7 +509,7 @@ def _add(m, b, op, row, has_shared):
                 to += step
                 source += step
         if whole_x > 0:
-            _add_extremes(m, P[P[TARGET_AT_X] + k], at_x, n_x, min(stretches, m.z.blocks_x))
+            _add_extremes(m, P[P[TARGET_AT_X] + k], at_x, n_x, stretches_x)
 
 
 @inlined

@@ -76,7 +76,7 @@ def roll(m, b, out, part, ts):
         if P[STARTS_LOOP] == 1:
             S[S_DIRTY] = 1
             if can_share and window > S[S_OWN_HI]:
-                enter(m, b, m.v, 0, 0, m.z.columns, window, window)
+                enter(m, b, m.v, 0, m.x, 0, 0, m.z.columns, window, window)
     S[S_LO], S[S_HI] = lo, hi
     S[S_OPEN], S[S_PLACE] = hi - lo + 1, lo % m.z.overlap
     S[S_OWN_OPEN] = max(0, S[S_OWN_HI] - lo + 1)
