@@ -123,6 +123,28 @@ def test_a_system_over_its_limit_is_ended_and_shown_so(monkeypatch: pytest.Monke
     assert process.poll() is not None
 
 
+def test_real_files_that_are_not_there_are_left_out_or_told_of(
+    hamlet: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(paper, "measure_point", lambda point, *_: point.as_dict())
+    report = paper.measure(scale=TINY, data=str(tmp_path))
+    asked = hamlet("bench", "paper", "--only", "cabs-groups", "--data", tmp_path)
+
+    assert {"trades-queries", "cabs-groups"} < set(report["left_out"])
+    assert {p["sweep"] for p in report["points"]} == set(SWEEPS) - set(report["left_out"])
+    assert asked.status == 2
+    assert "there is no such file" in asked.err
+
+
+def test_a_process_that_is_refused_before_it_begins_is_not_waited_for():
+    point = next(SWEEPS["cabs-groups"](TINY))
+    with paper._Workers(data="nowhere") as workers:
+        found = paper.measure_point(replace(point, series=("never",)), TINY, workers, print)
+
+    assert found["found"]["never"]["status"] == "refused"
+    assert "there is no such folder" in found["found"]["never"]["why"]
+
+
 def test_every_sweep_has_points_of_both_scales():
     for scale in (QUICK, FULL):
         for name, sweep in SWEEPS.items():

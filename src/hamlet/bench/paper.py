@@ -26,7 +26,8 @@ import numpy as np
 import hamlet
 from hamlet.bench.paper_points import FULL, QUICK, SEED, SWEEPS, Scale, SweepPoint
 from hamlet.bench.timing import Spread
-from hamlet.errors import InternalError, UnknownName, listed
+from hamlet.data.real import VARIABLE, path_of, real_files
+from hamlet.errors import InternalError, ReadError, UnknownName, listed
 from hamlet.io.circumstances import circumstances
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def measure(
     only: Sequence[str] = (),
     *,
     scale: Scale = FULL,
+    data: str | None = None,
     known: dict[str, Any] | None = None,
     keep: Callable[[dict[str, Any]], None] = lambda report: None,
     tell: Callable[[str, float], None] = lambda what, done: None,
@@ -55,6 +57,8 @@ def measure(
     Args:
         only: The sweeps.
         scale: How large, and how often.
+        data: The folder with the real files; without one, that of the variable HAMLET_DATA. Sweeps
+            over files that are not there are left out, unless they are asked for by name.
         known: A report to go on with; what it has is not measured again.
         keep: Called with the report after every point.
         tell: Called with what is being done, and which part of the whole has been done.
@@ -62,7 +66,12 @@ def measure(
     for name in only:
         if name not in SWEEPS:
             raise UnknownName("experiment", name, f"There are {listed(SWEEPS)}.")
-    points = [p for name, sweep in SWEEPS.items() if not only or name in only for p in sweep(scale)]
+    missing = _missing(data)
+    for name in only:
+        if name in missing:
+            raise missing[name]
+    names = [name for name in SWEEPS if name in only or not (only or name in missing)]
+    points = [point for name in names for point in SWEEPS[name](scale)]
     report = {
         **circumstances(),
         "seed": SEED,
@@ -70,10 +79,11 @@ def measure(
         "repeat": scale.repeat,
         "limit_s": scale.limit_s,
         "sources": _sources(),
+        "left_out": {} if only else {name: str(why) for name, why in missing.items()},
         "points": _still_right(known, scale, points),
     }
     done = {_key(each) for each in report["points"]}
-    with _Workers() as workers:
+    with _Workers(data) as workers:
         for number, point in enumerate(points):
             if _key(point.as_dict()) in done:
                 continue
@@ -85,6 +95,19 @@ def measure(
             keep(report)
     tell("done", 1.0)
     return report
+
+
+def _missing(data: str | None) -> dict[str, ReadError]:
+    """The sweeps over real files that are not there, and what is said of them."""
+    found: dict[str, ReadError] = {}
+    for name, sweep in SWEEPS.items():
+        data_set = next(iter(sweep(QUICK))).data_set
+        if data_set in real_files():
+            try:
+                path_of(data_set, data)
+            except ReadError as error:
+                found[name] = error
+    return found
 
 
 def _key(point: dict[str, Any]) -> str:
@@ -148,17 +171,18 @@ def _measure_series(workers: _Workers, task: dict[str, Any], scale: Scale) -> di
     """The figures of one system or policy at one point, or why there are none."""
     worker = workers.of(task["name"])
     worker.send(task)
-    # Kernels may have to be compiled at first, and events are made.
-    worker.receive(_START_S)
-    first = worker.receive(scale.limit_s * task["pieces"])
+    # Kernels may have to be compiled at first, and events are made, where there are any.
+    first = worker.receive(_START_S)
+    if first is not None and "refused" not in first:
+        first = worker.receive(scale.limit_s * task["pieces"])
+    if first is not None and "refused" in first:
+        return {"status": "refused", "why": first["refused"], "code": first["code"]}
     runs: list[dict[str, Any]] = []
-    while first is not None and "refused" not in first and len(runs) < scale.repeat:
+    while first is not None and len(runs) < scale.repeat:
         figures = worker.receive(scale.limit_s * task["pieces"])
         if figures is None:
             break
         runs.append(figures)
-    if first is not None and "refused" in first:
-        return {"status": "refused", "why": first["refused"], "code": first["code"]}
     if first is None or len(runs) < scale.repeat:
         workers.end(task["name"])
         return {"status": "over limit", "why": f"a run takes longer than {scale.limit_s:g} s"}
@@ -215,10 +239,11 @@ class _Worker:
     lines: queue.Queue[str] = field(default_factory=queue.Queue)
 
     @staticmethod
-    def started() -> _Worker:
-        """A new one."""
+    def started(data: str | None) -> _Worker:
+        """A new one, which looks for real files in a folder."""
         process = subprocess.Popen(
             [sys.executable, "-m", "hamlet.bench.paper_worker"],
+            env=os.environ if data is None else os.environ | {VARIABLE: data},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -283,7 +308,8 @@ class _Worker:
 class _Workers:
     """A process for each system, started when it is first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
         self.running: dict[str, _Worker] = {}
 
     def __enter__(self) -> _Workers:
@@ -296,7 +322,7 @@ class _Workers:
     def of(self, name: str) -> _Worker:
         """The process of a system."""
         if name not in self.running:
-            self.running[name] = _Worker.started()
+            self.running[name] = _Worker.started(self.data)
         return self.running[name]
 
     def end(self, name: str) -> None:
@@ -321,6 +347,9 @@ def as_text(report: dict[str, Any]) -> str:
         f"limit {report['limit_s']:g} s for a run, scale {report['scale']}",
         report["command"],
     ]
+    if report["left_out"]:
+        why = next(iter(report["left_out"].values()))
+        lines.append(f"left out: {', '.join(report['left_out'])}: {why}")
     for point in report["points"]:
         lines += ["", f"{point['sweep']} {point['x']:g}", head]
         best = point["found"][point["series"][0]]

@@ -61,11 +61,15 @@ def read_real(name: str, data: str | Path | None = None) -> Any:
     if name not in files:
         known = f"Real data are {listed(files)}.{did_you_mean(name, files)}"
         raise UnknownName("real data", name, known)
-    return _events(files[name], _found(name, data))
+    return _events(files[name], path_of(name, data))
 
 
-def _found(name: str, data: str | Path | None) -> Path:
-    """The path of a file that is there."""
+def path_of(name: str, data: str | Path | None = None) -> Path:
+    """The path of real data; see `read_real`.
+
+    Raises:
+        ReadError: The file is not there.
+    """
     folder = data if data is not None else os.environ.get(VARIABLE)
     file = f"{name}.csv.gz"
     if not folder:

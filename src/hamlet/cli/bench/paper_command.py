@@ -26,15 +26,24 @@ REPORT = "paper.json"
 )
 @click.option("--quick/--full", default=True, help="5 minutes, or about an hour.  [default: quick]")
 @only_option
+@click.option(
+    "--data", metavar="FOLDER", help="The folder with the real files; else that of HAMLET_DATA."
+)
 @click.option("--out", metavar="DIR", help="Write paper.json and pictures to this folder too.")
 @click.option("--again", is_flag=True, help="Measure everything again, whatever --out has.")
 @format_option()
 def paper_command(
-    quick: bool, only: tuple[str, ...], out: str | None, again: bool, format_: str
+    quick: bool,
+    only: tuple[str, ...],
+    data: str | None,
+    out: str | None,
+    again: bool,
+    format_: str,
 ) -> int:
     """Measure Hamlet against GRETA, SHARON and MCEP, and dynamic against static sharing.
 
-    Answers are compared before anything is timed.
+    Answers are compared before anything is timed. Sweeps over real files are left out where these
+    are not there.
     """
     from hamlet.bench import paper
     from hamlet.cli.console import shown_progress
@@ -55,6 +64,7 @@ def paper_command(
         report = paper.measure(
             only,
             scale=paper.QUICK if quick else paper.FULL,
+            data=data,
             known=known,
             keep=keep,
             tell=progress,
