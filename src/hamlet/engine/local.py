@@ -6,6 +6,7 @@ own.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -209,7 +210,7 @@ def _run_set(
         encoded = pipeline.encode(table)
     is_quick = is_interpreted() and is_soon_interpreted(pipeline.queries, pipeline.program, encoded)
     statistics.interpreted += is_quick
-    with interpreted(is_quick):
+    with interpreted(is_quick) if is_interpreted() else nullcontext():
         with timed(statistics, "plan"):
             ready = pipeline.ready(encoded)
         slow = slow_loops(pipeline.queries, pipeline.program, encoded)

@@ -39,7 +39,7 @@ from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.workload import WorkloadPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -434,6 +434,6 @@ def _is_whole(column: pa.DataType) -> bool:
     return bool(kinds.is_integer(column) or (kinds.is_decimal(column) and column.scale <= 0))
 
 
-def _key_table(keys: dict[str, pa.Array], schema: pa.Schema) -> pa.Table:
+def _key_table(keys: Mapping[str, pa.Array], schema: pa.Schema) -> pa.Table:
     """The keys of partitions as a table."""
     return pa.Table.from_arrays([keys[name] for name in schema.names], schema=schema)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.events.columns import Values, ranks_of
-from hamlet.kernel.encode.partitions import Partitions, codes_of_rows, keys_at, present_rows
+from hamlet.kernel.encode.partitions import Keys, Partitions, codes_of_rows, present_rows
 from hamlet.kernel.encode.sorting import (
     gathered,
     is_sorted,
@@ -122,7 +122,7 @@ def _of_placed(
         partitions=Partitions(
             part,
             count,
-            keys_at(table, attributes, firsts),
+            Keys(table, attributes, firsts),
             {name: codes[firsts] for name, codes in keyed.of_attribute.items()},
         ),
         is_all=is_all,

@@ -77,7 +77,7 @@ class EncodedSet:
 
     batch: EventBatch
     rows: Rows
-    keys: dict[str, pa.Array]
+    keys: Mapping[str, pa.Array]
     groupings: tuple[Grouping, ...]
     digits: dict[str, tuple[int, ...]]
     integers: frozenset[str]

@@ -8,6 +8,7 @@ event.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from hamlet.events.columns import kind_of, numpy_of
 from hamlet.kernel.encode.sorting import dense_codes, take
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,7 +55,7 @@ class Partitions:
 
     of_row: Codes
     count: int
-    keys: dict[str, pa.Array]
+    keys: Mapping[str, pa.Array]
     codes: dict[str, Codes]
 
     def grouped(self, attributes: tuple[str, ...]) -> Grouping:
@@ -132,11 +133,29 @@ def codes_of_rows(
     return of_row, len(first), {a: part[0] for a, part in zip(attributes, parts, strict=True)}
 
 
-def keys_at(
-    table: EventTable, attributes: Sequence[str], rows: NDArray[np.int32]
-) -> dict[str, pa.Array]:
-    """The values of attributes in some rows."""
-    return {name: _key(table.table.column(name), rows) for name in attributes}
+class Keys(Mapping[str, pa.Array]):
+    """The values of attributes in some rows, taken when they are first asked for.
+
+    Most queries have partitions by more than they group by: of these values nobody asks.
+    """
+
+    def __init__(self, table: EventTable, attributes: Sequence[str], rows: Codes) -> None:
+        """Note where they are to be found."""
+        self._table, self._attributes, self._rows = table, tuple(attributes), rows
+        self._taken: dict[str, pa.Array] = {}
+
+    def __getitem__(self, name: str) -> pa.Array:
+        if name not in self._taken:
+            if name not in self._attributes:
+                raise KeyError(name)
+            self._taken[name] = _key(self._table.table.column(name), self._rows)
+        return self._taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._attributes)
+
+    def __len__(self) -> int:
+        return len(self._attributes)
 
 
 def partitions_of(
@@ -150,7 +169,7 @@ def partitions_of(
         parts.append(dense_codes(values if rows is None else take(values, rows)))
     of_row, first = parts[0] if len(parts) == 1 else _combined([codes for codes, _ in parts], count)
     original = first if rows is None else rows[first]
-    keys = {a: _key(table.table.column(a), original) for a in attributes}
+    keys = Keys(table, attributes, original)
     codes = {a: part[0][first] for a, part in zip(attributes, parts, strict=True)}
     return Partitions(of_row, len(first), keys, codes)
 

@@ -201,7 +201,11 @@ def _run_class(
     is_mixed = len(group.predicates) > 1
     some = (round(1000 * disputed), is_mixed and max(by_keys(group.predicates, turned.f)) == 0)
     code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, some)
-    turned = turned._replace(f=turned.f.reshape(-1), g=turned.g.reshape(-1))
+    turned = turned._replace(
+        f=turned.f.reshape(-1),
+        g=turned.g.reshape(-1),
+        ranges=np.ascontiguousarray(turned.ranges),  # the kernel takes their address
+    )
     scale = _scale(zero, events, group)
     single = np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64)
     cells = len(turned.ts) * group.overlap * made.columns * group.components
