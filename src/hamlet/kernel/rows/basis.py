@@ -33,6 +33,7 @@ from hamlet.kernel.rows.extremes import (
 from hamlet.kernel.rows.layout import (
     EQUAL,
     OP_WEIGHT,
+    ROW_EXTREMES,
     S_BASE,
     S_BASE_BEFORE,
     S_BIRTHS,
@@ -62,7 +63,7 @@ _FEW = 3
 def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
     """The coefficients of an event of the loop that stored events give it."""
     S = m.S
-    if m.z.row_extremes > 0:
+    if m.P[ROW_EXTREMES] > 0:
         look_up_extremes(m, b, table, bound, is_tree, row)
     nc = m.z.components
     begin, end = live(m)
@@ -114,7 +115,7 @@ def extend_row(m, b, events, op, e, row):
             factor = events.weights[weight * m.z.n_events + e]
             for k in range(begin, end):
                 numbers.add_times(b.scratch, at + k * nc + c, b.scratch, at + k * nc, factor, m.err)
-    if m.z.row_extremes > 0:
+    if m.P[ROW_EXTREMES] > 0:
         extend_extremes(m, b, events, e, row)
 
 
@@ -130,7 +131,7 @@ def end_at(m, b, row):
     if grow_sizes(b.sizes, begin * nc, b.scratch, at, n, m.err):
         S[S_FORCED] = 1
     sum_cells(b.ended, begin * nc, b.scratch, at, n, m.err)
-    if m.z.row_extremes > 0:
+    if m.P[ROW_EXTREMES] > 0:
         end_extremes(m, b, row)
     return True
 
@@ -145,7 +146,7 @@ def store_scanned(m, b, row):
         place = column_place(m, k)
         for c in range(nc):
             b.v[(place + c) * room + S[S_STORED]] = b.scratch[at + k * nc + c]
-    if m.z.row_extremes > 0:
+    if m.P[ROW_EXTREMES] > 0:
         store_extremes(m, b, row)
 
 
@@ -155,7 +156,7 @@ def move_down(m, b, gone):
     S, nc = m.S, m.z.components
     room, stored = S[S_ROOM], S[S_STORED]
     begin, end = live(m)
-    if m.z.row_extremes > 0:
+    if m.P[ROW_EXTREMES] > 0:
         move_extremes_down(m, b, gone)
     for k in range(begin, end):
         place = column_place(m, k)
@@ -194,7 +195,7 @@ def begin_half(m):
 @apart
 def has_node_room(m, b, n):
     """Whether there is room for n more snapshots in nodes, moved apart where need be."""
-    S, nc, nx = m.S, m.z.components, m.z.row_extremes
+    S, nc, nx = m.S, m.z.components, m.P[ROW_EXTREMES]
     wanted = S[S_BIRTHS] - S[S_BASE] + n
     if wanted <= S[S_STRIDE]:
         return True
@@ -234,7 +235,7 @@ def _sum_few(v, d, w, s, n, err):
 @inlined
 def _read(m, b, half, side, i, is_tree, at):
     """Add node i, and where it is of a tree the nodes that complete it, from a snapshot on."""
-    S, nc, nx, oldest = m.S, m.z.components, m.z.row_extremes, m.S[S_OLDEST]
+    S, nc, nx, oldest = m.S, m.z.components, m.P[ROW_EXTREMES], m.S[S_OLDEST]
     first, node = place_in_node(m, half, side, 0, oldest), node_of(m, half, side, 0)
     step = S[S_STRIDE] if half == S[S_HALF] else S[S_STRIDE_BEFORE]
     while i > 0:
@@ -261,7 +262,7 @@ def _read_tree(m, b, ranks, q, row):
 @apart
 def add_up_shared(m, b, half, side, leaves):
     """Turn the tree at hand into sums over all first i events."""
-    S, nc, nx = m.S, m.z.components, m.z.row_extremes
+    S, nc, nx = m.S, m.z.components, m.P[ROW_EXTREMES]
     for i in range(1, leaves + 1):
         if i & (i - 1) == 0:
             continue
@@ -282,7 +283,7 @@ def add_up_shared(m, b, half, side, leaves):
 @inlined
 def _write(m, b, half, side, i, end, at, n):
     """Add a row of n snapshots to node i, and to those of a tree up to `end` that have it too."""
-    S, nc, nx = m.S, m.z.components, m.z.row_extremes
+    S, nc, nx = m.S, m.z.components, m.P[ROW_EXTREMES]
     oldest, births, step = S[S_OLDEST], S[S_BIRTHS], S[S_STRIDE]
     first, node = place_in_node(m, half, side, 0, oldest), node_of(m, half, side, 0)
     while i <= end:

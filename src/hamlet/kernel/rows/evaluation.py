@@ -36,6 +36,7 @@ from hamlet.kernel.rows.layout import (
     OP_N,
     OP_TARGETS_P,
     OPS_P,
+    ROW_EXTREMES,
     S_DATED,
     S_FIRST_ENTRY,
     S_FORCED,
@@ -101,11 +102,11 @@ def settle(m, b):
     P, S, z = m.P, m.S, m.z
     S[S_UNSETTLED] = 0
     begin, end = live(m)
-    n, n_x = (end - begin) * z.components, (end - begin) * z.row_extremes
+    n, n_x = (end - begin) * z.components, (end - begin) * m.P[ROW_EXTREMES]
     copy_cells(b.sums, 0, b.ended, begin * z.components, n)
     zero_cells(b.ended, begin * z.components, n)
-    copy_cells(b.sums_x, 0, b.ended_x, begin * z.row_extremes, n_x)
-    fill_cells(b.ended_x, begin * z.row_extremes, n_x, np.inf)
+    copy_cells(b.sums_x, 0, b.ended_x, begin * m.P[ROW_EXTREMES], n_x)
+    fill_cells(b.ended_x, begin * m.P[ROW_EXTREMES], n_x, np.inf)
     evaluate(m, b, end - begin)
     for op in entries(P, OPS_P, P[LOOP_LETTER]):
         if P[P[OP_IS_LOOP] + op] == 1:
@@ -142,7 +143,7 @@ def evaluate(m, b, n):
         if column < n and b.sums[column * z.components] != 0:
             _add_entry(m, b, ENTRY * k, m.scratch, row, b.sums, column * z.components)
             if z.extremes > 0:
-                _add_extremes(m, b, ENTRY * k, row_x, column * z.row_extremes)
+                _add_extremes(m, b, ENTRY * k, row_x, column * m.P[ROW_EXTREMES])
 
 
 @inlined
@@ -165,7 +166,7 @@ def _sum_from_the_end(m, b, row, first, n):
 @inlined
 def _least_from_the_end(m, b, row, first, n):
     """Have with each extreme those of later snapshots; one of a single event stays by itself."""
-    nx, (begin, _) = m.z.row_extremes, live(m)
+    nx, (begin, _) = m.P[ROW_EXTREMES], live(m)
     later = -1
     for k in range(n - 1 if nx > 0 else -1, -1, -1):
         if b.single[begin + k] == 1:
@@ -323,7 +324,7 @@ def _terms_of_extremes(m, b):
 @inlined
 def _take_extremes(m, b, to, at, row, first, row_x, first_x, n, terms):
     """Have the extremes of an event, by a list of terms; its coefficients have been summed up."""
-    nc, nx = m.z.components, m.z.row_extremes
+    nc, nx = m.z.components, m.P[ROW_EXTREMES]
     _least_from_the_end(m, b, row_x, first_x, n)
     for r in range(terms.shape[0]):
         snapshot = terms[r, 0]
@@ -346,7 +347,7 @@ def _split_tree(m, b, table, half, leaves, terms, terms_x):
             if n > 0:
                 open_up_node(m, table, node)
                 place = place_in_node(m, half, side, i, S[S_OLDEST])
-                first, first_x = place * z.components, place * z.row_extremes
+                first, first_x = place * z.components, place * m.P[ROW_EXTREMES]
                 _evaluate_terms(m, b, table.v, node * z.whole, b.v, first, n, terms)
                 at_x = node * z.whole_x
                 _take_extremes(m, b, table.x, at_x, b.v, first, b.x, first_x, n, terms_x)
@@ -357,7 +358,7 @@ def _split_scanned(m, b, table, terms, terms_x):
     """Evaluate the events of a scanned table one by one."""
     S, z = m.S, m.z
     begin, end = live(m)
-    nc, nx, room = z.components, z.row_extremes, S[S_ROOM]
+    nc, nx, room = z.components, m.P[ROW_EXTREMES], S[S_ROOM]
     row, row_x = S[S_SCRATCH] * z.whole, S[S_SCRATCH] * z.whole_x
     for e in range(m.begins[S[S_PLACE]], S[S_STORED]):
         n = 0

@@ -18,6 +18,7 @@ from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cells import fill_cells, least_cells, least_open, lesser
 from hamlet.kernel.rows.layout import (
     ROW_EXTREME,
+    ROW_EXTREMES,
     S_COLUMN_ROOM,
     S_ROOM,
     S_STORED,
@@ -32,7 +33,7 @@ _FEW = 3
 def _row_at(m, row):
     """Where the extremes of the snapshots that matter begin in a row of scratch, and how many."""
     begin, end = live(m)
-    nx = m.z.row_extremes
+    nx = m.P[ROW_EXTREMES]
     return (row * m.S[S_COLUMN_ROOM] + begin) * nx, (end - begin) * nx
 
 
@@ -49,7 +50,7 @@ def look_up_extremes(m, b, table, bound, is_tree, row):
 @apart
 def scan_extremes(m, b, table, bound, op, before, row):
     """The same from a scanned table, by the edge predicate whose keys stand from one on."""
-    S, nx = m.S, m.z.row_extremes
+    S, nx = m.S, m.P[ROW_EXTREMES]
     begin, end = live(m)
     at, room, last = row * S[S_COLUMN_ROOM] * nx, S[S_ROOM], before + S[S_STORED]
     for k in range(begin, end):
@@ -62,7 +63,7 @@ def scan_extremes(m, b, table, bound, op, before, row):
 @apart
 def extend_extremes(m, b, events, e, row):
     """Take in the values of the event itself, where any way leads to it."""
-    P, nc, nx = m.P, m.z.components, m.z.row_extremes
+    P, nc, nx = m.P, m.z.components, m.P[ROW_EXTREMES]
     begin, end = live(m)
     first = row * m.S[S_COLUMN_ROOM]
     for c in range(nx):
@@ -81,20 +82,13 @@ def end_extremes(m, b, row):
     """Take the extremes of an event into what has ended and not been settled."""
     at, n = _row_at(m, row)
     begin, _ = live(m)
-    least_cells(b.ended_x, begin * m.z.row_extremes, b.scratch_x, at, n)
-
-
-@apart
-def forget_extremes(m, b, row):
-    """Have no extremes in a row of scratch."""
-    at, n = _row_at(m, row)
-    fill_cells(b.scratch_x, at, n, np.inf)
+    least_cells(b.ended_x, begin * m.P[ROW_EXTREMES], b.scratch_x, at, n)
 
 
 @apart
 def store_extremes(m, b, row):
     """Have the extremes of an event in a scanned table, as those of the last one."""
-    S, nx = m.S, m.z.row_extremes
+    S, nx = m.S, m.P[ROW_EXTREMES]
     begin, end = live(m)
     at = row * S[S_COLUMN_ROOM] * nx
     for k in range(begin, end):
@@ -106,7 +100,7 @@ def store_extremes(m, b, row):
 @apart
 def move_extremes_down(m, b, gone):
     """Move the extremes of a scanned table down by so many events."""
-    S, nx = m.S, m.z.row_extremes
+    S, nx = m.S, m.P[ROW_EXTREMES]
     begin, end = live(m)
     for k in range(begin, end):
         place = snapshot_place(m, k) * nx

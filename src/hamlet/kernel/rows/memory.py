@@ -16,7 +16,6 @@ from hamlet.kernel.rows.layout import (
     N_EVENTS,
     OPERATOR,
     OVERLAP,
-    ROW_EXTREMES,
     ROWS,
     SLIDE,
     UNITS,
@@ -25,12 +24,14 @@ from hamlet.kernel.rows.layout import (
 
 
 class Shape(NamedTuple):
-    """The scalars of the code that every event needs: by value, so they are read once."""
+    """The scalars of the code that every event needs: by value, so they are read once.
+
+    One more has made each call dearer, and events in small windows by half: see P for the others.
+    """
 
     columns: Any
     components: Any
     extremes: Any
-    row_extremes: Any  # different ones that the E+ ask for
     overlap: Any
     size: Any  # numbers, and extremes, of one window of a row
     size_x: Any
@@ -134,7 +135,6 @@ def shape_of(P):
         P[COLUMNS],
         P[COMPONENTS],
         P[EXTREMES],
-        P[ROW_EXTREMES],
         P[OVERLAP],
         size,
         size_x,

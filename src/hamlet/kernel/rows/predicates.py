@@ -29,6 +29,7 @@ from hamlet.kernel.rows.layout import (
     COMPARES,
     PREDICATE_OF,
     PREDICATES,
+    ROW_EXTREMES,
     S_COLUMN_ROOM,
     S_OWN_OPEN,
     S_PLACE,
@@ -120,7 +121,7 @@ def scan_by_column(m, events, table, e, at, at_x):
 def look_up_by(m, b, events, table, e, p, row):
     """The coefficients of an event that stored events give it by predicate p."""
     S, nc = m.S, m.z.components
-    if m.z.row_extremes > 0:
+    if m.P[ROW_EXTREMES] > 0:
         op, bound = m.P[m.P[COMPARES] + p], events.g[p * m.z.n_events + e]
         scan_extremes(m, b, table, bound, op, p * S[S_ROOM], row)
     begin, end = live(m)

@@ -25,6 +25,7 @@ from hamlet.kernel.rows.layout import (
     OPS_P,
     PREDICATE_OF,
     PREDICATES,
+    ROW_EXTREMES,
     S_COLUMN_ROOM,
     S_HI,
     S_LO,
@@ -58,7 +59,7 @@ def take_single(m, b, events, table, e, row):
     begin, end = live(m)
     if begin == end:  # Nothing has come in, so there are no trends to end with it.
         return
-    nx, letter = z.row_extremes, events.letter[e]
+    nx, letter = m.P[ROW_EXTREMES], events.letter[e]
     at, n = row * S[S_COLUMN_ROOM] + begin, end - begin
     for p in range(P[PREDICATES]):
         if p > 0:  # the row that it has is by the first

@@ -28,6 +28,7 @@ from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cells import copy_cells, fill_cells
 from hamlet.kernel.rows.layout import (
     C_SNAPSHOTS,
+    ROW_EXTREMES,
     S_AMOUNTS,
     S_BASE,
     S_BASE_BEFORE,
@@ -148,7 +149,7 @@ def take_snapshot(m, b, single):
     for c in range(at * nc, (at + 1) * nc):
         b.ended[c] = 0
         b.sizes[c] = 0
-    fill_cells(b.ended_x, at * m.z.row_extremes, m.z.row_extremes, float("inf"))
+    fill_cells(b.ended_x, at * m.P[ROW_EXTREMES], m.P[ROW_EXTREMES], float("inf"))
     b.begins[at], b.newest[at] = S[S_STORED], S[S_HI]
     for k in range(S[S_DATED], S[S_ENTRIES]):
         b.log[ENTRY * k + E_COLUMN] = S[S_BIRTHS]
@@ -181,7 +182,7 @@ def forget_all(m):
 @apart
 def _move_up(m, b):
     """Have what is known of the snapshots that matter from the first place on."""
-    nc, nx = m.z.components, m.z.row_extremes
+    nc, nx = m.z.components, m.P[ROW_EXTREMES]
     begin, end = live(m)
     copy_cells(b.ended_x, 0, b.ended_x, begin * nx, (end - begin) * nx)
     for k in range(begin, end):
