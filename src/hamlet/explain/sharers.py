@@ -173,10 +173,8 @@ def _may_have_snapshots(template: Template, name: str) -> bool:
 
 
 def _asked(query: Query) -> tuple[str, ...]:
-    """What is asked for besides the number of trends: rows of one table are of one width."""
-    extremes = ("MIN", "MAX")
-    asked = (a.function for a in query.aggregates if a.places)
-    return tuple(sorted("MIN or MAX" if each in extremes else each for each in asked))
+    """What is asked for besides the number of trends, extremes alike: a table is of one width."""
+    return tuple(sorted("" if a.sign else a.function for a in query.aggregates if a.places))
 
 
 def _loops(template: Template, name: str) -> Iterator[tuple[State, Condition]]:
