@@ -52,6 +52,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
+def new_session(spark: SparkSession) -> Iterator[Callable[[], SparkSession]]:
+    """Sessions beside that of all tests, which is the active one again afterwards.
+
+    Spark takes a session for the active one from when it has made a DataFrame of Python's rows: the
+    commands of later tests would run in one that these do not look at.
+    """
+    yield spark.newSession
+    spark.createDataFrame([(0,)], "x int")
+
+
+@pytest.fixture
 def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
     """Change settings of the session for one test; dots in their names are written __.
 

@@ -25,6 +25,8 @@ from hamlet.spark import session as sessions
 from hamlet.spark.versions import check_version
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
@@ -127,12 +129,12 @@ def test_the_session_that_runs_is_taken(spark: SparkSession):
         sessions.start("local[3]")
 
 
-def test_what_was_chosen_is_left(spark: SparkSession):
+def test_what_was_chosen_is_left(spark: SparkSession, new_session: Callable[[], SparkSession]):
     tasks, together = (
         "spark.sql.shuffle.partitions",
         "spark.sql.adaptive.coalescePartitions.enabled",
     )
-    other = spark.newSession()
+    other = new_session()
     other.conf.set(together, "true")
 
     try:
@@ -149,8 +151,10 @@ def test_what_was_chosen_is_left(spark: SparkSession):
         spark.conf.unset(together)
 
 
-def test_two_sessions_at_once_have_their_own_settings_and_the_same_results(spark: SparkSession):
-    others = [spark.newSession(), spark.newSession()]
+def test_two_sessions_at_once_have_their_own_settings_and_the_same_results(
+    new_session: Callable[[], SparkSession],
+):
+    others = [new_session(), new_session()]
     for other, partitions in zip(others, ("1", "3"), strict=True):
         other.conf.set("spark.sql.shuffle.partitions", partitions)
         other.conf.set("spark.sql.ansi.enabled", str(partitions == "1").lower())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -86,17 +87,24 @@ def test_a_stream_is_watched_and_then_goes_on_with_more_tasks(
         seen["later"] = until(lambda: (f := ask(url, "figures.json"))["totals"]["late"] and f)
         return seen
 
+    is_over = threading.Event()
+
     def watched() -> dict[str, Any]:
         try:
             return watch()
         finally:
-            for query in spark.streams.active:
-                query.stop()
+            # One may begin just now, where something went wrong early.
+            while not is_over.wait(0.2):
+                for query in spark.streams.active:
+                    query.stop()
 
     # Whoever runs the stream has the session; who watches it is somebody else.
     with ThreadPoolExecutor(1) as others:
         watching = others.submit(watched)
-        run([*common, "--page", "0", "--watch"])
+        try:
+            run([*common, "--page", "0", "--watch"])
+        finally:
+            is_over.set()
         seen = watching.result()
     figures, results, later = seen["figures"], seen["results"], seen["later"]
     arrive(tmp_path / "in", 2, rows(range(60, 80)))
