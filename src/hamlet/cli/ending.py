@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # The thread that does what the main thread waits for: see console.py
 WORK = "work of a command"
+# From here on a status stands for a signal.
+_ENDED = 128
 
 
 class EndedBySignal(Exception):
@@ -40,15 +43,20 @@ class EndedBySignal(Exception):
 
 
 def leave(status: int) -> NoReturn:
-    """End the process, at once where work that was interrupted still goes on.
+    """End the process with a status, whatever was interrupted.
 
-    Python would cut it off while it ends, which a compiler does not survive, and abort.
+    Python ends itself by a signal where Ctrl-C came while it made code of text, as of a dataclass,
+    also if it was handled since. So it is not asked to. Work that still goes on it would cut off
+    while it ends, which a compiler does not survive, and abort.
     """
-    if any(thread.name == WORK for thread in threading.enumerate()):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-    sys.exit(status)
+    is_working = any(thread.name == WORK for thread in threading.enumerate())
+    if status < _ENDED and not is_working:
+        sys.exit(status)
+    if not is_working:
+        atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 class Terminated(KeyboardInterrupt):

@@ -7,12 +7,13 @@ SystemError, or an array made of a null pointer. So the main thread never calls 
 thread of its own does, in which no signal is handled, while the main thread waits. When a signal
 ends the wait, as Ctrl-C does, the function is told to stop, and what it returns is dropped.
 
-Functions that are over soon are called directly. They return nothing but numbers, of which Numba
-makes Python objects without a step of Python.
+Functions that are over soon are called directly: a thread would cost more than they do. Signals
+that come meanwhile are handled when the function has returned.
 """
 
 from __future__ import annotations
 
+import _signal
 import _thread
 import atexit
 import math
@@ -38,6 +39,7 @@ _SECONDS_BETWEEN = 0.01
 _SECONDS_TO_LOOK = 0.1
 # Steps that are done in some hundredths of a second
 _BRIEF = 10_000_000
+_SIGNALS = range(1, _signal.NSIG)
 _left: list[threading.Lock] = []
 
 
@@ -62,9 +64,10 @@ def stoppable(function: Callable[..., Any], *arguments: Any, steps: float = math
             stopped, and nothing of it is left.
     """
     stop = np.zeros(2, np.int64)
-    is_brief = steps < _BRIEF
-    if is_brief or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         return function(*arguments, stop)
+    if steps < _BRIEF:
+        return _undisturbed(lambda: function(*arguments, stop))
     results: list[Any] = []
     errors: list[BaseException] = []
     is_running = threading.Lock()
@@ -95,6 +98,32 @@ def stoppable(function: Callable[..., Any], *arguments: Any, steps: float = math
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _undisturbed(call: Callable[[], Any]) -> Any:
+    """The result of a call in the main thread; signals are handled after it."""
+    came: list[Callable[[], Any]] = []
+    result = _putting_off(_handled_by_python(), came, call)
+    for handle in came:
+        handle()
+    return result
+
+
+def _handled_by_python() -> list[int]:
+    return [number for number in _SIGNALS if callable(_signal.getsignal(number))]
+
+
+def _putting_off(numbers: list[int], came: list[Callable[[], Any]], call: Callable[[], Any]) -> Any:
+    """A call during which signals are only noted; each has its handler back, whatever happens."""
+    if not numbers:
+        return call()
+    number, *others = numbers
+    handler = _signal.getsignal(number)
+    try:
+        _signal.signal(number, lambda *what: came.append(lambda: handler(*what)))
+        return _putting_off(others, came, call)
+    finally:
+        _signal.signal(number, handler)
 
 
 def _end(stop: NDArray[np.int64], is_running: threading.Lock, is_over: Callable[[], bool]) -> None:

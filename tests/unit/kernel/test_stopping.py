@@ -59,13 +59,33 @@ def test_the_result_of_a_function_is_returned_and_its_error_raised():
         stoppable(divided, 6, 0)
 
 
-@pytest.mark.parametrize(
+SIGNALS = pytest.mark.parametrize(
     ("number", "handler", "raised"),
     [
         (signal.SIGINT, signal.default_int_handler, KeyboardInterrupt),
         (signal.SIGALRM, raise_alarm, Alarm),
     ],
 )
+
+
+@SIGNALS
+def test_a_signal_waits_for_a_function_that_is_over_soon(
+    number: int, handler: object, raised: type[BaseException]
+):
+    ended = []
+
+    def brief(stop: np.ndarray) -> None:
+        os.kill(os.getpid(), number)
+        ended.append(sum(range(1000)))
+
+    with handled(number, handler):
+        with pytest.raises(raised):
+            stoppable(brief, steps=10)
+        assert signal.getsignal(number) is handler
+    assert ended == [499_500]
+
+
+@SIGNALS
 def test_a_signal_stops_the_function_and_what_it_raises_comes_out(
     number: int, handler: object, raised: type[BaseException]
 ):
