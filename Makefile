@@ -73,6 +73,8 @@ test-fast: $(READY) ## tests without Spark and without those marked slow, on all
 # collector, which tells of them as it comes by: that is no mistake of a test.
 SPARKS ?= 4.0.5 4.1.4 4.2.1
 THEIR_OWN := -W 'ignore:unclosed:ResourceWarning' -W ignore::pytest.PytestUnraisableExceptionWarning
+OF_BATCHES := session batch conformance second_edition values sql source connect lake
+OF_STREAMS := streaming stream_changes
 test-versions: $(READY) ## a part of the tests on other versions of Spark; takes minutes for each
 	@mkdir -p build
 	@grep -v -e '^pyspark==' -e '^py4j==' constraints.txt > build/constraints.txt
@@ -80,11 +82,11 @@ test-versions: $(READY) ## a part of the tests on other versions of Spark; takes
 	  environment=build/spark-$$version; \
 	  echo "installing Spark $$version: a few minutes the first time"; \
 	  test -x $$environment/bin/python || $(PYTHON) -m venv $$environment; \
-	  $$environment/bin/python -m pip install --quiet --constraint build/constraints.txt --editable '.[dev]' pyspark==$$version || exit 2; \
-	  parts="tests/spark/test_session.py tests/spark/test_batch.py tests/spark/test_conformance.py tests/spark/test_sql.py tests/spark/test_connect.py"; \
-	  case $$version in 4.0.*) ;; *) parts="$$parts tests/spark/test_streaming.py" ;; esac; \
+	  $$environment/bin/python -m pip install --quiet --constraint build/constraints.txt --editable '.[connect]' pyspark==$$version pytest hypothesis || exit 2; \
+	  parts="$(OF_BATCHES)"; \
+	  case $$version in 4.0.*) ;; *) parts="$$parts $(OF_STREAMS)" ;; esac; \
 	  echo "testing with Spark $$version"; \
-	  $$environment/bin/python -m pytest $(THEIR_OWN) $$parts || wrong="$$wrong $$version"; \
+	  $$environment/bin/python -m pytest $(THEIR_OWN) $$(for part in $$parts; do echo tests/spark/test_$$part.py; done) || wrong="$$wrong $$version"; \
 	done; \
 	test -z "$$wrong" || { echo "wrong with Spark$$wrong"; exit 1; }
 

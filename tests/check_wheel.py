@@ -29,6 +29,8 @@ workload = hamlet.Workload.of(
 assert workload.explain("merged", format="svg").startswith("<svg")
 from hamlet.kernel import reference
 assert reference.__file__.startswith(sys.argv[1])
+# Where Spark finds our data source
+assert (pathlib.Path(sys.argv[1]) / "pyspark_hamlet" / "__init__.py").exists()
 print("planned", len(workload.queries), "query")
 """
 

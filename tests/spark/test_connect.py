@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from command_runs import Left, in_one_process
 
 pytest.importorskip("grpc", reason="what Spark Connect needs is not installed")
 
@@ -83,9 +84,11 @@ print(batch.count(), streamed.count(), missing.count())
 """
 
 
-def hamlet(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hamlet", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+SAME = ("run", "examples/ridesharing.hql", "--events", "examples/rides.csv")
+
+
+def hamlet(*commands: tuple[str, ...]) -> list[Left]:
+    return in_one_process(*((*SAME, *each) for each in commands), folder=ROOT)
 
 
 def test_all_conformance_cases(server: str):
@@ -108,36 +111,35 @@ def rows(text: str) -> list[str]:
     return sorted(json.dumps(json.loads(line), sort_keys=True) for line in text.splitlines())
 
 
-@pytest.mark.parametrize("form", [(), ("--wide",)])
-def test_the_command_line_gives_what_it_gives_on_one_machine(server: str, form: tuple[str, ...]):
-    same = ("run", "examples/ridesharing.hql", "--events", "examples/rides.csv", *form)
+def test_the_command_line_gives_what_it_gives_on_one_machine(server: str):
+    """Also where one process runs two of them, each in a session of its own."""
+    forms = ((), ("--wide",))
+    local = ("--format", "json", "--engine", "local")
+    remote = ("--format", "json", "--remote", server)
 
-    here = hamlet(*same, "--format", "json", "--engine", "local")
-    there = hamlet(*same, "--format", "json", "--remote", server)
+    found = hamlet(*((*form, *where) for form in forms for where in (local, remote)))
 
-    assert (there.returncode, "Traceback" in there.stderr) == (0, False), there.stderr
-    assert rows(there.stdout) == rows(here.stdout)
-    assert len(rows(here.stdout)) > 5
-    assert "engine    spark: --remote says where" in there.stderr
+    for here, there in zip(found[::2], found[1::2], strict=True):
+        assert (there.status, "Traceback" in there.err) == (0, False), there.err
+        assert rows(there.out) == rows(here.out)
+        assert len(rows(here.out)) > 5
+        assert "engine    spark: --remote says where" in there.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--remote", "sc://127.0.0.1:1"), "nobody answers at sc://127.0.0.1:1"),
-        (("--remote", "spark://host:7077"), "names no server of Spark Connect"),
-        (("--remote", "sc://h", "--master", "local[2]"), "--master and --remote are two places"),
-        (("--remote", "sc://h", "--engine", "local"), "--remote is for --engine spark"),
-    ],
-)
-def test_a_place_that_is_none_is_refused_in_a_sentence(arguments: tuple[str, ...], message: str):
-    same = ("run", "examples/ridesharing.hql", "--events", "examples/rides.csv")
+def test_a_place_that_is_none_is_refused_in_a_sentence():
+    wrong = {
+        ("--remote", "sc://127.0.0.1:1"): "nobody answers at sc://127.0.0.1:1",
+        ("--remote", "spark://host:7077"): "names no server of Spark Connect",
+        ("--remote", "sc://h", "--master", "local[2]"): "--master and --remote are two places",
+        ("--remote", "sc://h", "--engine", "local"): "--remote is for --engine spark",
+    }
 
-    done = hamlet(*same, *arguments)
+    found = hamlet(*wrong)
 
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    for left, message in zip(found, wrong.values(), strict=True):
+        assert left.status == 2
+        assert message in left.err
+        assert "Traceback" not in left.err
 
 
 def test_a_stream_goes_on_and_ends_over_connect(server: str, tmp_path: Path):

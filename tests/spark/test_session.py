@@ -127,6 +127,8 @@ def test_the_session_that_runs_is_taken(spark: SparkSession):
     assert sessions.start("local[2]") is spark
     with pytest.raises(PlanError, match=r"running on local\[2\]"):
         sessions.start("local[3]")
+    with pytest.raises(PlanError, match="none of Spark Connect"):
+        sessions.start(remote="sc://host:15002")
 
 
 def test_what_was_chosen_is_left(spark: SparkSession, new_session: Callable[[], SparkSession]):

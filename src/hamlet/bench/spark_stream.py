@@ -30,6 +30,7 @@ from hamlet.engine import Options
 from hamlet.errors import InternalError
 from hamlet.io.circumstances import circumstances
 from hamlet.spark.session import running, start
+from hamlet.spark.settings import parallelism
 from hamlet.spark.stream.answers import WORK, answer_stream, default_buckets
 from hamlet.spark.stream.handle import StreamingWorkload
 from hamlet.spark.stream.settings import ROCKSDB, StreamSettings
@@ -267,7 +268,7 @@ class _Bench:
 
     def _answers(self, source: Path, text: str, numbers: Any) -> DataFrame:
         options, plan = Options(numbers=numbers), Workload.parse(text).plan
-        cores = self.spark.sparkContext.defaultParallelism
+        cores = parallelism(self.spark)
         settings = StreamSettings(BURST * 10**6, default_buckets(cores))
         return answer_stream(plan, self._read(source), options, settings)
 

@@ -21,7 +21,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from hamlet.errors import PlanError
-from hamlet.spark.remote import connect
+from hamlet.spark.remote import connect, is_remote
 from hamlet.spark.settings import parallelism
 from hamlet.spark.versions import check_version
 
@@ -95,6 +95,9 @@ def start(
         _make_ours(session, dict(settings or {}))
         return session
     if session is not None:
+        if remote is not None and not is_remote(session):
+            remedy = "Stop it, or leave the server out."
+            raise PlanError("a session is running that is none of Spark Connect", remedy)
         there = session.conf.get("spark.master", "")
         if master is not None and master != there:
             remedy = f"A session is running on {there}: stop it, or leave the master out."

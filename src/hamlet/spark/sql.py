@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.udtf import AnalyzeResult, PartitioningColumn, SelectedColumn
 
 from hamlet.engine import options_for, run_workload
-from hamlet.errors import HamletError, PlanError, SchemaError, UnknownName
+from hamlet.errors import HamletError, PlanError, SchemaError, UnknownName, listed
 from hamlet.events.source import Wanted
 from hamlet.events.table import EventTable
 from hamlet.events.times import time_type, times_of
@@ -31,12 +31,17 @@ from hamlet.spark.kinds import arrow_type
 from hamlet.spark.wide import DIGITS, wide_form, wide_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql.udtf import AnalyzeArgument
 
+    from hamlet.engine import Options
+    from hamlet.events.times import Times
+
 
 NAME = "trends"
+# What is given by name, beside the form.
+_GIVEN = ("type", "time", "order", "numbers", "sharing")
 # More of them than cores, so that buckets of unequal sizes even out.
 _BUCKETS = 64
 _FORMS = ("wide", "long")
@@ -54,15 +59,66 @@ class _Analyzed(AnalyzeResult):
     text: The queries.
     names: The columns that come, as they are called in the table.
     kinds: Their types.
-    options: How to run it.
-    form: "wide" or "long".
+    options: What else is said, by name.
     """
 
     text: str = ""
     names: tuple[str, ...] = ()
     kinds: tuple[T.DataType, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
-    form: str = "wide"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked in SQL, of a table or of files: a workload, how to run it, and in which form.
+
+    form: "wide" or "long".
+    """
+
+    workload: PlannedWorkload
+    options: Options
+    form: str
+
+    @staticmethod
+    def of(text: str, named: Mapping[str, str]) -> Asked:
+        """What is asked by a text of queries, and by arguments that are given by name.
+
+        Raises:
+            HamletError: There is a mistake in it.
+        """
+        workload, given = PlannedWorkload.parse(text), dict(named)
+        form = given.pop("form", "wide" if len(workload.queries) == 1 else "long")
+        if form not in _FORMS:
+            raise UnknownName("form", form, "It is wide, for one query, or long.")
+        if form == "wide" and len(workload.queries) > 1:
+            remedy = "Leave the form out, or ask once for each."
+            reason = f"the wide form is of one query, and these are {len(workload.queries)}"
+            raise PlanError(reason, remedy)
+        unknown = given.keys() - set(_GIVEN)
+        if unknown:
+            raise UnknownName("argument", min(unknown), f"There are {listed([*_GIVEN, 'form'])}.")
+        chosen: dict[str, Any] = given
+        return Asked(workload, options_for(workload.plan, **chosen), form)
+
+    def schema(self, fields: Mapping[str, T.DataType], times: Times) -> T.StructType:
+        """The columns of the results.
+
+        Args:
+            fields: The types of attributes.
+            times: What windows are given in.
+        """
+        if self.form == "long":
+            return _spark_struct(long_schema(times))
+        numbers = self.options.numbers
+        wide = wide_form(self.workload.queries[0], fields, time_type(times), numbers=numbers)
+        return wide_schema(wide, fields)
+
+    def answered(self, events: Any, schema: T.StructType) -> pa.Table:
+        """The results over some events, as a table of these columns."""
+        results = Results.of_run(run_workload(self.workload.plan, events, self.options))
+        if self.form == "long":
+            return results.table
+        return _typed(results.wide(self.workload.queries[0].name), schema)
 
 
 class Trends:
@@ -89,14 +145,9 @@ class Trends:
     def terminate(self) -> Iterator[tuple[Any, ...]]:
         """Run the workload over the rows that have come."""
         call = self._call
-        workload = PlannedWorkload.parse(call.text)
-        given: dict[str, Any] = dict(call.options)
-        options = options_for(workload.plan, **given)
-        results = Results.of_run(run_workload(workload.plan, self._table(), options))
-        if call.form == "long":
-            yield from _tuples(results.table)
-            return
-        yield from _tuples(_typed(results.wide(workload.queries[0].name), call.schema))
+        asked = Asked.of(call.text, dict(call.options))
+        for batch in asked.answered(self._table(), call.schema).to_batches():
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def _table(self) -> pa.Table:
         columns = list(zip(*self._rows, strict=True)) or [()] * len(self._call.names)
@@ -114,35 +165,17 @@ def _analyzed(table: AnalyzeArgument, text: str, named: dict[str, AnalyzeArgumen
         remedy = f"Write {NAME}(TABLE(events), 'RETURN ...')."
         reason = f"the first argument of {NAME} is no table"
         raise PlanError(reason, remedy)
-    given: dict[str, Any] = {name: _text(argument, name) for name, argument in named.items()}
-    workload = PlannedWorkload.parse(text)
-    form = given.pop("form", "wide" if len(workload.queries) == 1 else "long")
-    if form not in _FORMS:
-        raise UnknownName("form", form, "It is wide, for one query, or long.")
-    if form == "wide" and len(workload.queries) > 1:
-        remedy = "Leave the form out, or call it once for each."
-        reason = f"the wide form is of one query, and these are {len(workload.queries)}"
-        raise PlanError(reason, remedy)
-    unknown = given.keys() - {"type", "time", "order", "numbers", "sharing"}
-    if unknown:
-        remedy = "There are type, time, order, numbers, sharing and form."
-        raise UnknownName("argument", min(unknown), remedy)
-    options = options_for(workload.plan, **given)
+    given = {name: _text(argument, name) for name, argument in named.items()}
+    asked = Asked.of(text, given)
+    workload, options = asked.workload, asked.options
     fields = {field.name: field.dataType for field in table.dataType.fields}
     wanted = Wanted.of(workload.plan, options)
     _check(workload, fields, wanted)
     names = wanted.columns
     kinds = tuple(fields[name] for name in names)
-    time = arrow_type(fields[options.time])
-    if form == "wide":
-        moment = time_type(times_of(time))
-        wide = wide_form(workload.queries[0], fields, moment, numbers=options.numbers)
-        schema = wide_schema(wide, fields)
-    else:
-        schema = _spark_struct(long_schema(times_of(time)))
     keys = _common_keys(workload)
     return _Analyzed(
-        schema=schema,
+        schema=asked.schema(fields, times_of(arrow_type(fields[options.time]))),
         withSinglePartition=not keys,
         partitionBy=[PartitioningColumn(_bucket(keys, fields))] if keys else [],
         select=[_selected(name, kind) for name, kind in zip(names, kinds, strict=True)],
@@ -150,7 +183,6 @@ def _analyzed(table: AnalyzeArgument, text: str, named: dict[str, AnalyzeArgumen
         names=names,
         kinds=kinds,
         options=tuple(given.items()),
-        form=form,
     )
 
 
@@ -226,8 +258,3 @@ def _typed(table: pa.Table, schema: T.StructType) -> pa.Table:
             raise ValueError(reason)
         columns.append(column if column.type == wanted else column.cast(wanted))
     return pa.table(columns, names=schema.fieldNames())
-
-
-def _tuples(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    for batch in table.to_batches():
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
