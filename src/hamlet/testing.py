@@ -50,14 +50,14 @@ def stream(text: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     position = 0
     while text[position:].strip():
-        found = _EVENT.match(text, position)
-        if found is None:
+        match = _EVENT.match(text, position)
+        if match is None:
             message = f"not an event: {text[position:].strip()!r}; write '2 B price=3'"
             raise ValueError(message)
-        pairs = _ATTRIBUTE.findall(found["attributes"])
+        pairs = _ATTRIBUTE.findall(match["attributes"])
         attributes = {name: _value(shown) for name, shown in pairs}
-        rows.append({"time": _value(found["time"]), "type": found["type"], **attributes})
-        position = found.end()
+        rows.append({"time": _value(match["time"]), "type": match["type"], **attributes})
+        position = match.end()
     return rows
 
 

@@ -304,10 +304,10 @@ class Workload(PlannedWorkload):
         if format not in ("text", "json"):
             raise UnknownName("format", format, "What a run decided is shown as text or json.")
         results = self.run(events, sharing=sharing, **{"trace": True, **options})
-        found = analysis(self.plan, self.name, sharing, results)
+        decided = analysis(self.plan, self.name, sharing, results)
         if format == "text":
-            return Explanation(analysis_text(found))
-        return Explanation(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+            return Explanation(analysis_text(decided))
+        return Explanation(json.dumps(decided, indent=2, ensure_ascii=False) + "\n")
 
     def graphlets(
         self, events: Any, *, format: str = "text", sharing: Policy = "dynamic", **options: Any
@@ -331,10 +331,10 @@ class Workload(PlannedWorkload):
             raise UnknownName("format", format, "Graphlets are shown as text or json.")
         how = options_for(self.plan, sharing=sharing, **options)
         with when_compiling():
-            found = executed(self.plan, self.name, events, how)
+            execution = executed(self.plan, self.name, events, how)
         if format == "text":
-            return Explanation(graphlets_text(found))
-        return Explanation(json.dumps(found.as_data(), indent=2, ensure_ascii=False) + "\n")
+            return Explanation(graphlets_text(execution))
+        return Explanation(json.dumps(execution.as_data(), indent=2, ensure_ascii=False) + "\n")
 
 
 def _is_of_spark(events: Any) -> bool:

@@ -281,10 +281,10 @@ def test_a_result_far_from_the_others_of_its_query_comes_first():
 
     # A has more events in every window, and B one window that is unlike its others.
     assert findings.unusual == [1, 0]
-    assert findings.found[1].told == (
+    assert findings.queries[1].told == (
         "COUNT(*) is greatest in [4, 5): 10, 10 times the median of its 9 results (1)."
     )
-    assert findings.found[0].told == (
+    assert findings.queries[0].told == (
         "COUNT(*) is greatest in [0, 1): 50. The median of its 9 results is 50."
     )
 
@@ -326,33 +326,33 @@ def test_the_whole_query_stands_beside_its_results(page_of):
 def test_a_query_without_a_count_is_judged_by_its_first_aggregate():
     run = made([(3.0, 0.4, "3"), (9.0, 0.9, "9"), (4.0, 0.6, "4")])
 
-    (found,) = Findings.of(run).found
+    (finding,) = Findings.of(run).queries
 
-    assert found.most == ("q", "[5, 15)", "{}", "total", "9")
-    assert found.median == "4"
+    assert finding.most == ("q", "[5, 15)", "{}", "total", "9")
+    assert finding.median == "4"
 
 
 def test_results_that_are_no_numbers_are_told_so():
-    (found,) = Findings.of(made([(None, None, None)] * 3)).found
+    (finding,) = Findings.of(made([(None, None, None)] * 3)).queries
 
-    assert found.told == "has 3 results, none of which is a number."
+    assert finding.told == "has 3 results, none of which is a number."
 
 
 def test_the_greatest_of_huge_negative_numbers_is_the_nearest_to_zero():
     cells = [(-math.inf, 500.0, "-1" + "0" * 500), (-math.inf, 400.0, "-1" + "0" * 400)]
-    (found,) = Findings.of(made(cells)).found
+    (finding,) = Findings.of(made(cells)).queries
 
-    assert found.most is not None
-    assert found.most[4] == "-1.00e+400"
+    assert finding.most is not None
+    assert finding.most[4] == "-1.00e+400"
 
 
 def test_the_greatest_is_found_beyond_doubles_too():
-    (found,) = Findings.of(
+    (finding,) = Findings.of(
         made([(math.inf, 400.0, "1" + "0" * 400), (math.inf, 500.0, "1" + "0" * 500)])
-    ).found
+    ).queries
 
-    assert found.most is not None
-    assert found.most[4] == "1.00e+500"
+    assert finding.most is not None
+    assert finding.most[4] == "1.00e+500"
 
 
 def test_runs_beside_it_are_compared_row_by_row(workload, events, run, page_of):
@@ -447,14 +447,14 @@ def test_rows_of_events_are_told_by_reason(run, page_of):
 
 
 def test_decisions_over_time_add_up_to_those_of_the_trace(run):
-    (found,) = decisions(run.trace, [one.pane_us for one in run.workload.plan.sets])
+    (decided,) = decisions(run.trace, [one.pane_us for one in run.workload.plan.sets])
 
     taken = run.trace["decided"].to_pylist()
     for name in DECIDED:
-        assert sum(found[name]) == taken.count(name) == found["summary"]["decided"][name]
-    assert sum(found["events"]) == sum(run.trace["burst"].to_pylist())
-    assert sum(found["snapshots"]) == sum(run.trace["snapshots_created"].to_pylist())
-    assert found["split"][(20_000_000 - found["start"]) // found["step"]] >= 1
+        assert sum(decided[name]) == taken.count(name) == decided["summary"]["decided"][name]
+    assert sum(decided["events"]) == sum(run.trace["burst"].to_pylist())
+    assert sum(decided["snapshots"]) == sum(run.trace["snapshots_created"].to_pylist())
+    assert decided["split"][(20_000_000 - decided["start"]) // decided["step"]] >= 1
 
 
 def test_a_long_trace_has_few_stretches(run, monkeypatch):

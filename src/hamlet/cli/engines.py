@@ -188,7 +188,7 @@ def _rounded(number: int) -> int:
 def free_memory() -> int:
     """The bytes that a process here may still take: of the machine, and of its container."""
     limits = [_free_of_machine(), _free_of_container()]
-    return min((each for each in limits if each is not None), default=_NO_LIMIT_KNOWN)
+    return min((limit for limit in limits if limit is not None), default=_NO_LIMIT_KNOWN)
 
 
 def _free_of_machine() -> int | None:

@@ -61,15 +61,15 @@ def examples_command(
     """
     place = place_for(engine, master, remote)
     loaded = load_workload(workload)
-    names = [each.name for each in loaded.queries]
+    names = [planned.name for planned in loaded.queries]
     if query is None and len(names) > 1:
         reason = "the workload has several queries"
         raise PlanError(reason, f"Pass --query with one of {listed(names)}.")
     chosen = choose_engine(events, asked=engine, place=place.option, only_local="")
     find = _on_spark(place) if chosen.engine == "spark" else _locally
     which = {"window": window, "group": group, "n": count, "how": how, "seed": seed}
-    found = find(loaded, events, options, query or names[0], which)
-    give(found.as_data(), f"{found!r}\n", format_)
+    examples = find(loaded, events, options, query or names[0], which)
+    give(examples.as_data(), f"{examples!r}\n", format_)
 
 
 def _locally(

@@ -59,8 +59,8 @@ _told_option = format_option(help="With --out: print nothing, or what was made a
 
 def _stream_command(kind: type[StreamSettings]) -> click.Command:
     """The command that makes the events of a data set, with its defaults in the help."""
-    known = {each.name: each for each in fields(kind)}
-    common = {each.name for each in fields(StreamSettings)}
+    known = {setting_.name: setting_ for setting_ in fields(kind)}
+    common = {setting_.name for setting_ in fields(StreamSettings)}
 
     def setting(name: str, metavar: str, help: str, **more: Any) -> click.Option:
         return _option(f"--{name}", metavar, f"{help}  [default: {known[name].default:,g}]", **more)
@@ -126,7 +126,7 @@ def _run_stream(
 
 def _plain(settings: StreamSettings) -> dict[str, Any]:
     """Settings as data that can be written as JSON."""
-    values = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    values = {setting_.name: getattr(settings, setting_.name) for setting_ in fields(settings)}
     return {**values, "bursts": dict(settings.bursts), "start": settings.start.isoformat()}
 
 

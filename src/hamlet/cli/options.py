@@ -27,7 +27,7 @@ class _Rates(click.ParamType[Any]):
         if isinstance(value, dict):
             return value
         try:
-            pairs = (each.rsplit("=", 1) for each in str(value).split(","))
+            pairs = (pair.rsplit("=", 1) for pair in str(value).split(","))
             return {name.strip(): float(rate) for name, rate in pairs}
         except ValueError:
             self.fail(f"{value!r} is not like Travel=20,Request=0.5", param, ctx)

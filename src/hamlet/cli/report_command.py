@@ -38,7 +38,7 @@ def report_command(
     from hamlet.report.text import report_data, report_text
 
     check_page_target(Path(out), overwrite=overwrite)
-    told, others = Run.load(run), [Run.load(each) for each in beside]
+    told, others = Run.load(run), [Run.load(folder) for folder in beside]
     write_report(told, out, beside=others, overwrite=overwrite)
     findings = Findings.of(told, others)
     page = {"page": out, "bytes": Path(out).stat().st_size}

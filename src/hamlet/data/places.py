@@ -11,9 +11,9 @@ from hamlet.io.targets import check_file, check_folder, is_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PACKED = tuple(f"{each}{GZIP}" for each, format_ in WRITTEN.items() if format_.write_lines)
+_PACKED = tuple(f"{ending}{GZIP}" for ending, format_ in WRITTEN.items() if format_.write_lines)
 ENDINGS = (*WRITTEN, *_PACKED)
-FORMATS = tuple(each[1:] for each in WRITTEN)
+FORMATS = tuple(ending[1:] for ending in WRITTEN)
 
 
 def ending_of(path: Path) -> str:

@@ -227,7 +227,7 @@ def symbols(number: int) -> tuple[str, ...]:
 
 
 DATA_SETS: dict[str, type[StreamSettings]] = {
-    each.name: each for each in (RideSharing, Taxi, SmartHome, Stock)
+    kind.name: kind for kind in (RideSharing, Taxi, SmartHome, Stock)
 }
 
 
@@ -251,7 +251,7 @@ def settings_of(data_set: str | StreamSettings, **given: Any) -> StreamSettings:
             raise PlanError(reason, "Make them with it.")
         return data_set
     kind = known(data_set)
-    names = [each.name for each in fields(kind)]
+    names = [setting.name for setting in fields(kind)]
     for name in given:
         if name not in names:
             raise UnknownName("setting", name, f"{data_set} has {listed(names)}.")

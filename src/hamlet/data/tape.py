@@ -81,8 +81,8 @@ class Tape:
         there = np.zeros(self._groups, np.int64)
         while True:
             # Sums of integers in doubles are exact up to 2**53.
-            found = np.bincount(bursts["group"], bursts["length"], self._groups)
-            there += found.astype(np.int64)
+            lengths = np.bincount(bursts["group"], bursts["length"], self._groups)
+            there += lengths.astype(np.int64)
             missing = counts - there
             short = np.flatnonzero(missing > 0)
             if not len(short):

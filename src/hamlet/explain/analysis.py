@@ -93,8 +93,8 @@ def analysis(plan: WorkloadPlan, name: str, policy: Policy, results: Results) ->
 
 
 def _summarised(one: Summary) -> Analysis:
-    found = asdict(one)
-    return {"set": f"s{found.pop('sharable_set')}", **found}
+    described = asdict(one)
+    return {"set": f"s{described.pop('sharable_set')}", **described}
 
 
 def decided_bursts(trace: Any, most: int) -> list[Analysis]:
@@ -104,15 +104,15 @@ def decided_bursts(trace: Any, most: int) -> list[Analysis]:
     return [{"set": f"s{row.pop('set')}", "start": str(row.pop("time")), **row} for row in rows]
 
 
-def analysis_text(found: Analysis) -> str:
+def analysis_text(described: Analysis) -> str:
     """What a run decided, as text."""
     blocks = [
-        f"{found['workload']}: {found['summary']}",
-        _block("sharing, known before the run", sharing_lines(found)),
-        _block("bundles, queries that are one while they behave alike", _bundles(found)),
-        _block(f"decided, {found['policy']}", _decided(found)),
-        _block("bursts of loops with an edge predicate", _bursts(found)),
-        _block("run", [", ".join(f"{n:,} {name}" for name, n in found["run"].items())]),
+        f"{described['workload']}: {described['summary']}",
+        _block("sharing, known before the run", sharing_lines(described)),
+        _block("bundles, queries that are one while they behave alike", _bundles(described)),
+        _block(f"decided, {described['policy']}", _decided(described)),
+        _block("bursts of loops with an edge predicate", _bursts(described)),
+        _block("run", [", ".join(f"{n:,} {name}" for name, n in described["run"].items())]),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -122,10 +122,10 @@ def _block(heading: str, lines: Iterator[str] | list[str]) -> str:
     return "\n".join([heading, *shown]) if shown else ""
 
 
-def _bundles(found: Analysis) -> Iterator[str]:
-    if found["policy"] in ("always", "never", "apart"):
+def _bundles(described: Analysis) -> Iterator[str]:
+    if described["policy"] in ("always", "never", "apart"):
         return
-    sets = {one["name"]: one["queries"] for one in found["sets"]}
+    sets = {one["name"]: one["queries"] for one in described["sets"]}
     yield from table_lines(
         [
             [
@@ -135,10 +135,10 @@ def _bundles(found: Analysis) -> Iterator[str]:
                 f"{counted(one['windows'], 'window')} at once",
                 _patience(one["patience"], one["is_ever_merged"]),
             ]
-            for one in found["bundles"]
+            for one in described["bundles"]
         ]
     )
-    if not found["bundles"]:
+    if not described["bundles"]:
         yield _NO_BUNDLES
 
 
@@ -150,8 +150,8 @@ def _patience(patience: int | None, is_ever_merged: bool) -> str:
     return f"merged after {counted(patience, 'event')} for all in a row"
 
 
-def _decided(found: Analysis) -> Iterator[str]:
-    for one in found["decided"]:
+def _decided(described: Analysis) -> Iterator[str]:
+    for one in described["decided"]:
         taken = ", ".join(f"{count:,} {name}" for name, count in one["decided"].items() if count)
         begins = f"{one['set']}  {one['type']}+  "
         if one["about"] == "touch":
@@ -170,9 +170,9 @@ def _decided(found: Analysis) -> Iterator[str]:
         yield f"    {one['why']}"
 
 
-def _bursts(found: Analysis) -> Iterator[str]:
+def _bursts(described: Analysis) -> Iterator[str]:
     """A line for each of the first bursts; costs in microseconds."""
-    bursts = found["bursts"]
+    bursts = described["bursts"]
     if not bursts:
         return
     heads = ["set", "begins", *_SHOWN.values()]
@@ -181,7 +181,7 @@ def _bursts(found: Analysis) -> Iterator[str]:
         for one in bursts[:_SHORT]
     ]
     yield from table_lines([heads, *lines])
-    more = sum(one["decisions"] for one in found["decided"] if one["about"] == "burst") - _SHORT
+    more = sum(one["decisions"] for one in described["decided"] if one["about"] == "burst") - _SHORT
     if more > 0:
         yield f"and {counted(more, 'more burst')}: hamlet run --trace writes them all"
 

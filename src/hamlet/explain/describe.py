@@ -211,8 +211,8 @@ class _Describer:
         yield from sorted(_ways(query, need, named) for need in condition.needs)
         if condition.forbids:
             yield f"not ({_ways(query, condition.forbids, named)})"
-        yield from sorted(show(each) for each in condition.holds)
-        yield from sorted(f"unless {show(each)}" for each in condition.fails)
+        yield from sorted(show(part) for part in condition.holds)
+        yield from sorted(f"unless {show(part)}" for part in condition.fails)
 
     # Shared parts
 
@@ -488,8 +488,8 @@ def _condition_identity(planned: PlannedQuery, condition: Condition) -> Hashable
         return frozenset(guards), frozenset(predicates)
 
     return (
-        frozenset(frozenset(way(each) for each in need) for need in condition.needs),
-        frozenset(way(each) for each in condition.forbids),
+        frozenset(frozenset(way(alternative) for alternative in need) for need in condition.needs),
+        frozenset(way(alternative) for alternative in condition.forbids),
         condition.holds,
         condition.fails,
         condition.step,
@@ -540,7 +540,10 @@ def _show_result(query: Query, result: Result) -> str:
 
 def _show_formula(query: Query, expression: Expression) -> str:
     """An expression over aggregates, whose names are what they compute."""
-    shown = {each.column: Column("this", _show_aggregate(query, each)) for each in query.aggregates}
+    shown = {
+        aggregate.column: Column("this", _show_aggregate(query, aggregate))
+        for aggregate in query.aggregates
+    }
     return show(with_columns(expression, shown))
 
 
@@ -551,7 +554,7 @@ def _show_aggregate(query: Query, aggregate: Aggregate) -> str:
     if aggregate.measure is not None:
         return f"{aggregate.function}({aggregate.measure})"
     place = query.places[aggregate.places[0]]
-    aliases = {query.places[each].alias for each in aggregate.places}
+    aliases = {query.places[place].alias for place in aggregate.places}
     variable = place.alias if len(aliases) == 1 and place.alias else place.name
     attribute = f".{aggregate.attribute}" if aggregate.attribute else ""
     return f"{aggregate.function}({variable}{attribute})"

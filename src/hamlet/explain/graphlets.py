@@ -96,12 +96,14 @@ def shown_expression(expression: dict[str, int]) -> str:
     return " + ".join(terms) or "0"
 
 
-def graphlets_text(found: Execution) -> str:
+def graphlets_text(execution: Execution) -> str:
     """An execution as text."""
-    blocks = ["\n".join(_loop(each)) for each in found.loops]
-    if found.results:
-        blocks.append("\n".join(["results", *table_lines(list(map(list, found.results)), "  ")]))
-    return "\n\n".join([found.workload, *blocks]) + "\n"
+    blocks = ["\n".join(_loop(loop)) for loop in execution.loops]
+    if execution.results:
+        blocks.append(
+            "\n".join(["results", *table_lines(list(map(list, execution.results)), "  ")])
+        )
+    return "\n\n".join([execution.workload, *blocks]) + "\n"
 
 
 def _loop(loop: LoopExecution) -> Iterator[str]:

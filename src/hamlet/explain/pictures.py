@@ -373,7 +373,7 @@ def _place(source: str, target: str, box: dict[str, str]) -> str:
         return f"{source} to the next"
     ends = []
     for name in (source, target):
-        folded = [each for each, key in box.items() if key == box[name]]
+        folded = [inner for inner, key in box.items() if key == box[name]]
         ends.append(_first_and_last(folded))
     return " to ".join(ends)
 

@@ -133,8 +133,8 @@ class PlannedWorkload:
                 "templates".
         """
         stages = [stage] if isinstance(stage, str) else list(stage or ())
-        for each in stages:
-            stage_named(each)
+        for stage in stages:
+            stage_named(stage)
         description = self.describe()
         if format == "text":
             return Explanation(explain_text(description, stages))

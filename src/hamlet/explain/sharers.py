@@ -46,18 +46,18 @@ def known_sharing(
     """For each set and each E+ that several queries repeat, who shares it and who does not."""
     number = {planned.query.name: planned for planned in plan.queries}
     sharing: list[Sharing] = []
-    for each in loop_sharing(plan, programs, policy):
-        sharing += _divided(each, number) if each["shared"] else [each]
+    for loop in loop_sharing(plan, programs, policy):
+        sharing += _divided(loop, number) if loop["shared"] else [loop]
     return sharing
 
 
-def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharing]:
+def _divided(loop: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharing]:
     """Queries that could share, by what has to be the same; those with no other come last."""
     keys = {
-        name: list(dict.fromkeys(_keys(planned[name], each["type"], each["kind"])))
-        for name in each["queries"]
+        name: list(dict.fromkeys(_keys(planned[name], loop["type"], loop["kind"])))
+        for name in loop["queries"]
     }
-    if each["kind"] == "rows":
+    if loop["kind"] == "rows":
         keys = _by_table(keys)
     classes: dict[Key, list[str]] = {}
     for name, own in keys.items():
@@ -66,15 +66,15 @@ def _divided(each: Sharing, planned: dict[str, PlannedQuery]) -> Iterator[Sharin
     sharers = {name for names in classes.values() if len(names) > 1 for name in names}
     for names in classes.values():
         if len(names) > 1:
-            yield {**each, "queries": names, "why": each["why"] + _told(each, names, planned)}
+            yield {**loop, "queries": names, "why": loop["why"] + _told(loop, names, planned)}
     told: dict[tuple[int, ...], list[tuple[str, str]]] = {}
-    for name in each["queries"]:
+    for name in loop["queries"]:
         if name not in sharers:
             parts, other = _most_like(name, keys)
             told.setdefault(parts, []).append((name, other))
     for parts, pairs in told.items():
-        why = _why_alone([_PARTS[each["kind"]][part] for part in parts], pairs)
-        yield {**each, "shared": False, "queries": [name for name, _ in pairs], "why": why}
+        why = _why_alone([_PARTS[loop["kind"]][part] for part in parts], pairs)
+        yield {**loop, "shared": False, "queries": [name for name, _ in pairs], "why": why}
 
 
 def _by_table(keys: dict[str, list[Key]]) -> dict[str, list[Key]]:
@@ -95,13 +95,13 @@ def _by_table(keys: dict[str, list[Key]]) -> dict[str, list[Key]]:
     return {name: [with_table(*key) for key in own] for name, own in keys.items()}
 
 
-def _told(each: Sharing, names: list[str], planned: dict[str, PlannedQuery]) -> str:
+def _told(loop: Sharing, names: list[str], planned: dict[str, PlannedQuery]) -> str:
     """What is to be said of events on which the queries of a class disagree."""
-    if each["kind"] != "rows":
+    if loop["kind"] != "rows":
         return ""
     atoms, compared = set(), set()
     for query, template in ((planned[n].query, t) for n in names for t in _branches(planned[n])):
-        for state, condition in _loops(template, each["type"]):
+        for state, condition in _loops(template, loop["type"]):
             atoms.add(state.atom)
             compared.add(_compared(query, condition))
     told = "; an event for some of them is a snapshot by itself" if len(atoms) > 1 else ""

@@ -102,10 +102,12 @@ def _where(condition: str | None) -> str:
 
 def _predicates(description: Description) -> Iterator[str]:
     rows = []
-    for each in description["predicates"]:
-        written = each["written"]
-        rearranged = f"from {written}" if written != each["predicate"] else ""
-        rows.append([each["name"], f":= {each['predicate']}", each["form"], rearranged])
+    for predicate in description["predicates"]:
+        written = predicate["written"]
+        rearranged = f"from {written}" if written != predicate["predicate"] else ""
+        rows.append(
+            [predicate["name"], f":= {predicate['predicate']}", predicate["form"], rearranged]
+        )
     yield from table_lines(rows)
 
 
@@ -184,24 +186,25 @@ def _apart(description: Description) -> Iterator[str]:
     apart = description["apart"]
     partitions = apart["partitions"]
     if len(partitions) > 1:
-        is_shifted = any("shift" in each for each in partitions)
+        is_shifted = any("shift" in partition for partition in partitions)
         yield "different partition attributes" + (" or shifts of windows:" if is_shifted else ":")
         rows = [
-            [_apart_text(each), listed([one["set"] for one in each["sets"]])] for each in partitions
+            [_apart_text(partition), listed([one["set"] for one in partition["sets"]])]
+            for partition in partitions
         ]
         yield from table_lines(rows, indent="  ")
-    for each in partitions:
-        repeating = [one for one in each["sets"] if one["kleene"]]
+    for partition in partitions:
+        repeating = [one for one in partition["sets"] if one["kleene"]]
         if len(repeating) > 1:
-            yield f"no Kleene type in common, under {_apart_text(each)}:"
+            yield f"no Kleene type in common, under {_apart_text(partition)}:"
             rows = [[one["set"], ", ".join(f"{k}+" for k in one["kleene"])] for one in repeating]
             yield from table_lines(rows, indent="  ")
     if apart["without_kleene"] and len(description["sets"]) > 1:
         yield f"repeats no single type: {listed(apart['without_kleene'])}"
 
 
-def _apart_text(each: Description) -> str:
-    return f"[{', '.join(each['attributes'])}]{_shift_text(each)}"
+def _apart_text(partition: Description) -> str:
+    return f"[{', '.join(partition['attributes'])}]{_shift_text(partition)}"
 
 
 def _letters(description: Description) -> Iterator[str]:
@@ -246,13 +249,13 @@ def sharing_lines(description: Description) -> Iterator[str]:
     yield from table_lines(
         [
             [
-                each["set"],
-                f"{each['type']}+",
-                "shared" if each["shared"] else "per query",
-                shown_queries(each["queries"], sets[each["set"]]),
-                each["why"],
+                loop["set"],
+                f"{loop['type']}+",
+                "shared" if loop["shared"] else "per query",
+                shown_queries(loop["queries"], sets[loop["set"]]),
+                loop["why"],
             ]
-            for each in description["sharing"]
+            for loop in description["sharing"]
         ]
     )
 

@@ -51,7 +51,7 @@ def bind(
     definitions = Definitions(queries[0].definitions if queries else (), schema)
     problems += definitions.problems
     patterns = (query.pattern for query in queries if query.pattern is not None)
-    written = (definitions.base(name) for each in patterns for name in types_in(each))
+    written = (definitions.base(name) for pattern in patterns for name in types_in(pattern))
     types = tuple(dict.fromkeys(name for name in written if name is not None))
     for query, name in zip(queries, names, strict=True):
         binder = _Binder(query, name, schema, types, definitions)
@@ -109,7 +109,7 @@ class _Binder:
         results = ResultBinder(self.written, pattern, self.problems)
         results.bind()
         try:
-            positions = [positions_of(each) for each in (*pattern.branches, *pattern.negations)]
+            positions = [positions_of(branch) for branch in (*pattern.branches, *pattern.negations)]
             condition = ConditionBinder(pattern, positions, self.problems)
             if self.written.where is not None:
                 condition.bind(self.written.where)
@@ -117,7 +117,7 @@ class _Binder:
                 return None
             query = Query(
                 name=self.name,
-                aggregates=tuple(each.inside(window) for each in results.aggregates),
+                aggregates=tuple(aggregate.inside(window) for aggregate in results.aggregates),
                 places=tuple(pattern.places),
                 branches=tuple(pattern.branches),
                 negations=tuple(pattern.negations),

@@ -168,7 +168,7 @@ class PatternBinder:
                 return self._number_of_places(body, written_out=written_out) * times
             case tree.KleenePattern(body=body) | tree.NotPattern(body=body):
                 return self._number_of_places(body, written_out=written_out)
-        return sum(self._number_of_places(each, written_out=written_out) for each in pattern.items)
+        return sum(self._number_of_places(item, written_out=written_out) for item in pattern.items)
 
     def _times(self, pattern: tree.CountedPattern) -> Pattern | None:
         """As many copies of a pattern as it may match; their variables stand for all of them."""
@@ -180,8 +180,8 @@ class PatternBinder:
         known = len(self.problems)
         copies = [first, *(self._bind(pattern.body) for _ in range(1, _copies(least, most)))]
         del self.problems[known:]  # each mistake is there once
-        found = tuple(copy for copy in copies if copy is not None)
-        return Times(found, least, most) if len(found) == len(copies) else None
+        bound = tuple(copy for copy in copies if copy is not None)
+        return Times(bound, least, most) if len(bound) == len(copies) else None
 
     def _is_count(self, pattern: tree.CountedPattern) -> bool:
         least, most = pattern.least, pattern.most
@@ -283,15 +283,15 @@ class PatternBinder:
             return Single(index)
         defined = self.definitions[name]
         types = (*self.types, OTHER) if defined.type is None else (defined.type.text,)
-        found = self._new_places(types, pattern.alias, name)
-        self._types.setdefault(name, []).extend(found)
-        for place in found:
+        places = self._new_places(types, pattern.alias, name)
+        self._types.setdefault(name, []).extend(places)
+        for place in places:
             self.conditions[place] = defined.conditions
         if defined.type is not None:
             self._check_type(defined.type)
-            return Single(found[0])
-        self._lenient |= set(found)
-        return Choice(tuple(map(Single, found)))
+            return Single(places[0])
+        self._lenient |= set(places)
+        return Choice(tuple(map(Single, places)))
 
     def _new_places(
         self, types: tuple[str, ...], alias: tree.Name | None, written: str | None
@@ -301,15 +301,15 @@ class PatternBinder:
         for event_type in types:
             place = Place(len(self.places), event_type, called, self._negation, written)
             self.places.append(place)
-        found = range(first, len(self.places))
+        indices = range(first, len(self.places))
         if alias is not None:
-            self._alias(alias, *found)
-        return found
+            self._alias(alias, *indices)
+        return indices
 
     def _any(self, pattern: tree.AnyPattern) -> Choice:
         """A place for each type that the workload mentions, and one for all others."""
-        found = self._new_places((*self.types, OTHER), pattern.alias, ANY)
-        self._lenient |= set(found)
+        places = self._new_places((*self.types, OTHER), pattern.alias, ANY)
+        self._lenient |= set(places)
         if OTHER in self.types:
             self._refuse(
                 "alias-is-type",
@@ -317,7 +317,7 @@ class PatternBinder:
                 "Rename the type, or list what ANY may be: (A OR B).",
                 pattern.span,
             )
-        return Choice(tuple(map(Single, found)))
+        return Choice(tuple(map(Single, places)))
 
     def _alias(self, alias: tree.Name, *indices: int) -> None:
         if any(alias is known for known in self._alias_names):
@@ -359,8 +359,8 @@ class PatternBinder:
         """
         if variable.text in self._aliases:
             return tuple(self._aliases[variable.text])
-        found = tuple(self._types.get(variable.text, ()))
-        if not found and self.places:
+        places = tuple(self._types.get(variable.text, ()))
+        if not places and self.places:
             known = sorted({*self._types, *self._aliases})
             self._refuse(
                 "unknown-variable",
@@ -368,7 +368,7 @@ class PatternBinder:
                 f"The pattern has {listed(known)}." + did_you_mean(variable.text, known),
                 variable.span,
             )
-        return found
+        return places
 
     def positive_places(self, variable: tree.Name, use: str) -> tuple[int, ...]:
         """The places of a variable outside NOT; none, and a problem, where all are inside."""
@@ -457,7 +457,7 @@ def _first_of(pattern: tree.Pattern, kind: type[tree.NotPattern]) -> tree.NotPat
         return _first_of(pattern.body, kind)
     if isinstance(pattern, tree.SeqPattern | tree.OrPattern | tree.AndPattern):
         for item in pattern.items:
-            found = _first_of(item, kind)
-            if found is not None:
-                return found
+            first = _first_of(item, kind)
+            if first is not None:
+                return first
     return None

@@ -75,23 +75,25 @@ class ResultBinder:
                 self.written.items[0].span.to(self.written.items[-1].span),
             )
         names = self._names(items)
-        found: dict[str, Expression | None] = {}
+        by_name: dict[str, Expression | None] = {}
         # Aggregates by themselves first: what is computed finds them there.
         for name, item in sorted(
             zip(names, items, strict=True), key=lambda pair: not _is_call(pair[1])
         ):
-            found.setdefault(name, self._result(name, item))
-        returned = [(name, found[name]) for name in names]
+            by_name.setdefault(name, self._result(name, item))
+        returned = [(name, by_name[name]) for name in names]
         if self.written.having is not None:
-            self.having = self._having(self.written.having, found)
+            self.having = self._having(self.written.having, by_name)
         is_plain = all(map(_is_call, items)) and len(self.called) == len(items)
         if not is_plain:
-            self.results = tuple(Result(name, each) for name, each in returned if each is not None)
+            self.results = tuple(
+                Result(name, result) for name, result in returned if result is not None
+            )
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """All aggregates of the query."""
-        return tuple(each.aggregate for each in self.called)
+        return tuple(call.aggregate for call in self.called)
 
     def _refuse(self, code: str, message: str, remedy: str, at: Span) -> None:
         self.problems.append(Problem(code, message, remedy, at))
@@ -212,7 +214,7 @@ class ResultBinder:
             remedy = f"Aggregate it: MAX({shown}); conditions on events stand in WHERE."
         elif isinstance(node, tree.Equivalence):
             remedy = f"Write it in WHERE: WHERE {shown}"
-        elif any(node.name.text == each.text for each in self.written.group_by or ()):
+        elif any(node.name.text == key.text for key in self.written.group_by or ()):
             variable = self.pattern.example_variable
             remedy = (
                 f"A condition on a grouping attribute stands in WHERE: {variable}.{shown} = ..."
@@ -233,10 +235,10 @@ class ResultBinder:
         aggregate = self._aggregate(written, name)
         if aggregate is None:
             return None
-        for each in self.called:
-            if each.aggregate.says_the_same(aggregate):
-                return each.aggregate
-        if any(each.aggregate.name == name for each in self.called):
+        for call in self.called:
+            if call.aggregate.says_the_same(aggregate):
+                return call.aggregate
+        if any(call.aggregate.name == name for call in self.called):
             self._refuse(
                 "duplicate-aggregate",
                 f"{name} is already the name of another aggregate",
@@ -296,9 +298,9 @@ class ResultBinder:
         self, item: tree.Call, name: str, function: str, measure: tree.Name
     ) -> Aggregate | None:
         """An aggregate of what trends are measured by."""
-        found = MEASURES[measure.text].get(function)
-        if found is None:
-            known = [f"{each}({word})" for word, some in MEASURES.items() for each in some]
+        measured = MEASURES[measure.text].get(function)
+        if measured is None:
+            known = [f"{function}({word})" for word, some in MEASURES.items() for function in some]
             self._refuse(
                 "no-such-measure",
                 f"there is no {function}({measure.text})",
@@ -306,8 +308,8 @@ class ResultBinder:
                 item.span,
             )
             return None
-        self._check_pairs(item, found)
-        places = tuple(each.index for each in self.pattern.places if each.negation is None)
+        self._check_pairs(item, measured)
+        places = tuple(place.index for place in self.pattern.places if place.negation is None)
         return Aggregate(name, function, places, measure=measure.text)
 
     def _check_pairs(self, item: tree.Call, function: Function) -> None:

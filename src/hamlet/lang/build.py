@@ -232,7 +232,7 @@ class TreeBuilder(Transformer[Token, Any]):
         return tree.IsNull(c[0], _has(c, "NOT"), span_of(c))
 
     def between_limits(self, c: list[Any]) -> tree.Between:
-        low, high = (each for each in c[1:] if not isinstance(each, Token))
+        low, high = (child for child in c[1:] if not isinstance(child, Token))
         return tree.Between(c[0], low, high, _has(c, "NOT"), span_of(c))
 
     def like(self, c: list[Any]) -> tree.Like:

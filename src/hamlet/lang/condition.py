@@ -174,13 +174,13 @@ class ConditionBinder:
         if either_order:
             roles = {(second.text, False): "previous", (first.text, False): "next"}
             ways.append((second, first, roles))
-        found = False
+        may_follow = False
         for before, after, by_variable in ways:
             pairs = self._pairs(before, after)
             if pairs:
-                found = True
+                may_follow = True
                 self._attach(converted(part, by_variable), pairs)  # type: ignore[arg-type]
-        if not found and self.pattern.is_whole:
+        if not may_follow and self.pattern.is_whole:
             self._refuse_never_adjacent(part, first, second, either_order)
 
     def _attach(self, condition: predicates.Expression, pairs: list[tuple[int, int]]) -> None:
@@ -194,7 +194,7 @@ class ConditionBinder:
     def _pairs(self, before: tree.Name, after: tree.Name) -> list[tuple[int, int]]:
         sources = set(self.pattern.places_of(before))
         targets = set(self.pattern.places_of(after))
-        pairs = (pair for each in self.positions for pair in each.follow)
+        pairs = (pair for positions in self.positions for pair in positions.follow)
         return [(p, q) for p, q in pairs if p in sources and q in targets]
 
     def _may_meet(self, part: tree.Expression, first: tree.Name, second: tree.Name) -> bool:

@@ -74,7 +74,9 @@ def converted(
         case tree.Literal() | tree.Duration() | tree.Moment():
             return _constant(node)
         case tree.Call(function=function, arguments=arguments):
-            values = tuple(convert(each) for each in arguments if not isinstance(each, tree.Star))
+            values = tuple(
+                convert(argument) for argument in arguments if not isinstance(argument, tree.Star)
+            )
             return Operation(function.text.lower(), values)
         case tree.Like(operand=operand, pattern=pattern, is_negated=is_negated):
             sides = (convert(operand), _constant(pattern))
@@ -95,7 +97,7 @@ def converted(
         case tree.IsNull(operand=operand, is_negated=is_negated):
             return Operation("is not null" if is_negated else "is null", (convert(operand),))
         case tree.Between(is_negated=is_negated):
-            inside = Operation("and", tuple(convert(each) for each in node.comparisons))
+            inside = Operation("and", tuple(convert(comparison) for comparison in node.comparisons))
             return Operation("not", (inside,)) if is_negated else inside
         case tree.NotCondition(operand=operand):
             return Operation("not", (convert(operand),))
@@ -112,7 +114,10 @@ def converted(
 def _constant(node: tree.Literal | tree.Duration | tree.Moment) -> Constant:
     if isinstance(node, tree.Literal):
         return Constant.of(node.value)
-    is_length = isinstance(node, tree.Duration)
-    found = duration_us(node) if isinstance(node, tree.Duration) else moment_us(node)
+    kind, us = (
+        ("duration", duration_us(node))
+        if isinstance(node, tree.Duration)
+        else ("time", moment_us(node))
+    )
     # Where something is wrong with it, that was reported before, and what comes of it is dropped.
-    return Constant(found if isinstance(found, int) else 0, "duration" if is_length else "time")
+    return Constant(us if isinstance(us, int) else 0, kind)

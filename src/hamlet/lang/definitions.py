@@ -39,8 +39,8 @@ class Definitions:
     _by_name: dict[str, Defined] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for each in self.written:
-            self._define(each)
+        for definition in self.written:
+            self._define(definition)
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
@@ -52,8 +52,8 @@ class Definitions:
         """The type of the events that a name stands for; None for any."""
         if name not in self:
             return name
-        found = self[name].type
-        return None if found is None else found.text
+        base = self[name].type
+        return None if base is None else base.text
 
     def _define(self, one: tree.Definition) -> None:
         name = one.name.text
@@ -66,14 +66,14 @@ class Definitions:
             before = self[one.type.text]
         is_fine = self._check(one)
         condition = _of_event(one.condition, one.name)
-        found = (converted(condition, {(name, False): "this"}),) if is_fine else ()
-        self._by_name[name] = Defined(before.type, (*before.conditions, *found))
+        own = (converted(condition, {(name, False): "this"}),) if is_fine else ()
+        self._by_name[name] = Defined(before.type, (*before.conditions, *own))
 
     def _check(self, one: tree.Definition) -> bool:
         """Report what cannot stand in the condition of an event by itself."""
-        found = list(nodes_of(one.condition))
+        nodes = list(nodes_of(one.condition))
         known = len(self.problems)
-        for node in found:
+        for node in nodes:
             if isinstance(node, tree.AttributeRef):
                 shown = print_name(node.attribute)
                 self._refuse(
@@ -89,10 +89,10 @@ class Definitions:
                     "Write it in WHERE of a query.",
                     node,
                 )
-        self.problems += misplaced_aggregates(found)
+        self.problems += misplaced_aggregates(nodes)
         if len(self.problems) > known:
             return False
-        if not any(isinstance(node, tree.BareName) for node in found):
+        if not any(isinstance(node, tree.BareName) for node in nodes):
             self._refuse(
                 "no-variable",
                 "this condition mentions no attribute",
@@ -114,7 +114,9 @@ class Definitions:
             if self.schema is None:
                 return ANY
             types = [base] if base is not None else list(self.schema.types or ("",))
-            kinds = {self.schema.of(each).get(ref.attribute.text, ANY) for each in types}
+            kinds = {
+                self.schema.of(event_type).get(ref.attribute.text, ANY) for event_type in types
+            }
             return kinds.pop() if len(kinds) == 1 else ANY
 
         return kind
@@ -128,9 +130,9 @@ def _of_event(node: Any, variable: tree.Name) -> Any:
     if isinstance(node, tree.BareName):
         return tree.AttributeRef(variable, node.name, span=node.span)
     if isinstance(node, tuple):
-        return tuple(_of_event(each, variable) for each in node)
+        return tuple(_of_event(item, variable) for item in node)
     if not is_dataclass(node) or isinstance(node, tree.Name | tree.AttributeRef):
         return node
-    inner = {each.name: getattr(node, each.name) for each in fields(node) if each.compare}
+    inner = {field_.name: getattr(node, field_.name) for field_ in fields(node) if field_.compare}
     changed = {name: _of_event(value, variable) for name, value in inner.items()}
     return replace(node, **changed)  # type: ignore[type-var]

@@ -98,9 +98,9 @@ class KindChecker:
                 assert_never(node)
         return "boolean"
 
-    def _literal(self, kind: str, found: int | Problem) -> str:
-        if isinstance(found, Problem):
-            self.problems.append(found)
+    def _literal(self, kind: str, read: int | Problem) -> str:
+        if isinstance(read, Problem):
+            self.problems.append(read)
             return ANY
         return kind
 
@@ -158,7 +158,7 @@ class KindChecker:
             )
             return ANY
         values = node.arguments if function.is_list else node.arguments[:1]
-        kinds = [self._argument(each, node, function) for each in values]
+        kinds = [self._argument(value, node, function) for value in values]
         self._one_kind(node, kinds)
         if function.has_zone and len(node.arguments) == 2:
             self._zone(node.arguments[1])
@@ -178,7 +178,7 @@ class KindChecker:
         self, value: tree.Expression | tree.Star, node: tree.Call, function: Function
     ) -> str:
         kind = ANY if isinstance(value, tree.Star) else self.kind(value)
-        is_fine = any(may_meet(kind, each) for each in function.takes)
+        is_fine = any(may_meet(kind, taken) for taken in function.takes)
         if isinstance(value, tree.Star) or not is_fine or _is_null(value):
             shown = "*" if isinstance(value, tree.Star) else print_condition(value)
             what = "no value" if shown in ("*", "NULL") else called(kind)
@@ -217,7 +217,7 @@ class KindChecker:
 
     def _one_event(self, node: tree.Call) -> None:
         """Functions are of one event's values: what they find is known before events meet."""
-        refs = [each for each in nodes_of(node) if isinstance(each, tree.AttributeRef)]
+        refs = [inner for inner in nodes_of(node) if isinstance(inner, tree.AttributeRef)]
         if len({(ref.variable, ref.is_next) for ref in refs}) > 1:
             name = node.function.text
             remedy = "Compare the two events outside of it"
@@ -294,8 +294,8 @@ class KindChecker:
 
 def _literal(*sides: tree.Expression) -> tree.Literal | None:
     """The side of a comparison that was written out, which is the one to change."""
-    found = [side for side in sides if isinstance(side, tree.Literal)]
-    return found[0] if len(found) == 1 else None
+    literals = [side for side in sides if isinstance(side, tree.Literal)]
+    return literals[0] if len(literals) == 1 else None
 
 
 def _unquoted(*sides: tree.Expression) -> str:

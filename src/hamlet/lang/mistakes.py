@@ -351,12 +351,11 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
 def _not_there(clause: str, token: Token, before: Token) -> Problem | None:
     """A clause that other languages have and this one has not."""
     # Behind a pattern it has been taken for an alias.
-    found = [before, token] if clause == "PATTERN" else [token]
-    for each in found:
-        if each.type == "NAME" and each.upper() in _NOT_THERE:
-            word = each.upper()
+    for name in [before, token] if clause == "PATTERN" else [token]:
+        word = name.upper()
+        if name.type == "NAME" and word in _NOT_THERE:
             return Problem(
-                "no-such-clause", f"there is no {word}", _NOT_THERE[word], token_span(each)
+                "no-such-clause", f"there is no {word}", _NOT_THERE[word], token_span(name)
             )
     return None
 

@@ -67,7 +67,9 @@ def read(text: str) -> tuple[list[tree.PartialQuery], list[Problem]]:
     problems: list[Problem] = []
     parts = _split_queries(_tokens(text), problems)
     defining = list(takewhile(_defines, parts))
-    definitions = tuple(each for part in defining for each in _read_definitions(part, problems))
+    definitions = tuple(
+        definition for part in defining for definition in _read_definitions(part, problems)
+    )
     queries = [_read_query(part, problems) for part in parts[len(defining) :]]
     if not queries and not (defining and problems):
         problems.append(mistakes.empty_workload(text))
@@ -94,7 +96,7 @@ def _read_definitions(parts: _Parts, problems: list[Problem]) -> tuple[tree.Defi
 
 def _whole(query: tree.PartialQuery) -> tree.QueryTree:
     """A query in which no mistake was found."""
-    values = {each.name: getattr(query, each.name) for each in fields(tree.QueryTree)}
+    values = {field_.name: getattr(query, field_.name) for field_ in fields(tree.QueryTree)}
     return tree.QueryTree(**values)
 
 
@@ -130,7 +132,7 @@ def _lark() -> Lark:
 @cache
 def _terminals() -> re.Pattern[str]:
     """The terminals of the grammar as one expression; those of high priority are tried first."""
-    terminals = sorted(_lark().terminals, key=lambda each: -each.priority)
+    terminals = sorted(_lark().terminals, key=lambda terminal: -terminal.priority)
     return re.compile("|".join(f"(?P<{t.name}>{t.pattern.to_regexp()})" for t in terminals))
 
 
@@ -421,5 +423,5 @@ def _is_too_deep(value: Any) -> bool:
 
 def _children(node: Any) -> list[Any]:
     if is_dataclass(node):
-        return [getattr(node, each.name) for each in fields(node) if each.compare]
+        return [getattr(node, field_.name) for field_ in fields(node) if field_.compare]
     return list(node) if isinstance(node, tuple) else []

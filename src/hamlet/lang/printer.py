@@ -41,9 +41,11 @@ def print_definitions(definitions: tuple[tree.Definition, ...]) -> str:
            Big AS Trade WHERE volume > 1000
     """
     lines = []
-    for each in definitions:
-        of = f"{print_name(each.type)} WHERE " if each.type else ""
-        lines.append(f"{print_name(each.name)} AS {of}{print_condition(each.condition)}")
+    for definition in definitions:
+        of = f"{print_name(definition.type)} WHERE " if definition.type else ""
+        lines.append(
+            f"{print_name(definition.name)} AS {of}{print_condition(definition.condition)}"
+        )
     return "DEFINE " + ",\n       ".join(lines)
 
 

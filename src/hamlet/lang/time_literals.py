@@ -54,15 +54,15 @@ def moment_us(moment: tree.Moment) -> int | Problem:
             f"Write a time as {_EXAMPLES['TIMESTAMP']}; a day as {_EXAMPLES['DATE']}.",
             moment.word.span,
         )
-    found = _read(text) if re.fullmatch(_FORMS[word], text) else None
-    if found is None:
+    since_1970_us = _read(text) if re.fullmatch(_FORMS[word], text) else None
+    if since_1970_us is None:
         return Problem(
             "odd-timestamp",
             f"'{moment.text}' is not a {'day' if word == 'DATE' else 'time'}",
             f"Write, for example: {_EXAMPLES[word]}",
             moment.span,
         )
-    return found
+    return since_1970_us
 
 
 def _read(text: str) -> int | None:

@@ -95,11 +95,11 @@ def _escape(text: str) -> str:
     'a #quot;b#quot; #35;1'
     """
     escaped = _SYNTAX.sub(_entity, clean(text))
-    return _LIST_ITEM.sub(lambda found: found[1] + _code(found[2]), escaped)
+    return _LIST_ITEM.sub(lambda match: match[1] + _code(match[2]), escaped)
 
 
-def _entity(found: re.Match[str]) -> str:
-    return "#quot;" if found[0] == '"' else _code(found[0])
+def _entity(match: re.Match[str]) -> str:
+    return "#quot;" if match[0] == '"' else _code(match[0])
 
 
 def _code(text: str) -> str:

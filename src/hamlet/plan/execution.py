@@ -163,11 +163,11 @@ class Execution:
     @cached_property
     def guards_of(self) -> dict[int, list[int]]:
         """The guards of each query that has any."""
-        roles, found = self.program.template_role.tolist(), dict[int, list[int]]()
+        roles, guards = self.program.template_role.tolist(), dict[int, list[int]]()
         for template, query in enumerate(self.program.template_query.tolist()):
             if roles[template] == Role.GUARD:
-                found.setdefault(query, []).append(template)
-        return found
+                guards.setdefault(query, []).append(template)
+        return guards
 
     def type_of(self, state: int) -> str:
         """The type of the events at a state."""
@@ -202,7 +202,7 @@ class Execution:
     def surroundings(self) -> Surroundings:
         """What grains depend on, in the numbers of the program."""
         conditions = self.program.conditions
-        guards = (guard for each in self.guards_of.values() for guard in each)
+        guards = (guard for of_query in self.guards_of.values() for guard in of_query)
         return Surroundings(
             frozenset(filter(self.is_comparable, range(len(self.program.predicates)))),
             {
@@ -217,7 +217,9 @@ class Execution:
     @cached_property
     def grains(self) -> tuple[Grain, ...]:
         """The grain of each condition, on edges of templates that are no guards."""
-        return tuple(grain_of(each, self.surroundings) for each in self.program.conditions)
+        return tuple(
+            grain_of(condition, self.surroundings) for condition in self.program.conditions
+        )
 
     # Loops with an edge predicate
 
@@ -266,13 +268,13 @@ class Execution:
         atoms = self.program.state_atom
         candidates = {unit: self._burst_states(unit) for unit in units}
         votes = Counter(
-            int(atoms[s]) for each in candidates.values() for some in each for s in some
+            int(atoms[s]) for waiting in candidates.values() for some in waiting for s in some
         )
         classes: dict[int, tuple[int, ...]] = {}
-        for unit, each in candidates.items():
+        for unit, waiting in candidates.items():
             chosen: tuple[int, ...] = ()
             for some in sorted(
-                each, key=lambda some: (-max(votes[int(atoms[s])] for s in some), some)
+                waiting, key=lambda some: (-max(votes[int(atoms[s])] for s in some), some)
             ):
                 both = chosen + some
                 if not self._are_in_the_way(unit, both) and self._wait_for_one(unit, both):

@@ -65,14 +65,16 @@ def _matched(query: Query, positions: list[Positions]) -> QueryTemplates:
     if query.match == Match.ANY:
         return templates_of(query, positions)
     if query.match == Match.CONTIGUOUS:
-        free = [replace(each, follow=dict.fromkeys(each.follow, FREE_WAY)) for each in branches]
+        free = [
+            replace(branch, follow=dict.fromkeys(branch.follow, FREE_WAY)) for branch in branches
+        ]
         plain = templates_of(query, [*free, *negations])
         both = None if plain.both is None else _passing(plain.both)
         return QueryTemplates(tuple(map(_passing, plain.branches)), both, plain.guards)
     plain = templates_of(query, positions)
-    steps = [_Steps(query, each) for each in branches]
+    steps = [_Steps(query, branch) for branch in branches]
     both = None if plain.both is None else _both_moving(plain, steps)
-    moving = [_moving(each, own) for each, own in zip(plain.branches, steps, strict=True)]
+    moving = [_moving(branch, own) for branch, own in zip(plain.branches, steps, strict=True)]
     return QueryTemplates(tuple(moving), both, plain.guards)
 
 
@@ -112,11 +114,11 @@ class _Steps:
         """What every step out of a set of places needs to be clear; None where they differ."""
         asking = dict(self.query.adjacent)
         ways: set[Guards] = set()
-        for (source, target), found in self.positions.follow.items():
+        for (source, target), alternatives in self.positions.follow.items():
             if source in places:
-                if len(found) > 1 or asking.get((source, target)):
+                if len(alternatives) > 1 or asking.get((source, target)):
                     return None
-                ways |= found
+                ways |= alternatives
         if len(ways) > 1:
             return None
         return next(iter(ways), frozenset())
@@ -148,7 +150,7 @@ def _both_moving(plain: QueryTemplates, steps: list[_Steps]) -> Template:
             continue
         parts = [tuple(p for p in state.places if p in own.positions.places) for own in steps]
         asked = [own.guards(part) for own, part in zip(steps, parts, strict=True)]
-        guards = frozenset().union(*(each or () for each in asked))
+        guards = frozenset().union(*(wanted or () for wanted in asked))
         step = Step.TAKE if None in asked else Step.MOVE
         edges += [replace(e, condition=replace(e.condition, step=step)) for e in inner]
         for side, part in zip(sides, parts, strict=True):

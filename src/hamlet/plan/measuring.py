@@ -23,7 +23,7 @@ def measured_templates(query: Query, templates: QueryTemplates) -> QueryTemplate
     """The templates of a query, those of its pattern with parts where it measures trends."""
     if not (query.asks_lengths or query.asks_durations):
         return templates
-    branches = tuple(_parted(each, query.asks_durations) for each in templates.branches)
+    branches = tuple(_parted(branch, query.asks_durations) for branch in templates.branches)
     return replace(templates, branches=branches)
 
 

@@ -402,11 +402,11 @@ def _strict(function: Callable[..., Any]) -> Callable[[list[Any]], Any]:
 def _arithmetic(function: Callable[..., Any]) -> Callable[[list[Any]], Any]:
     """Null also where the result is no number, as infinity minus infinity."""
 
-    def found(*values: Any) -> Any:
+    def numeric(*values: Any) -> Any:
         result = function(*values)
         return None if isinstance(result, float) and math.isnan(result) else result
 
-    return _strict(found)
+    return _strict(numeric)
 
 
 def _subtract(left: Any, right: Any = None) -> Any:
@@ -455,7 +455,7 @@ def like_pattern(pattern: str) -> re.Pattern[str]:
     (True, False)
     """
     signs = {"%": ".*", "_": "."}
-    return re.compile("".join(signs.get(each, re.escape(each)) for each in pattern), re.DOTALL)
+    return re.compile("".join(signs.get(sign, re.escape(sign)) for sign in pattern), re.DOTALL)
 
 
 def _like(text: str, pattern: str) -> bool:

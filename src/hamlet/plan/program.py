@@ -194,7 +194,7 @@ class _Compiler:
             template
             for template, (query, role) in enumerate(self.templates)
             if role != Role.GUARD
-            and any(each.measure == measure for each in members[query].query.extremes)
+            and any(extreme.measure == measure for extreme in members[query].query.extremes)
         )
 
 
@@ -219,8 +219,8 @@ def _renumbered(condition: Condition, first_guard: int, predicates: list[int]) -
         )
 
     return Condition(
-        frozenset(frozenset(way(each) for each in need) for need in condition.needs),
-        frozenset(way(each) for each in condition.forbids),
+        frozenset(frozenset(way(alternative) for alternative in need) for need in condition.needs),
+        frozenset(way(alternative) for alternative in condition.forbids),
         condition.holds,
         condition.fails,
         condition.step,

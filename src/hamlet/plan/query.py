@@ -266,7 +266,7 @@ class Result:
 
     def aggregate_of(self, query: Query) -> Aggregate | None:
         """The aggregate that it is, if it is one."""
-        same = (each for each in query.aggregates if each.column == self.expression)
+        same = (aggregate for aggregate in query.aggregates if aggregate.column == self.expression)
         return next(same, None)
 
 
@@ -304,7 +304,9 @@ class Query:
     @property
     def returned(self) -> tuple[Result, ...]:
         """What is returned, in order."""
-        return self.results or tuple(Result(each.name, each.column) for each in self.aggregates)
+        return self.results or tuple(
+            Result(aggregate.name, aggregate.column) for aggregate in self.aggregates
+        )
 
     def has_digits(self, expression: Expression, whole: Container[str]) -> bool:
         """Whether what is computed from aggregates is whole, and so has exact digits.
@@ -317,7 +319,7 @@ class Query:
         """
         match expression:
             case Column(attribute=name):
-                (named,) = (each for each in self.aggregates if each.name == name)
+                (named,) = (aggregate for aggregate in self.aggregates if aggregate.name == name)
                 is_attribute = named.finisher == "sum" and named.measure is None
                 return named.finisher == "count" or (is_attribute and str(named.attribute) in whole)
             case Operation(operator="+" | "-" | "*", operands=operands):
@@ -337,12 +339,12 @@ class Query:
     @property
     def asks_lengths(self) -> bool:
         """Whether it asks for the least or greatest number of events of a trend."""
-        return any(each.measure == LENGTH for each in self.extremes)
+        return any(aggregate.measure == LENGTH for aggregate in self.extremes)
 
     @property
     def asks_durations(self) -> bool:
         """Whether it asks how long trends take."""
-        return any(each.measure == DURATION for each in self.aggregates)
+        return any(aggregate.measure == DURATION for aggregate in self.aggregates)
 
     @property
     def is_conjunction(self) -> bool:
@@ -354,7 +356,9 @@ class Query:
         aggregates = ", ".join(result.name for result in self.returned)
         pattern = " AND ".join(show_pattern(self, branch) for branch in self.branches)
         pattern += show_match(self)
-        conditions = len([each for each in self.local if each]) + len(self.edge_predicates)
+        conditions = len([condition for condition in self.local if condition]) + len(
+            self.edge_predicates
+        )
         parts = [f"{aggregates} of {pattern}" if aggregates else pattern]
         if conditions:
             parts.append(f"{conditions} condition" + ("s" if conditions > 1 else ""))
@@ -383,15 +387,15 @@ def _is_one_written(query: Query, place: int, others: list[Pattern]) -> bool:
     """Whether places are one in the pattern as it is written: ANY, or a defined type."""
     first = query.places[place]
     return first.written is not None and all(
-        isinstance(each, Single) and query.places[each.place].label == first.label
-        for each in others
+        isinstance(other, Single) and query.places[other.place].label == first.label
+        for other in others
     )
 
 
 def show_times(least: int, most: int | None) -> str:
     """How often a pattern is repeated, as it is written behind it.
 
-    >>> [show_times(*each) for each in ((0, 1), (0, None), (2, 2), (2, None), (2, 5))]
+    >>> [show_times(*times) for times in ((0, 1), (0, None), (2, 2), (2, None), (2, 5))]
     ['?', '*', '{2}', '{2,}', '{2,5}']
     """
     short = {(0, 1): "?", (0, None): "*", (1, None): "+"}

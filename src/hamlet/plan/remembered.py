@@ -37,7 +37,7 @@ def remembered(function: Function) -> Function:
     kept: dict[tuple[int, Hashable], tuple[Any, Any]] = {}
 
     @wraps(function)
-    def found(first: Any, *others: Hashable) -> Any:
+    def remembering(first: Any, *others: Hashable) -> Any:
         key = (id(first), others)
         known = kept.get(key)
         if known is not None and known[0] is first:
@@ -48,4 +48,4 @@ def remembered(function: Function) -> Function:
         kept[key] = (first, made)
         return made
 
-    return found  # type: ignore[return-value]
+    return remembering  # type: ignore[return-value]

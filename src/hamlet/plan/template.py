@@ -193,8 +193,8 @@ def templates_of(query: Query, positions: list[Positions]) -> QueryTemplates:
     are_begun = [query.match == Match.NEXT] * len(query.branches)
     are_begun += [False] * len(query.negations)
     templates = [
-        template_of(query, each, are_begun=is_begun)
-        for each, is_begun in zip(positions, are_begun, strict=True)
+        template_of(query, branch, are_begun=is_begun)
+        for branch, is_begun in zip(positions, are_begun, strict=True)
     ]
     branches = tuple(templates[: len(query.branches)])
     both = intersection(*branches) if query.is_conjunction else None
@@ -220,8 +220,8 @@ def _direct(query: Query, positions: Positions) -> Template:
     predicates = dict(query.adjacent)
     edges = [Edge(START, number[p], _one_of(_alternatives(w))) for p, w in positions.first.items()]
     edges += [
-        Edge(number[p], number[q], _one_of(_alternatives(found, predicates.get((p, q), ()))))
-        for (p, q), found in positions.follow.items()
+        Edge(number[p], number[q], _one_of(_alternatives(alternatives, predicates.get((p, q), ()))))
+        for (p, q), alternatives in positions.follow.items()
     ]
     edges += [Edge(number[p], END, _one_of(_alternatives(w))) for p, w in positions.last.items()]
     states = tuple(State(query.places[p].type, (p,), query.local[p]) for p in places)
@@ -282,9 +282,9 @@ def _determinised(query: Query, positions: Positions) -> Template:
 def _ways(query: Query, positions: Positions) -> dict[int, dict[int, set[Alternative]]]:
     """For START and each place, the places that may come next and the ways there."""
     predicates = dict(query.adjacent)
-    ways = {START: {place: _alternatives(found) for place, found in positions.first.items()}}
-    for (p, q), found in positions.follow.items():
-        ways.setdefault(p, {})[q] = _alternatives(found, predicates.get((p, q), ()))
+    ways = {START: {place: _alternatives(guards) for place, guards in positions.first.items()}}
+    for (p, q), guards in positions.follow.items():
+        ways.setdefault(p, {})[q] = _alternatives(guards, predicates.get((p, q), ()))
     return ways
 
 
@@ -297,8 +297,8 @@ def _targets(
     """All sets of places that one event may lead to, with the conditions that tell them apart."""
     reachable: dict[int, set[Alternative]] = {}
     for place in places:
-        for target, found in ways.get(place, {}).items():
-            reachable.setdefault(target, set()).update(found)
+        for target, alternatives in ways.get(place, {}).items():
+            reachable.setdefault(target, set()).update(alternatives)
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for target in sorted(reachable):
         alike.setdefault(kinds[target], []).append(target)

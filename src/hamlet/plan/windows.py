@@ -78,7 +78,7 @@ def in_one_table(windows: Iterable[tuple[int, int]]) -> dict[tuple[int, int], in
     """
     table_of: dict[tuple[int, int], int] = {}
     tables: list[tuple[int, int]] = []
-    for within, slide in sorted(set(windows), key=lambda each: (each[1], each[0])):
+    for within, slide in sorted(set(windows), key=lambda lengths: (lengths[1], lengths[0])):
         for number, (longest, least) in enumerate(tables):
             longer, is_even = max(longest, within), (longest - within) % least == 0
             if slide % least == 0 and is_even and overlap(longer, least) <= _MOST_OPEN:

@@ -177,7 +177,7 @@ def _values(part: Part, aggregate: int, order: Ints) -> list[Any]:
 
 
 def _add_texts(
-    part: Part, aggregate: int, order: Ints, found: list[Any], is_large: NDArray[np.bool_]
+    part: Part, aggregate: int, order: Ints, texts: list[Any], is_large: NDArray[np.bool_]
 ) -> None:
     """Write digits where a double does not have them all, and magnitudes where it has none."""
     large = np.flatnonzero(is_large)
@@ -191,6 +191,6 @@ def _add_texts(
     pairs = zip(large.tolist(), log10.to_pylist(), short.to_pylist(), strict=True)
     for i, magnitude, digits in pairs:
         if digits is not None:
-            found[i] = digits
-        elif not np.isfinite(found[i]):
-            found[i] = show_number(found[i], magnitude, None)
+            texts[i] = digits
+        elif not np.isfinite(texts[i]):
+            texts[i] = show_number(texts[i], magnitude, None)

@@ -94,7 +94,7 @@ def _drawn(origin: Origin, asked: Sequence[tuple[int, Row]]) -> list[dict[str, A
         by_query.setdefault(number, []).append(row)
     if not by_query:
         return []
-    table, found, steps = origin.events(by_query), [], 0
+    table, shown, steps = origin.events(by_query), [], 0
     for number, row in asked:
         query = origin.plan.queries[number].query
         events = events_of_row(table, query, row)
@@ -104,16 +104,16 @@ def _drawn(origin: Origin, asked: Sequence[tuple[int, Row]]) -> list[dict[str, A
         steps += needed
         examples = examples_of(origin, number, events, row, n=_TRENDS_OF_ROW, how="random", seed=0)
         if examples.count:
-            found.append(
+            shown.append(
                 {
                     "query": query.name,
                     "start_us": row.start,
                     "group": row.group,
                     "count": str(examples.count),
-                    "examples": [_plain(each) for each in examples],
+                    "examples": [_plain(trend) for trend in examples],
                 }
             )
-    return found
+    return shown
 
 
 def _steps(query: Query, events: EventTable) -> int:

@@ -143,14 +143,14 @@ class Findings:
     Attributes:
         run: The run.
         parts: Its results, query by query.
-        found: What each query found.
+        queries: What each query found.
         others: Other runs of the same workload and events.
         description: The plan as plain data.
     """
 
     run: Run
     parts: Sequence[Part]
-    found: Sequence[QueryFinding]
+    queries: Sequence[QueryFinding]
     others: Sequence[Compared]
     description: dict[str, Any]
 
@@ -169,7 +169,7 @@ class Findings:
     @property
     def rows(self) -> int:
         """Pairs of a window and a group with a result, of all queries."""
-        return sum(one.rows for one in self.found)
+        return sum(one.rows for one in self.queries)
 
     @property
     def is_grouped(self) -> bool:
@@ -179,12 +179,12 @@ class Findings:
     @property
     def windows(self) -> int:
         """Windows with a result, counted for each query, as a run counts them."""
-        return sum(one.windows for one in self.found)
+        return sum(one.windows for one in self.queries)
 
     @property
     def groups(self) -> int:
         """Groups with a result, counted for each query, as a run counts them."""
-        return sum(one.groups for one in self.found)
+        return sum(one.groups for one in self.queries)
 
     @property
     def first(self) -> str:
@@ -192,7 +192,7 @@ class Findings:
         done = self.run.statistics
         of = f" of {self.run.events}" if self.run.events else ""
         groups = f" and {counted(self.groups, 'group')}" if self.is_grouped else ""
-        asked = counted(len(self.found), "query", "queries")
+        asked = counted(len(self.queries), "query", "queries")
         seconds = f"{sum(done.seconds.values()):,.1f} s"
         return (
             f"{asked} over {counted(done.events_in, 'event')}{of} gave "
@@ -203,14 +203,14 @@ class Findings:
     @property
     def unusual(self) -> list[int]:
         """Queries by how far their greatest result is from their others, the farthest first."""
-        order = range(len(self.found))
-        return sorted(order, key=lambda i: (-self.found[i].ratio, -self.found[i].rows))
+        order = range(len(self.queries))
+        return sorted(order, key=lambda i: (-self.queries[i].ratio, -self.queries[i].rows))
 
     @property
     def told_of(self) -> list[QueryFinding]:
         """The queries that are told of first: all of few, or the most unusual, in their order."""
-        with_results = [i for i in self.unusual if self.found[i].rows]
-        return [self.found[i] for i in sorted(with_results[:MOST_TOLD])]
+        with_results = [i for i in self.unusual if self.queries[i].rows]
+        return [self.queries[i] for i in sorted(with_results[:MOST_TOLD])]
 
     @property
     def sharing(self) -> list[str]:
@@ -245,7 +245,7 @@ def _differing(one: Any, other: Any) -> int:
         return int(max(one.num_rows, other.num_rows))
     differs = np.zeros(one.num_rows, np.bool_)
     for name in ("query", "window_start", "group", "aggregate", "value", "exact"):
-        left, right = (each[name].combine_chunks() for each in (one, other))
+        left, right = (table[name].combine_chunks() for table in (one, other))
         if left.equals(right):
             continue
         pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)

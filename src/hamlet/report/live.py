@@ -70,7 +70,7 @@ class LiveFigures:
     def queries(self, queries: Sequence[Mapping[str, Any]]) -> None:
         """All queries that there are or were: name, text, since, until."""
         with self._lock:
-            self._queries = [dict(each) for each in queries]
+            self._queries = [dict(query) for query in queries]
 
     def results(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Rows of results in the long form; start and end are microseconds."""
@@ -105,7 +105,7 @@ class LiveFigures:
                 "last": last,
                 "batches": list(self._batches),
                 "queries": [
-                    each | self._told_of(each["name"]) for each in map(dict, self._queries)
+                    query | self._told_of(query["name"]) for query in map(dict, self._queries)
                 ],
                 "told": list(self._told),
             }
@@ -140,7 +140,7 @@ class LiveFigures:
         if last.get("watermark") is not None:
             what = "the time before which no more rows are waited for"
             add("watermark_timestamp_seconds", "gauge", what, {"": last["watermark"]})
-        running = [each for each in figures["queries"] if each.get("until") is None]
+        running = [query for query in figures["queries"] if query.get("until") is None]
         add("queries", "gauge", "queries that are answered", {"": len(running)})
         named = {f'{{query="{_label(q["name"])}"}}': q["rows"] for q in figures["queries"]}
         add("query_results_total", "counter", "rows of results of a query", named)
@@ -171,7 +171,7 @@ class _Kept:
         return {"rows": self._rows, "groups": len(self._groups) + len(self._others)}
 
     def described(self) -> dict[str, Any]:
-        names = dict.fromkeys(name for each in self._groups.values() for name in each)
+        names = dict.fromkeys(name for windows in self._groups.values() for name in windows)
         groups = [
             {
                 "group": group,

@@ -90,17 +90,17 @@ def render_report(run: Run, *, beside: Sequence[Run] = (), most_values: int = MO
             rows are left out, and the page says so.
     """
     findings = Findings.of(run, beside)
-    parts, found = findings.parts, findings.found
+    parts, queries = findings.parts, findings.queries
     pieces = [packed(part, budget) for part, budget in _budgets(parts, most_values)]
     description = findings.description
     script = "".join(map(resource, _SCRIPTS))
     trees = parse_tree(run.workload.text).queries
-    asked = zip(description["queries"], trees, parts, found, pieces, strict=True)
+    asked = zip(description["queries"], trees, parts, queries, pieces, strict=True)
     is_number = pa.types.is_floating(run.table.schema.field("window_start").type)
     told = {
         "times": "seconds" if is_number else "utc",
-        "chosen": findings.unusual[0] if found else 0,
-        "queries": [_query(*each) for each in asked],
+        "chosen": findings.unusual[0] if queries else 0,
+        "queries": [_query(*of_query) for of_query in asked],
         "sharing": _sharing(run, beside),
         "command": _examples_command(run),
     }
@@ -140,7 +140,7 @@ def _query(
     described: dict[str, Any],
     asked: QueryTree,
     part: Part,
-    found: QueryFinding,
+    finding: QueryFinding,
     piece: dict[str, Any],
 ) -> dict[str, Any]:
     """What the page says of a query before it is chosen."""
@@ -150,8 +150,8 @@ def _query(
         "text": print_query(asked),
         "pattern": described["pattern"],
         "where": "" if asked.where is None else print_condition(asked.where),
-        "told": found.told[:1].upper() + found.told[1:],
-        "median": found.median,
+        "told": finding.told[:1].upper() + finding.told[1:],
+        "median": finding.median,
         "returns": [result.name for result in query.returned],
         "by": described["group_by"],
         "within": described["within"],
@@ -161,13 +161,13 @@ def _query(
         # Windows of a zone are told in its own time, in which they are of one length.
         "origin_us": query.window.lengths_us[2],
         "zone": query.window.clock.zone,
-        "rows": found.rows,
-        "windows": found.windows,
-        "groups": found.groups,
+        "rows": finding.rows,
+        "windows": finding.windows,
+        "groups": finding.groups,
         "kept": sum(piece["rows"]),
-        "leading": found.aggregate,
-        "most": list(found.most) if found.most else None,
-        "top": part.groups[found.group] if part.groups else None,
+        "leading": finding.aggregate,
+        "most": list(finding.most) if finding.most else None,
+        "top": part.groups[finding.group] if part.groups else None,
     }
 
 
@@ -175,11 +175,17 @@ def _examples(run: Run, parts: Sequence[Part]) -> list[list[Any]]:
     """Examples of rows: query, window and group as the page has them, how many, and trends."""
     number = {part.query.name: i for i, part in enumerate(parts)}
     shown = []
-    for each in run.examples:
-        window = parts[number[each["query"]]].query.window
-        start = window.clock.times(np.array([each["start_us"]]))
+    for example in run.examples:
+        window = parts[number[example["query"]]].query.window
+        start = window.clock.times(np.array([example["start_us"]]))
         place = int(last_window(start, window.slide_us)[0])
-        row = [number[each["query"]], place, each["group"], each["count"], each["examples"]]
+        row = [
+            number[example["query"]],
+            place,
+            example["group"],
+            example["count"],
+            example["examples"],
+        ]
         shown.append(row)
     return shown
 
@@ -199,7 +205,7 @@ def _examples_command(run: Run) -> str:
 
 def _sharing(run: Run, beside: Sequence[Run]) -> dict[str, Any]:
     """What was decided about sharing over time, and where that is known from; or why it is not."""
-    traced = next((each for each in (run, *beside) if each.trace is not None), None)
+    traced = next((one for one in (run, *beside) if one.trace is not None), None)
     if traced is None:
         policy = run.options.get("sharing", "dynamic")
         if run.engine == "spark":
@@ -222,9 +228,9 @@ def _sharing(run: Run, beside: Sequence[Run]) -> dict[str, Any]:
         else:
             alike = "no two queries differ only in the events that enter them"
             why = f"Nothing was left to decide: {alike}."
-    for each in parts:
-        each["pane_us"] = panes[each["set"] - 1]
-        each["pane"] = show_duration(each["pane_us"])
+    for part in parts:
+        part["pane_us"] = panes[part["set"] - 1]
+        part["pane"] = show_duration(part["pane_us"])
     return {"why": why, "parts": parts, "bundles": list(traced.bundles)}
 
 

@@ -198,7 +198,7 @@ _OF_HOW = ("engine", "events", "options", "command", "begun", "circumstances", "
 
 
 def _with(run: Run, **changed: Any) -> Run:
-    kept = {each.name: getattr(run, each.name) for each in fields(run)}
+    kept = {field_.name: getattr(run, field_.name) for field_ in fields(run)}
     return Run(**{**kept, **changed})
 
 

@@ -42,11 +42,11 @@ def _found_html(findings: Findings) -> str:
         return "<p>No trend was found.</p>"
     told = findings.told_of
     items = "".join(f"<li><b>{escape(one.name)}</b> {escape(one.told)}</li>" for one in told)
-    with_results = sum(one.rows > 0 for one in findings.found)
+    with_results = sum(one.rows > 0 for one in findings.queries)
     lines = [f'<ul class="found">{items}</ul>']
     if with_results > len(told):
         lines.insert(0, f"<p>Of {with_results:,} queries, the ones with most unusual results:</p>")
-    empty = [one.name for one in findings.found if not one.rows]
+    empty = [one.name for one in findings.queries if not one.rows]
     if empty:
         names = ", ".join(f"<b>{escape(name)}</b>" for name in empty[:5])
         more = f" and {len(empty) - 5:,} more" if len(empty) > 5 else ""
@@ -56,7 +56,7 @@ def _found_html(findings: Findings) -> str:
 
 def sharing_html(findings: Findings) -> str:
     """What sharing did, what it took, and the work that was counted."""
-    items = "".join(f"<li>{escape(each)}</li>" for each in findings.sharing)
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in findings.sharing)
     statistics = findings.run.statistics
     rows = [
         ("bursts: stretches of events run at once", f"{statistics.bursts:,}"),
@@ -68,9 +68,14 @@ def sharing_html(findings: Findings) -> str:
 
 def tiles_html(findings: Findings) -> str:
     """The counts of a run at a glance."""
-    statistics, found = findings.run.statistics, findings.found
+    statistics, queries = findings.run.statistics, findings.queries
     tiles = [
-        (len(found), "query", "queries", f"{sum(one.rows > 0 for one in found):,} with results"),
+        (
+            len(queries),
+            "query",
+            "queries",
+            f"{sum(one.rows > 0 for one in queries):,} with results",
+        ),
         (statistics.events_in, "event", "events", f"{statistics.events_used:,} took part"),
         (findings.rows, "result", "results", "one for each window and group"),
         (findings.windows, "window", "windows", "with results, of all queries"),
@@ -193,13 +198,13 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: int)
     """A table whose last columns are numbers."""
     words = len(heads) - numeric
     head = "".join(
-        f'<th scope="col"{"" if i < words else _NUMBER}>{escape(each)}</th>'
-        for i, each in enumerate(heads)
+        f'<th scope="col"{"" if i < words else _NUMBER}>{escape(cell)}</th>'
+        for i, cell in enumerate(heads)
     )
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td{'' if i < words else _NUMBER}>{escape(each)}</td>" for i, each in enumerate(row)
+            f"<td{'' if i < words else _NUMBER}>{escape(cell)}</td>" for i, cell in enumerate(row)
         )
         + "</tr>"
         for row in rows

@@ -96,8 +96,8 @@ def _counted(run: Run) -> Iterator[str]:
     plan = run.workload.plan
     programs = [compile_set(plan, sharable) for sharable in plan.sets]
     loops = known_sharing(plan, programs, _policy(run))  # type: ignore[arg-type]
-    shown = sorted(loops, key=lambda each: not each["shared"])[:_MOST_LOOPS]
-    yield from (_loop(each) for each in shown)
+    shown = sorted(loops, key=lambda loop: not loop["shared"])[:_MOST_LOOPS]
+    yield from (_loop(loop) for loop in shown)
     if len(loops) > _MOST_LOOPS:
         yield f"{counted(len(loops) - _MOST_LOOPS, 'more line')}: hamlet explain --stage sharing."
 

@@ -23,8 +23,8 @@ def report_text(findings: Findings) -> str:
     if not findings.rows:
         blocks.insert(1, "No trend was found.")
     told = (
-        fill(printable(each), _WIDTH, initial_indent="  ", subsequent_indent="  ")
-        for each in _told(findings)
+        fill(printable(sentence), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        for sentence in _told(findings)
     )
     blocks.append("\n".join(["sharing", *told]))
     return "\n\n".join(blocks) + "\n"
@@ -33,7 +33,7 @@ def report_text(findings: Findings) -> str:
 def report_data(findings: Findings) -> dict[str, Any]:
     """The same as plain data, with every query."""
     queries = []
-    for one in findings.found:
+    for one in findings.queries:
         greatest = None
         if one.most is not None:
             _, window, group, aggregate, value = one.most
@@ -69,11 +69,11 @@ def _told(findings: Findings) -> list[str]:
 def _sheet(findings: Findings) -> Sheet:
     """A row for each query: how many results it has, their median, and the greatest."""
     rows = []
-    for one in findings.found[:_MOST_QUERIES]:
+    for one in findings.queries[:_MOST_QUERIES]:
         _, window, group, aggregate, value = one.most or ("", "", "", "", "nothing")
         number = (f"{one.rows:,}", one.median, grouped(value))
         row = (one.name, window, group_name(group), aggregate, *number)
-        rows.append([printable(each) for each in row])
+        rows.append([printable(cell) for cell in row])
     where = ("query", "window of the greatest result", "group", "aggregate")
     heads = (*where, "results", "median", "greatest")
-    return Sheet(heads, rows, 3, max(0, len(findings.found) - _MOST_QUERIES))
+    return Sheet(heads, rows, 3, max(0, len(findings.queries) - _MOST_QUERIES))

@@ -75,9 +75,9 @@ def variance(attribute: str | Expression) -> Aggregate:
 
 
 def _aggregate(function: str, argument: str | Expression) -> Aggregate:
-    found = argument.tree if isinstance(argument, Expression) else attribute_tree(argument)
-    match found:
+    attribute = argument.tree if isinstance(argument, Expression) else attribute_tree(argument)
+    match attribute:
         case tree.BareName() | tree.AttributeRef(is_next=False):
-            return Aggregate(tree.Call(tree.Name(function), (found,)))
+            return Aggregate(tree.Call(tree.Name(function), (attribute,)))
     message = f"{function} is over an attribute such as 'T.speed', not over {argument}"
     raise TypeError(message)

@@ -243,11 +243,11 @@ def next_(name: str, attribute: str | None = None) -> Expression:
     >>> attr("T.speed") < next_("T.speed")
     <expression T.speed < NEXT(T).speed>
     """
-    found = attribute_tree(name, attribute)
-    if isinstance(found, tree.BareName):
+    bare = attribute_tree(name, attribute)
+    if isinstance(bare, tree.BareName):
         message = f"next_ needs a variable and an attribute: next_('T.{name}')"
         raise ValueError(message)
-    return Expression(tree.AttributeRef(found.variable, found.attribute, is_next=True))
+    return Expression(tree.AttributeRef(bare.variable, bare.attribute, is_next=True))
 
 
 def equal(*attributes: str) -> Expression:

@@ -174,7 +174,7 @@ class Draft:
         if self._having is not None:
             clauses.append(f"HAVING {print_condition(self._having)}")
         lengths = {"WITHIN": self._within, "SLIDE": self._slide}
-        shown = [f"{word} {print_duration(each)}" for word, each in lengths.items() if each]
+        shown = [f"{word} {print_duration(length)}" for word, length in lengths.items() if length]
         window = " ".join(shown) + print_shift(self._offset, self._zone)
         return [*clauses, window] if shown else clauses
 

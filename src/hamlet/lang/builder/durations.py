@@ -24,7 +24,7 @@ def duration_tree(length: str | timedelta, clause: str) -> tree.Duration:
 
     >>> from hamlet.lang.printer import print_duration
     >>> given = "30 minutes", "1.5h", timedelta(hours=2), timedelta(microseconds=1500)
-    >>> [print_duration(duration_tree(each, "WITHIN")) for each in given]
+    >>> [print_duration(duration_tree(length, "WITHIN")) for length in given]
     ['30 min', '1.5 h', '2 h', '1.5 ms']
 
     Raises:
@@ -51,18 +51,18 @@ def _of_text(length: str, clause: str) -> tree.Duration:
     head = f"RETURN COUNT(*) PATTERN A WITHIN {before}"
     queries, problems = read(head + length)
     one = queries[0]
-    found = {"SLIDE": one.slide, "OFFSET": one.offset}.get(clause, one.within)
+    written = {"SLIDE": one.slide, "OFFSET": one.offset}.get(clause, one.within)
     is_more = len(queries) > 1 or (clause != "SLIDE" and one.slide is not None)
     is_more = is_more or one.zone is not None or (clause != "OFFSET" and one.offset is not None)
-    if found is not None and not problems and not is_more:
-        return found
+    if written is not None and not problems and not is_more:
+        return written
     shown = f"{clause} {length}"
     if not problems:
         message = f"{clause} is one number with a unit"
         at = Span(len(head), len(head + length))
         problems = [Problem("unexpected-text", message, "Write, for example: '30 min'.", at)]
     shift = len(head) - len(f"{clause} ")
-    raise QueryError(clause.lower(), shown, tuple(_moved(each, shift) for each in problems))
+    raise QueryError(clause.lower(), shown, tuple(_moved(problem, shift) for problem in problems))
 
 
 def _moved(problem: Problem, shift: int) -> Problem:
