@@ -59,7 +59,7 @@ def parse_tree(text: str, name: str = "<workload>") -> tree.WorkloadTree:
     queries, problems = read(text)
     if problems:
         raise QueryError(name, text, tuple(problems))
-    return tree.WorkloadTree(tuple(_whole(query) for query in queries), queries[0].definitions)
+    return tree.WorkloadTree(tuple(whole_query(query) for query in queries), queries[0].definitions)
 
 
 def read(text: str) -> tuple[list[tree.PartialQuery], list[Problem]]:
@@ -94,7 +94,7 @@ def _read_definitions(parts: _Parts, problems: list[Problem]) -> tuple[tree.Defi
     return _read_clause(tokens, problems) or ()
 
 
-def _whole(query: tree.PartialQuery) -> tree.QueryTree:
+def whole_query(query: tree.PartialQuery) -> tree.QueryTree:
     """A query in which no mistake was found."""
     values = {field_.name: getattr(query, field_.name) for field_ in fields(tree.QueryTree)}
     return tree.QueryTree(**values)

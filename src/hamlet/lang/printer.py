@@ -15,7 +15,7 @@ from hamlet.lang.parser import KEYWORDS
 from hamlet.plan.query import show_times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _PLAIN = re.compile(r"[^\W\d]\w*")
 
@@ -49,8 +49,8 @@ def print_definitions(definitions: tuple[tree.Definition, ...]) -> str:
     return "DEFINE " + ",\n       ".join(lines)
 
 
-def print_query(query: tree.QueryTree) -> str:
-    """One query, a line for each clause.
+def print_query(query: tree.QueryTree | tree.PartialQuery) -> str:
+    """One query, a line for each clause that it has.
 
     >>> from hamlet.lang.parser import parse_tree
     >>> text = "q: return count(*) pattern ((A a)+ or SEQ(B, not C, D)) within 10 seconds"
@@ -60,26 +60,26 @@ def print_query(query: tree.QueryTree) -> str:
     WITHIN 10 s
     """
     label = f"{print_name(query.name)}: " if query.name else ""
-    lines = [f"{label}RETURN {', '.join(print_item(item) for item in query.items)}"]
-    lines.append(f"PATTERN {print_pattern(query.pattern)}")
-    if query.match is not None:
-        lines[-1] += f" {print_match(query.match)}"
+    return label + "\n".join(_clauses(query))
+
+
+def _clauses(query: tree.QueryTree | tree.PartialQuery) -> Iterator[str]:
+    """The clauses that are there."""
+    if query.items:
+        yield f"RETURN {', '.join(map(print_item, query.items))}"
+    if query.pattern is not None:
+        match = "" if query.match is None else f" MATCH {query.match.word}"
+        yield f"PATTERN {print_pattern(query.pattern)}{match}"
     if query.where is not None:
-        lines.append(f"WHERE {print_condition(query.where)}")
+        yield f"WHERE {print_condition(query.where)}"
     if query.group_by:
-        lines.append(f"GROUPBY {', '.join(print_name(name) for name in query.group_by)}")
+        yield f"GROUPBY {', '.join(map(print_name, query.group_by))}"
     if query.having is not None:
-        lines.append(f"HAVING {print_condition(query.having)}")
-    slide = f" SLIDE {print_duration(query.slide)}" if query.slide else ""
-    lines.append(
-        f"WITHIN {print_duration(query.within)}{slide}{print_shift(query.offset, query.zone)}"
-    )
-    return "\n".join(lines)
-
-
-def print_match(match: tree.Match) -> str:
-    """Which trends are kept."""
-    return f"MATCH {match.word}"
+        yield f"HAVING {print_condition(query.having)}"
+    lengths = {"WITHIN": query.within, "SLIDE": query.slide}
+    written = [f"{word} {print_duration(length)}" for word, length in lengths.items() if length]
+    if written:
+        yield " ".join(written) + _print_shift(query.offset, query.zone)
 
 
 def print_name(name: tree.Name) -> str:
@@ -115,7 +115,7 @@ def print_duration(duration: tree.Duration) -> str:
     return f"{digits if amount != 0 else Decimal(0)} {print_name(duration.unit)}"
 
 
-def print_shift(offset: tree.Duration | None, zone: tree.Literal | None) -> str:
+def _print_shift(offset: tree.Duration | None, zone: tree.Literal | None) -> str:
     """How windows are shifted, with a blank before it; empty where they are not."""
     shown = f" OFFSET {print_duration(offset)}" if offset else ""
     return shown + (f" IN {print_literal(zone.value)}" if zone else "")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from hamlet.errors import UnknownName, did_you_mean, listed
 from hamlet.plan.execution import Grain
 from hamlet.share.coefficients import DEFAULTS, CoefficientTable
-from hamlet.share.cost import FOREVER, patience
+from hamlet.share.cost import FOREVER, apart_ns, merged_ns, patience
 
 if TYPE_CHECKING:
     from hamlet.share.cost import BundleSize
@@ -113,7 +113,7 @@ def patience_of(
 def _pays(size: BundleSize, coefficients: CoefficientTable, rates: Rates) -> bool:
     """Whether to be merged until the first split is expected to pay."""
     c = coefficients.of(size.kind)
-    return rates.mean_run * (size.queries - 1) * size.touch_ns(c) > size.split_ns(c)
+    return merged_ns(c, size, rates.mean_run) < apart_ns(c, size, rates.mean_run)
 
 
 # What is fixed before the run

@@ -11,16 +11,8 @@ from hamlet.lang.builder.conditions import Expression, Named, all_of
 from hamlet.lang.builder.durations import duration_tree
 from hamlet.lang.builder.patterns import Pattern, pattern_tree
 from hamlet.lang.mistakes import too_deep
-from hamlet.lang.parser import MATCHES, parse_tree
-from hamlet.lang.printer import (
-    print_condition,
-    print_duration,
-    print_item,
-    print_match,
-    print_name,
-    print_pattern,
-    print_shift,
-)
+from hamlet.lang.parser import MATCHES, parse_tree, whole_query
+from hamlet.lang.printer import print_query
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -134,7 +126,19 @@ class Draft:
         """
         if not self._items or self._pattern is None or self._within is None:
             return parse_tree(str(self), "query").queries[0]  # says what is missing
-        return tree.QueryTree(
+        return whole_query(self._written)
+
+    def __str__(self) -> str:
+        try:
+            return print_query(self._written)
+        except RecursionError as error:
+            raise QueryError("query", "", (too_deep(Span(0, 0)),)) from error
+
+    __repr__ = __str__
+
+    @property
+    def _written(self) -> tree.PartialQuery:
+        return tree.PartialQuery(
             self._name,
             self._items,
             self._pattern,
@@ -142,41 +146,12 @@ class Draft:
             self._group_by,
             self._within,
             self._slide,
+            is_whole=False,
             match=self._match,
             having=self._having,
             offset=self._offset,
             zone=self._zone,
         )
-
-    def __str__(self) -> str:
-        try:
-            return self._label() + "\n".join(self._clauses())
-        except RecursionError as error:
-            raise QueryError("query", "", (too_deep(Span(0, 0)),)) from error
-
-    __repr__ = __str__
-
-    def _label(self) -> str:
-        return "" if self._name is None else f"{print_name(self._name)}: "
-
-    def _clauses(self) -> list[str]:
-        """The clauses that are there, as the printer writes them."""
-        clauses = []
-        if self._items:
-            clauses.append(f"RETURN {', '.join(map(print_item, self._items))}")
-        if self._pattern is not None:
-            match = "" if self._match is None else f" {print_match(self._match)}"
-            clauses.append(f"PATTERN {print_pattern(self._pattern)}{match}")
-        if self._where is not None:
-            clauses.append(f"WHERE {print_condition(self._where)}")
-        if self._group_by:
-            clauses.append(f"GROUPBY {', '.join(map(print_name, self._group_by))}")
-        if self._having is not None:
-            clauses.append(f"HAVING {print_condition(self._having)}")
-        lengths = {"WITHIN": self._within, "SLIDE": self._slide}
-        shown = [f"{word} {print_duration(length)}" for word, length in lengths.items() if length]
-        window = " ".join(shown) + print_shift(self._offset, self._zone)
-        return [*clauses, window] if shown else clauses
 
 
 def query(name: str | None = None) -> Draft:
