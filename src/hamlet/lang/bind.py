@@ -181,9 +181,9 @@ class _Binder:
         types = tuple(place.type for place in query.places)
         why: dict[tuple[int, int], str] = {}
         for one in branches:
-            if query.match == Match.NEXT:
-                # The state of what has begun is one for all that may follow.
-                reason = "cannot be had with MATCH NEXT: an event of what begins alike may be"
+            if query.match == Match.NEXT and query.is_conjunction:
+                # What both sides match is followed along one way of beginning.
+                reason = "is not for AND with MATCH NEXT: an event of what begins alike may be"
                 why |= dict.fromkeys(twins(one, one, types, query.local, are_begun=True), reason)
         for one in branches:
             for other in branches:

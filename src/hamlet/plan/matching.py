@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hamlet.plan.beginnings import are_told_apart, beginnings
 from hamlet.plan.measuring import measured_templates
 from hamlet.plan.positions import FREE_WAY
 from hamlet.plan.query import BETWEEN, OTHER, Match, Place
@@ -75,6 +76,8 @@ def _matched(query: Query, positions: list[Positions]) -> QueryTemplates:
     steps = [_Steps(query, branch) for branch in branches]
     both = None if plain.both is None else _both_moving(plain, steps)
     moving = [_moving(branch, own) for branch, own in zip(plain.branches, steps, strict=True)]
+    if both is None and are_told_apart(query, branches[0]):
+        moving = [beginnings(query, branches[0], steps[0].of)]
     return QueryTemplates(tuple(moving), both, plain.guards)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from hamlet.plan.positions import MOST_PAIRS, Positions, TooComplex, twins
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hamlet.plan.query import Query
 
 START, END = -1, -2
+MOST_SETS = MOST_PAIRS // 40  # states that are sets of places
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +220,12 @@ def _direct(query: Query, positions: Positions) -> Template:
     places = sorted(positions.places)
     number = {place: state for state, place in enumerate(places)}
     predicates = dict(query.adjacent)
-    edges = [Edge(START, number[p], _one_of(_alternatives(w))) for p, w in positions.first.items()]
+    edges = [Edge(START, number[p], one_of(_alternatives(w))) for p, w in positions.first.items()]
     edges += [
-        Edge(number[p], number[q], _one_of(_alternatives(alternatives, predicates.get((p, q), ()))))
+        Edge(number[p], number[q], one_of(_alternatives(alternatives, predicates.get((p, q), ()))))
         for (p, q), alternatives in positions.follow.items()
     ]
-    edges += [Edge(number[p], END, _one_of(_alternatives(w))) for p, w in positions.last.items()]
+    edges += [Edge(number[p], END, one_of(_alternatives(w))) for p, w in positions.last.items()]
     states = tuple(State(query.places[p].type, (p,), query.local[p]) for p in places)
     return Template(states, tuple(sorted(edges, key=edge_order)))
 
@@ -242,10 +244,14 @@ def edge_order(edge: Edge) -> tuple[int, int, list[str]]:
 
 # Sets of places
 
+# For START and each place, the places that may come next, each with the ways there.
+Steps = dict[int, dict[int, set["Alternative"]]]
+Reached = dict[int, set["Alternative"]]
+
 
 def _determinised(query: Query, positions: Positions) -> Template:
     """States as sets of places of one type that every aggregate treats alike."""
-    ways = _ways(query, positions)
+    ways = ways_of(query, positions)
     kinds = [(place.type, query.mark(place.index)) for place in query.places]
     numbers: dict[tuple[int, ...], int] = {}
     sets: list[tuple[int, ...]] = []
@@ -255,7 +261,7 @@ def _determinised(query: Query, positions: Positions) -> Template:
         if places not in numbers:
             numbers[places] = len(sets)
             sets.append(places)
-            if len(sets) > MOST_PAIRS // 40:
+            if len(sets) > MOST_SETS:
                 raise TooComplex
         return numbers[places]
 
@@ -269,17 +275,20 @@ def _determinised(query: Query, positions: Positions) -> Template:
     done = 0
     while done < len(sets):
         expand(done, sets[done])
-        ends = set[Alternative]().union(
-            *(_alternatives(positions.last[p]) for p in sets[done] if p in positions.last)
-        )
-        if ends:
-            edges.append(Edge(done, END, _one_of(ends)))
+        edges += edges_to_end(done, sets[done], positions)
         done += 1
-    states = tuple(_set_state(query, places) for places in sets)
+    states = tuple(set_state(query, places) for places in sets)
     return Template(states, tuple(sorted(edges, key=edge_order)), is_determinised=True)
 
 
-def _ways(query: Query, positions: Positions) -> dict[int, dict[int, set[Alternative]]]:
+def edges_to_end(source: int, places: tuple[int, ...], positions: Positions) -> list[Edge]:
+    """The edge to END from a state that is a set of places, if a match may end at one of them."""
+    last = (positions.last[place] for place in places if place in positions.last)
+    ends = set[Alternative]().union(*map(_alternatives, last))
+    return [Edge(source, END, one_of(ends))] if ends else []
+
+
+def ways_of(query: Query, positions: Positions) -> Steps:
     """For START and each place, the places that may come next and the ways there."""
     predicates = dict(query.adjacent)
     ways = {START: {place: _alternatives(guards) for place, guards in positions.first.items()}}
@@ -288,67 +297,100 @@ def _ways(query: Query, positions: Positions) -> dict[int, dict[int, set[Alterna
     return ways
 
 
+def reachable(ways: Steps, places: tuple[int, ...]) -> Reached:
+    """The places that may follow some places, and all ways there."""
+    reached: Reached = {}
+    for place in places:
+        for target, alternatives in ways.get(place, {}).items():
+            reached.setdefault(target, set()).update(alternatives)
+    return reached
+
+
 def _targets(
     query: Query,
-    ways: dict[int, dict[int, set[Alternative]]],
+    ways: Steps,
     kinds: list[tuple[str, tuple[int, ...]]],
     places: tuple[int, ...],
 ) -> Iterator[tuple[tuple[int, ...], Condition]]:
     """All sets of places that one event may lead to, with the conditions that tell them apart."""
-    reachable: dict[int, set[Alternative]] = {}
-    for place in places:
-        for target, alternatives in ways.get(place, {}).items():
-            reachable.setdefault(target, set()).update(alternatives)
+    reached = reachable(ways, places)
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-    for target in sorted(reachable):
+    for target in sorted(reached):
         alike.setdefault(kinds[target], []).append(target)
     for candidates in alike.values():
         if len(candidates) == 1:
-            yield tuple(candidates), _one_of(reachable[candidates[0]])
+            yield tuple(candidates), one_of(reached[candidates[0]])
         else:
-            yield from _subsets(query, reachable, candidates)
+            for subset, _, condition in splits(query, reached, reached, candidates):
+                yield subset, condition
 
 
-def _subsets(
-    query: Query, reachable: dict[int, set[Alternative]], candidates: list[int]
-) -> Iterator[tuple[tuple[int, ...], Condition]]:
-    """Each non-empty subset of candidates that some event may reach exactly, and when it does.
+def splits(
+    query: Query, whole: Reached, own: Reached, candidates: list[int]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Condition]]:
+    """Which candidates an event may reach exactly, those of them along own ways, and when it does.
 
-    First it is fixed which local conditions the event satisfies; then each place whose condition is
-    satisfied is reached for certain where a way to it is free, and otherwise reached or not.
+    At least one is reached. First it is fixed which local conditions the event satisfies; then each
+    place whose condition is satisfied is reached for certain where a way to it is free, and
+    otherwise reached or not.
     """
     atoms = sorted({a for a in (query.local[c] for c in candidates) if a is not None}, key=show)
-    needed = {c: _one_of(reachable[c]) for c in candidates}
+    choices = {c: list(_ways_into(whole[c], own.get(c, set()))) for c in candidates}
     if 2 ** (len(atoms) + len(candidates)) > MOST_PAIRS:
+        raise TooComplex
+    if prod(map(len, choices.values())) > MOST_PAIRS:
         raise TooComplex
     for truths in product((True, False), repeat=len(atoms)):
         true = {None, *(a for a, t in zip(atoms, truths, strict=True) if t)}
         open_to = [c for c in candidates if query.local[c] in true]
-        unsure = [c for c in open_to if needed[c] is not FREE]
-        for reached in product((True, False), repeat=len(unsure)):
-            barred = [c for c, r in zip(unsure, reached, strict=True) if not r]
-            subset = [c for c in open_to if c not in barred]
-            if not subset:
+        for chosen in product(*(choices[c] for c in open_to)):
+            taken = list(zip(open_to, chosen, strict=True))
+            reached = tuple(c for c, into in taken if into.is_reached)
+            if not reached:
                 continue
-            own = {query.local[place] for place in subset}
+            said = {query.local[place] for place in reached}
             condition = Condition(
-                needs=frozenset().union(*(needed[place].needs for place in subset)),
-                forbids=frozenset().union(*(reachable[place] for place in barred)),
-                holds=frozenset(a for a in atoms if a in true and a not in own),
+                needs=frozenset().union(*(into.needs for _, into in taken)),
+                forbids=frozenset().union(*(into.forbids for _, into in taken)),
+                holds=frozenset(a for a in atoms if a in true and a not in said),
                 fails=frozenset(a for a in atoms if a not in true),
             )
             if not condition.is_contradiction:
-                yield tuple(subset), condition
+                yield reached, tuple(c for c, into in taken if into.is_own), condition
 
 
-def _one_of(ways: set[Alternative]) -> Condition:
+@dataclass(frozen=True, slots=True)
+class _Into:
+    """One of the things that may be so of a place: it is reached, along own ways or not, or not."""
+
+    is_reached: bool
+    is_own: bool
+    needs: frozenset[frozenset[Alternative]] = frozenset()
+    forbids: frozenset[Alternative] = frozenset()
+
+
+def _ways_into(whole: set[Alternative], own: set[Alternative]) -> Iterator[_Into]:
+    if own:
+        yield _Into(True, True, needs=one_of(own).needs)
+    if whole != own and not _is_free(own):
+        yield _Into(True, False, needs=one_of(whole).needs, forbids=frozenset(own))
+    if not _is_free(whole):
+        yield _Into(False, False, forbids=frozenset(whole))
+
+
+def one_of(ways: set[Alternative]) -> Condition:
     """That one of some ways is open; nothing is needed where one of them is free."""
-    if any(way.is_free for way in ways):
+    if _is_free(ways):
         return FREE
     return Condition(frozenset({frozenset(ways)}))
 
 
-def _set_state(query: Query, places: tuple[int, ...]) -> State:
+def _is_free(ways: set[Alternative]) -> bool:
+    return any(way.is_free for way in ways)
+
+
+def set_state(query: Query, places: tuple[int, ...]) -> State:
+    """The state of a set of places of one type."""
     conditions = [c for c in (query.local[place] for place in places) if c is not None]
     return State(query.places[places[0]].type, places, all_of(conditions))
 

@@ -558,10 +558,11 @@ def test_an_alias_that_an_event_may_or_may_not_be_is_refused_in_repetitions_too(
     assert problems == [("ambiguous-alias", "b")]
 
 
-def test_with_match_next_an_alias_of_what_begins_alike_is_refused():
-    text = "RETURN COUNT(c) PATTERN SEQ(C c, A) OR SEQ(C, C d) {}WITHIN 10 s"
+def test_with_and_and_match_next_an_alias_of_what_begins_alike_is_refused():
+    text = "RETURN COUNT(c) PATTERN (SEQ(C c, A) OR SEQ(C, C d)) AND B {}WITHIN 10 s"
 
     assert Workload.parse(text.format(""))
+    assert Workload.parse(text.replace(" AND B", "").format("MATCH NEXT "))
     with pytest.raises(QueryError, match="with MATCH NEXT: an event of what begins alike may be"):
         Workload.parse(text.format("MATCH NEXT "))
 
