@@ -7,7 +7,8 @@ title what it shows. `pytest --update-cases` writes what the reference says into
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from case_files import case_files, read_cases, shown, write_cases
@@ -21,6 +22,8 @@ from conformance import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from case_files import ReadableCase
 
 FILES = case_files()
 
@@ -42,13 +45,21 @@ def test_the_reference_says_what_the_file_says(path: Path, is_updating: bool) ->
     )
 
 
+@lru_cache(maxsize=1)
+def answered(path: Path) -> list[tuple[ReadableCase, list[Any]]]:
+    """The cases of a file, each with what must come out, worked out once for all ways to run."""
+    return [
+        (case, scaled_reference_rows(case.workload, case.events, case.order))
+        for case in read_cases(path)
+    ]
+
+
 @pytest.mark.parametrize(("numbers", "sharing"), ways_of_running())
 @pytest.mark.parametrize("path", FILES, ids=by_name)
 def test_the_engine_says_what_the_reference_says(path: Path, numbers: str, sharing: str) -> None:
     wrong = {}
-    for case in read_cases(path):
+    for case, true in answered(path):
         rows = engine_rows(case.workload, case.events, case.order, numbers=numbers, sharing=sharing)
-        true = scaled_reference_rows(case.workload, case.events, case.order)
         told = differences(true, rows, numbers)
         if told:
             wrong[case.title] = told

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hamlet.plan.query import Query
+    from hamlet.plan.query import Query, Window
 
     Ints = NDArray[np.int64]
 
@@ -42,6 +42,7 @@ class Part:
 
     query: Query
     start_us: Ints
+    end_us: Ints
     group: Ints
     groups: Sequence[str]
     rows: Any
@@ -50,6 +51,11 @@ class Part:
     def width(self) -> int:
         """How many aggregates there are."""
         return len(self.query.returned)
+
+    @property
+    def window(self) -> Ints:
+        """By row the number of its window."""
+        return window_numbers(self.query.window, self.start_us, self.end_us)
 
     def column(self, kind: str, aggregate: int) -> Any:
         """The value, log10 or exact of one aggregate, in the order of rows."""
@@ -85,8 +91,21 @@ def _part(query: Query, rows: Any, firsts: Ints) -> Part:
     at = pa.array(firsts)
     group = as_array(rows["group"].take(at)).dictionary_encode()
     ids = group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    starts = start_microseconds(as_array(rows["window_start"].take(at)))
-    return Part(query, starts, ids, group.dictionary.to_pylist(), rows)
+    starts, ends = (
+        start_microseconds(as_array(rows[name].take(at))) for name in ("window_start", "window_end")
+    )
+    return Part(query, starts, ends, ids, group.dictionary.to_pylist(), rows)
+
+
+def window_numbers(window: Window, starts: Ints, ends: Ints) -> Ints:
+    """Windows by their number on the clock of the query.
+
+    Two windows of a calendar begin at one moment, or end at one, where a local day does not exist.
+    Of a moment clocks show the later day, so the earlier of what both bounds say is right.
+    """
+    clock, slide = window.clock, window.slide_us
+    by_start = last_window(clock.times(starts), slide)
+    return np.minimum(by_start, last_window(clock.times(ends) - window.within_us, slide))
 
 
 def as_array(column: Any) -> Any:
@@ -118,8 +137,7 @@ def packed(part: Part, budget: int) -> dict[str, Any]:
             windows if it is too long by itself.
     """
     order, sizes, left_groups, left_rows = _kept(part, max(1, budget // max(1, part.width)))
-    of_query = part.query.window
-    window = last_window(of_query.clock.times(part.start_us[order]), of_query.slide_us)
+    window = part.window[order]
     group = part.group[order]
     begins = np.ones(len(order), np.bool_)
     begins[1:] = (np.diff(window) != 1) | (np.diff(group) != 0)
@@ -148,7 +166,7 @@ def _kept(part: Part, most_rows: int) -> tuple[Ints, Ints, int, int]:
     rank[:] = len(ranked)
     rank[chosen] = np.arange(kept)
     of_row = rank[part.group]
-    order = np.lexsort((part.start_us, of_row))
+    order = np.lexsort((part.window, of_row))
     order = order[: int((of_row < kept).sum())]
     left_rows = max(0, len(order) - most_rows)
     order = order[: len(order) - left_rows]

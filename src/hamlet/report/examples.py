@@ -40,7 +40,7 @@ def drawn_for(results: Results) -> list[dict[str, Any]]:
     """Examples of some rows of results as plain data; none where the events cannot be read again.
 
     query: The name of the query.
-    start_us: When the window begins.
+    start_us, end_us: When the window begins and ends.
     group: The group, as JSON text.
     count: How many trends, or pairs of trends, there are, as digits.
     examples: Each a list of trends: one, or the two of a pair. A trend has its length and events,
@@ -78,13 +78,11 @@ def _chosen(part: Part) -> list[Row]:
     value = part.column("value", finding.aggregate).fill_null(-np.inf).to_numpy()
     greatest = np.argsort(-value, kind="stable")[:_GREATEST]
     of_group = np.flatnonzero(part.group == finding.group)
-    first = of_group[np.argsort(part.start_us[of_group], kind="stable")][:_FIRST]
+    first = of_group[np.argsort(part.window[of_group], kind="stable")][:_FIRST]
     rows = list(dict.fromkeys([*greatest.tolist(), *first.tolist()]))
-    starts = part.start_us[rows]
-    ends = part.query.window.ends(starts)
     return [
-        Row(int(start), int(end), part.groups[part.group[row]])
-        for row, start, end in zip(rows, starts, ends, strict=True)
+        Row(int(part.start_us[row]), int(part.end_us[row]), part.groups[part.group[row]])
+        for row in rows
     ]
 
 
@@ -108,6 +106,7 @@ def _drawn(origin: Origin, asked: Sequence[tuple[int, Row]]) -> list[dict[str, A
                 {
                     "query": query.name,
                     "start_us": row.start,
+                    "end_us": row.end,
                     "group": row.group,
                     "count": str(examples.count),
                     "examples": [_plain(trend) for trend in examples],

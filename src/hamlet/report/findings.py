@@ -93,7 +93,7 @@ def _times(log10: float) -> str:
 def found_by(part: Part) -> QueryFinding:
     """What a query found."""
     aggregate = leading(part.query)
-    rows, windows = len(part.start_us), len(np.unique(part.start_us))
+    rows, windows = len(part.start_us), len(np.unique(part.window))
     facts = (part.query.name, rows, windows, len(part.groups), aggregate)
     if not rows or not part.width:
         return QueryFinding(*facts)

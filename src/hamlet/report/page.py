@@ -31,8 +31,7 @@ from hamlet.lang.parser import parse_tree
 from hamlet.lang.printer import print_condition, print_query
 from hamlet.picture import render_svg
 from hamlet.plan.predicates import show_duration
-from hamlet.plan.windows import last_window
-from hamlet.report.columns import MOST_VALUES, packed
+from hamlet.report.columns import MOST_VALUES, packed, window_numbers
 from hamlet.report.decisions import decisions
 from hamlet.report.findings import Findings
 from hamlet.report.saved import check_page_target
@@ -177,8 +176,8 @@ def _examples(run: Run, parts: Sequence[Part]) -> list[list[Any]]:
     shown = []
     for example in run.examples:
         window = parts[number[example["query"]]].query.window
-        start = window.clock.times(np.array([example["start_us"]]))
-        place = int(last_window(start, window.slide_us)[0])
+        bounds = (np.array([example[name]]) for name in ("start_us", "end_us"))
+        place = int(window_numbers(window, *bounds)[0])
         row = [
             number[example["query"]],
             place,
