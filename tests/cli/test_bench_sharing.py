@@ -100,28 +100,22 @@ def test_every_figure_has_a_floor_and_the_grid_its_points(report: dict[str, Any]
     assert len(report["grid"]) == 2
 
 
-def test_the_command_writes_figures_and_picture(hamlet, tmp_path: Path):
-    left = hamlet("bench", "sharing", "--quick", "--only", "windows", "--out", tmp_path / "new")
-
-    report = json.loads((tmp_path / "new" / "sharing.json").read_text(encoding="utf-8"))
-    assert left.status == 0
-    assert {point["sweep"] for point in report["points"]} == {"windows"}
-    assert (tmp_path / "new" / "sharing.png").exists()
-    assert (tmp_path / "new" / "sharing.svg").exists()
-
-
-def test_the_command_prints_the_document_that_it_writes(
+def test_the_command_writes_figures_and_picture_and_prints_the_document_that_it_writes(
     hamlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sharing, "QUICK", TINY)
-    arguments = ["bench", "sharing", "--quick", "--only", "windows", "--out", tmp_path]
+    folder = tmp_path / "new"
+    arguments = ["bench", "sharing", "--quick", "--only", "windows", "--out", folder]
 
     status, out, err = hamlet(*arguments, "--format", "json")
 
-    written = json.loads((tmp_path / "sharing.json").read_text(encoding="utf-8"))
+    written = json.loads((folder / "sharing.json").read_text(encoding="utf-8"))
     assert json.loads(out) == written
+    assert {point["sweep"] for point in written["points"]} == {"windows"}
     assert status == (0 if written["kept"] else 1)
-    assert f"wrote {tmp_path / 'sharing.json'}\n" in err
+    assert f"wrote {folder / 'sharing.json'}\n" in err
+    assert (folder / "sharing.png").exists()
+    assert (folder / "sharing.svg").exists()
 
 
 def test_without_matplotlib_figures_are_written_and_one_sentence_said(
@@ -131,6 +125,7 @@ def test_without_matplotlib_figures_are_written_and_one_sentence_said(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "hamlet.bench.sharing_plot", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(sharing, "QUICK", TINY)
     left = hamlet("bench", "sharing", "--quick", "--only", "windows", "--out", tmp_path)
 
     assert left.status == 0

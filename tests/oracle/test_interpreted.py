@@ -34,7 +34,7 @@ from hamlet.kernel.jit import interpreted
 
 ALL_CASES = load_cases()
 ROOT = Path(__file__).parents[2]
-QUICK = random_sample(200, suppress_health_check=[HealthCheck.too_slow])
+QUICK = random_sample(60, suppress_health_check=[HealthCheck.too_slow])
 
 
 class Compilations(event.Listener):

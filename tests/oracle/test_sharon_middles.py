@@ -120,7 +120,7 @@ def streams(draw: st.DrawFn) -> Events:
     return events
 
 
-@random_sample(120, suppress_health_check=list(HealthCheck))
+@random_sample(50, suppress_health_check=list(HealthCheck))
 @given(workload=workloads(), events=streams(), numbers=st.sampled_from(["exact", "float"]))
 @pytest.mark.usefixtures("freely")
 def test_random_shared_middles_agree_with_the_reference(

@@ -227,7 +227,7 @@ def is_buildable(one: tree.QueryTree) -> bool:
 # Laws
 
 
-@random_sample(200)
+@random_sample(100)
 @given(patterns())
 def test_a_built_pattern_is_the_tree_of_its_text(pattern):
     draft = query().returns(count()).pattern(built_pattern(pattern)).within("1 s")
@@ -236,7 +236,7 @@ def test_a_built_pattern_is_the_tree_of_its_text(pattern):
     assert repr(parse_tree(str(draft)).queries[0].pattern) == repr(pattern)
 
 
-@random_sample(200)
+@random_sample(100)
 @given(conditions())
 def test_a_built_condition_is_the_tree_of_its_text(condition):
     draft = query().returns(count()).pattern("A").where(built_condition(condition)).within("1 s")
@@ -246,7 +246,7 @@ def test_a_built_condition_is_the_tree_of_its_text(condition):
     assert repr(parse_tree(str(draft)).queries[0].where) == repr(flat(condition))
 
 
-@random_sample(200)
+@random_sample(100)
 @given(queries().filter(is_buildable))
 def test_a_built_query_is_the_tree_of_its_text(one):
     draft = built(one)
@@ -300,7 +300,7 @@ def test_no_text_in_a_name_or_value_becomes_part_of_the_query(name, value):
         assert found == (draft.tree,)
 
 
-@random_sample(200)
+@random_sample(100)
 @given(st.timedeltas(timedelta(microseconds=1), timedelta(days=10_000)))
 def test_a_timedelta_is_a_duration_of_its_length(length):
     draft = query().returns(count()).pattern("A").within(length)
@@ -310,7 +310,7 @@ def test_a_timedelta_is_a_duration_of_its_length(length):
     assert window.within_us == length // timedelta(microseconds=1)
 
 
-@random_sample(200)
+@random_sample(100)
 @given(durations().map(print_duration) | st.text(max_size=12))
 @example("1 s SLIDE 1 s")
 @example("1 s; RETURN COUNT(*) PATTERN A WITHIN 1 s")

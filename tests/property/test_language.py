@@ -35,7 +35,7 @@ _CASES = Path(__file__).parents[1] / "cases"
 # Printing
 
 
-@random_sample(300)
+@random_sample(150)
 @given(patterns())
 def test_a_printed_pattern_is_read_back_as_it_was(pattern):
     text = f"RETURN COUNT(*) PATTERN {print_pattern(pattern)} WITHIN 1 s"
@@ -44,7 +44,7 @@ def test_a_printed_pattern_is_read_back_as_it_was(pattern):
 
 
 # By repr, because 1 == 1.0 == True.
-@random_sample(300)
+@random_sample(150)
 @given(conditions())
 def test_a_printed_condition_is_read_back_as_it_was(condition):
     text = f"RETURN COUNT(*) PATTERN A WHERE {print_condition(condition)} WITHIN 1 s"
@@ -52,7 +52,7 @@ def test_a_printed_condition_is_read_back_as_it_was(condition):
     assert repr(parse_tree(text).queries[0].where) == repr(condition)
 
 
-@random_sample(200)
+@random_sample(100)
 @given(queries())
 def test_a_printed_query_is_read_back_as_it_was(query):
     assert parse_tree(print_query(query)).queries == (query,)
@@ -160,13 +160,13 @@ def _check_answer(text: str) -> None:
             assert problem.code in str(QueryError("w.hql", text, (problem,)))
 
 
-@random_sample(300)
+@random_sample(150)
 @given(st.text())
 def test_any_text_gives_queries_or_problems(text):
     _check_answer(text)
 
 
-@random_sample(300)
+@random_sample(150)
 @given(_soup | _clauses)
 @example("RETURN COUNT(*) PATTERN A WITHIN 99999999999999999999 s")
 def test_words_of_the_language_in_any_order_give_queries_or_problems(text):
@@ -207,7 +207,7 @@ _rows = st.fixed_dictionaries(
 _symbols = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 
 
-@random_sample(300)
+@random_sample(150)
 @given(_symbols, _sums, _sums, st.lists(st.tuples(_rows, _rows), min_size=5, max_size=20))
 def test_a_linear_comparison_of_two_events_means_the_same_with_its_terms_moved(
     symbol, left, right, pairs

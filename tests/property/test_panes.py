@@ -25,7 +25,7 @@ from hamlet import Workload
 from hamlet.engine.panes.derive import composes
 from hamlet.errors import QueryError
 
-QUICK = random_sample(150, suppress_health_check=list(HealthCheck))
+QUICK = random_sample(80, suppress_health_check=list(HealthCheck))
 FEATURES = ("several queries", "AND", "OR", "+", "NOT", "GROUPBY", "WHERE", "SLIDE", "MIN", "AVG")
 
 
@@ -67,7 +67,7 @@ def test_enough_of_the_workloads_drawn_compose_and_all_features_occur() -> None:
     seen: Counter[str] = Counter()
 
     @settings(
-        max_examples=150, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
+        max_examples=120, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
     )
     @given(samples())
     def look(sample: Sample) -> None:
@@ -82,7 +82,7 @@ def test_enough_of_the_workloads_drawn_compose_and_all_features_occur() -> None:
 
     assert seen["composing"] >= 0.5 * seen["drawn"]
     for feature in FEATURES:
-        assert seen[feature] >= 5, feature
+        assert seen[feature] >= 2, feature
 
 
 @pytest.mark.parametrize("parts", [1, 5])

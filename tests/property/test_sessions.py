@@ -22,7 +22,7 @@ from test_random_workloads import is_valid
 if TYPE_CHECKING:
     from hamlet.plan.number_mode import Numbers
 
-QUICK = random_sample(60, suppress_health_check=[HealthCheck.too_slow])
+QUICK = random_sample(40, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("numbers", ["exact", "float"])

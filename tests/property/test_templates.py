@@ -78,7 +78,7 @@ def _gaps(random: Random, negations: int, count: int) -> list[Gap]:
 seeds = st.integers(0, 2**32).map(Random)
 
 
-@random_sample(250)
+@random_sample(120)
 @given(readings(), seeds)
 def test_a_template_has_one_run_for_each_trend_and_none_for_others(reading, random):
     note(print_pattern(reading.pattern))
@@ -92,7 +92,7 @@ def test_a_template_has_one_run_for_each_trend_and_none_for_others(reading, rand
         assert len(runs) == expected, (events, gaps)
 
 
-@random_sample(150)
+@random_sample(80)
 @given(readings(types=("A", "B"), max_places=7), seeds)
 def test_a_template_of_few_types_in_many_places_has_one_run_for_each_trend(reading, random):
     note(print_pattern(reading.pattern))
@@ -240,7 +240,7 @@ def _marked(bound: Any, run: tuple[int, ...]) -> int:
     return sum(1 for places in seen if places)
 
 
-@random_sample(200)
+@random_sample(100)
 @given(st.data(), seeds)
 def test_an_aggregate_of_an_alias_sees_its_events_or_is_refused_for_a_reason(data, random):
     reading = data.draw(readings(types=("A", "B"), max_places=5))

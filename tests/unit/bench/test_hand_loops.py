@@ -7,16 +7,21 @@ absences, and one that is written for a query it does not fit.
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hamlet import Workload
+from hamlet.bench.real import hand_loops, loop_front
 from hamlet.bench.real.hand_loops import HandLoop, NotByHand, form_of, sorted_by
 from hamlet.bench.real.measure import compare, keyed
 from hamlet.bench.real.workloads import workloads
 from hamlet.errors import InternalError
 from hamlet.events.table import EventTable
 from hamlet.plan.query import Match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 QUERIES = """
 ends:  RETURN g, COUNT(*), COUNT(b), SUM(b.x), AVG(b.x), MIN(b.x), MAX(b.x) PATTERN SEQ(A, B b+, C)
@@ -41,7 +46,24 @@ def events(seed: int) -> list[dict[str, object]]:
     ]
 
 
-@pytest.mark.slow
+@pytest.fixture
+def as_written(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Loops run as Python has them: over few events, to compile them takes longer than all else.
+
+    That they can be compiled is tested where the command that measures them is.
+    """
+
+    def left_alone(**options: object) -> Callable[[object], object]:
+        return lambda function: function
+
+    monkeypatch.setattr(hand_loops, "njit", left_alone)
+    monkeypatch.setattr(loop_front, "njit", left_alone)
+    hand_loops._compiled.cache_clear()
+    yield
+    hand_loops._compiled.cache_clear()
+
+
+@pytest.mark.usefixtures("as_written")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("order", [None, "n"])
 def test_loops_and_the_engine_answer_alike(seed: int, order: str | None):

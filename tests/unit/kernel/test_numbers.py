@@ -22,7 +22,7 @@ from hamlet.kernel import numbers
 from hamlet.kernel.limbs import bits_of
 from hamlet.kernel.numbers import raw_pointer
 
-MANY = random_sample(400)
+MANY = random_sample(150)
 ADD, TIMES, GROWTH, WEIGHTED = range(4)
 
 

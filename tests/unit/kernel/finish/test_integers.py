@@ -25,7 +25,7 @@ from hamlet.kernel.finish.wides import Wides
 magnitudes = st.integers(1, 62).flatmap(lambda bits: st.integers(2 ** (bits - 1), 2**bits))
 
 
-@random_sample(300)
+@random_sample(120)
 @given(st.lists(magnitudes | st.integers(-5, 0), min_size=1, max_size=9))
 def test_a_logarithm_does_not_depend_on_how_its_number_is_held(values: list[int]) -> None:
     small, large = Integers(np.array(values, np.int64)), Integers(np.array(values, object))

@@ -51,7 +51,7 @@ def test_bytes_are_as_few_as_can_be_and_give_the_number_back(number: int) -> Non
             number.to_bytes(len(found) - 1, "little", signed=True)
 
 
-@random_sample(200)
+@random_sample(100)
 @given(st.lists(st.tuples(longs, longs, longs), max_size=8), st.lists(shifts, max_size=3))
 def test_digits_become_one_number(rows: list[tuple[int, ...]], exponents: list[int]) -> None:
     exponents = exponents or [0]
@@ -70,7 +70,7 @@ def test_digits_become_one_number(rows: list[tuple[int, ...]], exponents: list[i
         assert found.to_arrow().type == PACKED
 
 
-@random_sample(300)
+@random_sample(120)
 @given(st.lists(st.lists(st.tuples(numbers, shifts), min_size=1, max_size=6), max_size=5))
 def test_sums_are_those_of_python(lots: list[list[tuple[int, int]]]) -> None:
     rows = [row for lot in lots for row in lot]
@@ -99,7 +99,7 @@ def test_carries_do_not_wait_too_long() -> None:
         assert numbers_of(found) == [count * value << shift]
 
 
-@random_sample(200)
+@random_sample(100)
 @given(st.lists(st.tuples(numbers, shifts), max_size=8), st.lists(st.tuples(numbers, shifts)))
 def test_digits_are_cut_at_the_same_places_and_lose_nothing(
     one: list[tuple[int, int]], other: list[tuple[int, int]]

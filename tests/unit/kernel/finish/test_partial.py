@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from conformance import Case, check_case, differences, load_cases
+from conformance import Case, check_case, differences, load_cases, parsed
 from hypothesis import given
 from hypothesis import strategies as st
 from sampling import random_sample
@@ -110,8 +110,9 @@ def repeated(case: Case, chance: random.Random) -> tuple[Workload, list[Any]]:
 @pytest.mark.parametrize("numbers", ["exact", "float"])
 def test_partitions_that_were_run_apart_give_the_expected_rows(numbers: Any) -> None:
     chance = random.Random(1)
-    for case in ALL_CASES:
-        workload = Workload.parse(case.workload)
+    # Rows of tasks find each other alike with both kinds of numbers.
+    for case in ALL_CASES if numbers == "exact" else ALL_CASES[::4]:
+        workload = parsed(case.workload)
         if not any(sharable.partition for sharable in workload.plan.sets):
             continue
         options = Options(order=case.order, numbers=numbers)
@@ -123,12 +124,11 @@ def test_partitions_that_were_run_apart_give_the_expected_rows(numbers: Any) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("numbers", ["exact", "float"])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_partitions_that_were_run_apart_meet_again(seed: int, numbers: Any) -> None:
-    chance = random.Random(seed)
+@pytest.mark.parametrize(("numbers", "every"), [("exact", 2), ("float", 4)])
+def test_partitions_that_were_run_apart_meet_again(numbers: Any, every: int) -> None:
+    chance = random.Random(every)
     has_met: Counter[bool] = Counter()
-    for case in ALL_CASES[seed::2]:
+    for case in ALL_CASES[::every]:
         workload, rows = repeated(case, chance)
         events = EventTable.of(rows, workload.plan, order=case.order).table
         options = Options(order=case.order, numbers=numbers)
@@ -144,15 +144,15 @@ def test_partitions_that_were_run_apart_meet_again(seed: int, numbers: Any) -> N
         assert not wrong, "\n".join([str(case), *wrong])
         if sum(len(each) for each in tables) > len(together):
             has_met[any(query.is_conjunction for query in workload.queries)] += 1
-    assert has_met[False] > 100
-    assert has_met[True] > 10
+    assert has_met[False] > 200 / every
+    assert has_met[True] > 20 / every
 
 
 @pytest.mark.slow
 def test_cases_without_partitions_go_through_one_task() -> None:
     """Nothing to be added up, so this is about the way there and back alone."""
     for case in ALL_CASES[::5]:
-        workload = Workload.parse(case.workload)
+        workload = parsed(case.workload)
         options = Options(order=case.order)
         tables = partials(workload.plan, typed(case, workload), options, 1, random.Random(0))
 
@@ -383,7 +383,7 @@ def table_of(rows: list[Any]) -> pa.Table:
     )
 
 
-@random_sample(200)
+@random_sample(100)
 @given(lots=st.lists(rows_of_numbers, min_size=1, max_size=5), seed=st.integers(0, 99))
 def test_any_order_of_adding_up_gives_the_sums_of_python(lots: list[Any], seed: int) -> None:
     tables = [table_of(rows) for rows in lots]

@@ -19,7 +19,7 @@ from hamlet.kernel.finish import quotients
 from hamlet.kernel.finish.integers import Integers
 
 
-@random_sample(300)
+@random_sample(150)
 @given(
     parts=st.lists(
         st.tuples(

@@ -48,7 +48,7 @@ def words_of(values: list[int]) -> Words:
     return Words.summed(table, 0, each.astype(np.int32), each.astype(np.int64))
 
 
-@random_sample(500)
+@random_sample(150)
 @given(columns)
 def test_words_are_what_python_says_of_them(values: list[int]) -> None:
     words = words_of(values)
@@ -73,7 +73,7 @@ def test_digits_of_numbers_beyond_those_that_are_divided_stand_in_their_rows() -
     assert found == [str(value) for value in values]
 
 
-@random_sample(300)
+@random_sample(120)
 @given(st.lists(columns, min_size=1, max_size=4))
 def test_sums_of_words(lots: list[list[int]]) -> None:
     starts = np.cumsum([0, *map(len, lots)])[:-1]
@@ -83,7 +83,7 @@ def test_sums_of_words(lots: list[list[int]]) -> None:
     assert found.objects().tolist() == [sum(lot) for lot in lots]
 
 
-@random_sample(300)
+@random_sample(120)
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8), st.integers(0, 200))
 def test_digits_are_put_together(pairs: list[tuple[int, int]], shift: int) -> None:
     one, other = (Integers(words_of(list(column))) for column in zip(*pairs, strict=True))
@@ -93,7 +93,7 @@ def test_digits_are_put_together(pairs: list[tuple[int, int]], shift: int) -> No
     assert found.objects().tolist() == [a + (b << shift) for a, b in pairs]
 
 
-@random_sample(500)
+@random_sample(150)
 @given(
     st.lists(st.tuples(numbers, numbers, numbers.map(abs)), min_size=1, max_size=8),
     st.integers(-300, 300),
@@ -144,7 +144,7 @@ def tables(draw: Any) -> tuple[NumberTable, list[list[int]]]:
     return NumberTable.joined(pieces), rows
 
 
-@random_sample(300)
+@random_sample(120)
 @given(tables(), st.data())
 def test_records_of_any_kinds_are_added_up(
     held: tuple[NumberTable, list[list[int]]], data: st.DataObject
@@ -177,7 +177,7 @@ def test_a_component_that_a_record_does_not_have_is_zero_and_one_asked_twice_is_
     assert [picked.column(number) for number in range(3)] == [[3, 1], [0, 2], [4, 2]]
 
 
-@random_sample(300)
+@random_sample(120)
 @given(
     st.lists(
         st.tuples(st.floats(-1e60, 1e60, allow_subnormal=False), st.integers(-3, 3)),
