@@ -118,6 +118,23 @@ class Draft:
         return replace(self, _zone=tree.Literal(zone))
 
     @property
+    def _written(self) -> tree.PartialQuery:
+        return tree.PartialQuery(
+            self._name,
+            self._items,
+            self._pattern,
+            self._where,
+            self._group_by,
+            self._within,
+            self._slide,
+            is_whole=False,
+            match=self._match,
+            having=self._having,
+            offset=self._offset,
+            zone=self._zone,
+        )
+
+    @property
     def tree(self) -> tree.QueryTree:
         """The syntax tree, which the text gives as well.
 
@@ -135,23 +152,6 @@ class Draft:
             raise QueryError("query", "", (too_deep(Span(0, 0)),)) from error
 
     __repr__ = __str__
-
-    @property
-    def _written(self) -> tree.PartialQuery:
-        return tree.PartialQuery(
-            self._name,
-            self._items,
-            self._pattern,
-            self._where,
-            self._group_by,
-            self._within,
-            self._slide,
-            is_whole=False,
-            match=self._match,
-            having=self._having,
-            offset=self._offset,
-            zone=self._zone,
-        )
 
 
 def query(name: str | None = None) -> Draft:
