@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from hamlet.errors import Problem, Span, did_you_mean, listed
+from hamlet.errors import Problem, Span, did_you_mean
 from hamlet.lang import tree
 from hamlet.lang.bind_pattern import PatternBinder, types_in
 from hamlet.lang.bind_results import ResultBinder, variable_of
-from hamlet.lang.build import UNIT_US, UNITS
+from hamlet.lang.build import UNIT_US
 from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
+from hamlet.lang.mistakes import unknown_unit
 from hamlet.lang.printer import print_condition, print_duration
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 from hamlet.plan.local_times import DAY_US, is_zone, zone_names
@@ -301,13 +302,7 @@ class _Binder:
             return None
         unit = UNIT_US.get(duration.unit.text)
         if unit is None:
-            known = tuple(UNIT_US)
-            self._refuse(
-                "unknown-unit",
-                f"{duration.unit.text} is not a unit of time",
-                f"Units are {listed(known)}." + did_you_mean(duration.unit.text, UNITS),
-                duration.unit.span,
-            )
+            self.problems.append(unknown_unit(duration.unit.text, duration.unit.span))
             return None
         length = Fraction(duration.amount) * unit
         if is_length and length <= 0:

@@ -13,6 +13,7 @@ from hamlet.errors import Problem, Span, did_you_mean, listed
 from hamlet.lang import tree
 from hamlet.lang.condition_trees import converted, nodes_of
 from hamlet.lang.kinds import KindChecker
+from hamlet.lang.mistakes import FOREIGN_AGGREGATES
 from hamlet.lang.printer import print_condition
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 from hamlet.plan.query import Aggregate, Result
@@ -126,7 +127,7 @@ class ResultBinder:
                 return None
             self.called.append(Called(aggregate, written))
             return aggregate.column
-        if item.alias is None:
+        if item.alias is None and not isinstance(written, tree.AttributeRef):
             self._refuse(
                 "missing-name",
                 "what is computed from aggregates needs a name",
@@ -253,7 +254,11 @@ class ResultBinder:
     def _aggregate(self, item: tree.Call, name: str) -> Aggregate | None:
         function = item.function.text
         if function not in FUNCTIONS:
-            remedy = f"Aggregates are {listed(FUNCTIONS)}." + did_you_mean(function, FUNCTIONS)
+            remedy = f"Aggregates are {listed(FUNCTIONS)}." + (
+                f" {FOREIGN_AGGREGATES[function]}"
+                if function in FOREIGN_AGGREGATES
+                else did_you_mean(function, FUNCTIONS)
+            )
             if function in EVENT_FUNCTIONS:
                 remedy = f"It is a function of one event, for WHERE. {remedy}"
             self._refuse(

@@ -36,12 +36,15 @@ _FOREIGN = {
     "REGEXP": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
     "RLIKE": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
     "SIMILAR": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
+    "WHEN": "There is no CASE: write each case with AND, and OR between them.",
 }
 
 # Clauses that are not there, and what to do instead.
 _NOT_THERE = {
     "ORDER": "Results are a table, a row for each window and group: sort that.",
     "LIMIT": "Results are a table: take its first rows, or have fewer with HAVING COUNT(*) > 10.",
+    "FROM": "Events are given to a run: hamlet run QUERIES --events FILE.",
+    "AFTER": "Every trend counts, also those with events in common: none is skipped.",
 }
 
 # Functions that look at other events of a match in other languages, and what to write here.
@@ -54,6 +57,25 @@ FOREIGN_FUNCTIONS = {
     "LEAD": "Write NEXT(T).speed.",
     "FIRST": _END,
     "LAST": _END,
+}
+
+# Aggregates of other languages, and what to write here.
+_ONE_END = "Give that event a name of its own, SEQ(T a, T+), and aggregate it: MIN(a.speed)."
+_SPREAD = "How values are spread say MIN, AVG, MAX, STDDEV and VARIANCE."
+_LISTED = "Trends are counted, not listed; hamlet examples shows some of them."
+FOREIGN_AGGREGATES = {
+    **dict.fromkeys(("FIRST", "LAST"), _ONE_END),
+    **dict.fromkeys(("MEDIAN", "PERCENTILE", "QUANTILE", "MODE"), _SPREAD),
+    **dict.fromkeys(("LIST", "LISTAGG", "COLLECT", "ARRAY_AGG"), _LISTED),
+}
+
+# Units that time has elsewhere, and what to write here.
+_FOREIGN_UNITS = {
+    **dict.fromkeys(("month", "months", "year", "years"), "Count days: 30 d or 365 d."),
+    **dict.fromkeys(
+        ("event", "events", "row", "rows"),
+        "Windows are of time; how many events a trend has says the pattern: A{2,5}.",
+    ),
 }
 
 # Words that begin a clause in other languages, and what begins it here.
@@ -70,6 +92,14 @@ _FOREIGN_CLAUSES = {
 # Signs that patterns have in other languages, and what to write here.
 _FOREIGN_SIGNS = {
     "MINUS": "There is no '->': one after the other is SEQ(A, B).",
+}
+
+# Characters that mean nothing here, and what to write instead.
+_FOREIGN_CHARACTERS = {
+    "&": "AND",
+    "|": "OR",
+    "~": "LIKE, with % for any text and _ for one character",
+    "!": "NOT, or != for 'is not equal'",
 }
 
 # What a token is called in a sentence that says which one was expected.
@@ -241,10 +271,8 @@ def unreadable(token: Token) -> Problem:
     remedy = "Remove it."
     if token == '"':
         remedy = "Write text in single quotes, 'like this', and unusual names in backticks."
-    elif token == "&" or token == "|":
-        remedy = "Write AND or OR."
-    elif token == "!":
-        remedy = "Write NOT, or != for 'is not equal'."
+    elif token in _FOREIGN_CHARACTERS:
+        remedy = f"Write {_FOREIGN_CHARACTERS[str(token)]}."
     shown = repr(str(token))
     return Problem(
         "unexpected-character", f"the character {shown} means nothing here", remedy, span
@@ -283,6 +311,17 @@ def too_deep(span: Span) -> Problem:
     )
 
 
+def unknown_unit(unit: str, at: Span) -> Problem:
+    """A number with something else behind it than a unit of time."""
+    remedy = _FOREIGN_UNITS.get(unit.lower()) or did_you_mean(unit, UNITS).strip()
+    return Problem(
+        "unknown-unit",
+        f"{unit} is not a unit of time",
+        f"Units are {listed(tuple(UNIT_US))}. {remedy}".rstrip(),
+        at,
+    )
+
+
 def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Problem:
     """A token that cannot stand where it does, or an end that comes too soon."""
     clause = tokens[0].type
@@ -298,12 +337,17 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         token = before  # a misspelt clause has been taken for an alias
     if clause == "PATTERN":
         example = _FOREIGN_SIGNS.get(token.type, example)
+        if token.type == "NAME" and _clause_meant(token) is None:
+            example = f"One after the other is a sequence: {_EXAMPLES['PATTERN']}"
         if before.type == "NUMBER":
             example = "Write a count like this: B{2,5}"
         if "MATCH" in (before.upper(), token.upper()):
             example = _example_of("MATCH")
     if clause in ("WHERE", "HAVING"):
         example = _FOREIGN.get(token.upper(), example)
+        odd_next = _odd_next(tokens, position)
+        if odd_next is not None:
+            return odd_next
     span = token_span(token)
     if token.type == "RPAR" and before.type == "LPAR":
         word = str(tokens[position - 2]).upper() if position > 1 else ""
@@ -321,17 +365,12 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
     if clause in ("WITHIN", "SLIDE"):
         return _odd_duration(tokens, position, example)
     if before.type == "NUMBER" and token.type == "NAME" and _clause_meant(token) is None:
-        return Problem(
-            "unknown-unit",
-            f"{token} is not a unit of time",
-            f"Units are {listed(tuple(UNIT_US))}." + did_you_mean(token, UNITS),
-            span,
-        )
+        return unknown_unit(str(token), span)
     if clause in ("WHERE", "HAVING") and "COMPARE" in expected:
         return Problem(
             "missing-comparison",
             f"expected a comparison, AND or OR before {_shown(token)}",
-            _exemplified(token, example),
+            example if token.upper() in _FOREIGN else _exemplified(token, example),
             span,
         )
     remedy = example
@@ -387,6 +426,21 @@ def _foreign_call(tokens: list[Token], position: int) -> Problem | None:
     )
 
 
+def _odd_next(tokens: list[Token], position: int) -> Problem | None:
+    """NEXT around an attribute, or around another NEXT."""
+    token, before = tokens[position], tokens[position - 1]
+    kinds = [one.type for one in tokens[max(0, position - 3) : position]]
+    if token.type == "DOT" and kinds == ["NEXT", "LPAR", "NAME"]:
+        attribute = next(iter(tokens[position + 1 : position + 2]), "speed")
+        message, remedy = "NEXT is around a variable alone", f"Write NEXT({before}).{attribute}"
+        return Problem("odd-next", message, remedy, from_to(tokens[position - 3], token))
+    if token.type == "NEXT" and kinds[-2:] == ["NEXT", "LPAR"]:
+        message = "NEXT(NEXT( is of the event after the next one"
+        remedy = "Only neighbours are compared: write NEXT(T).speed"
+        return Problem("odd-next", message, remedy, from_to(tokens[position - 2], token))
+    return None
+
+
 def from_to(first: Token, last: Token) -> Span:
     """From the start of one token to the end of another."""
     return Span(first.start_pos or 0, last.end_pos or 0)
@@ -409,6 +463,12 @@ def _odd_duration(tokens: list[Token], position: int, example: str) -> Problem:
     tokens, position, clause = tokens[begin:], position - begin, tokens[begin].type
     if begin:
         example = _example_of(clause)
+    if clause == "IN" and 1 < position < len(tokens) and tokens[position].type == "OFFSET":
+        message, remedy = (
+            "OFFSET stands before IN",
+            "Write, for example: OFFSET 1 d IN 'Europe/Rome'",
+        )
+        return Problem("clause-order", message, remedy, token_span(tokens[position]))
     if clause == "IN" and position == 1:
         message = "IN needs a time zone in single quotes"
         return Problem("missing-zone", message, example, span)

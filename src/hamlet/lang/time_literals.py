@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from hamlet.errors import Problem, did_you_mean, listed
+from hamlet.errors import Problem
 from hamlet.events.text_rules import CLOCK, DATE, ZONE
-from hamlet.lang.build import UNIT_US, UNITS
+from hamlet.lang.build import UNIT_US
+from hamlet.lang.mistakes import unknown_unit
 
 if TYPE_CHECKING:
     from hamlet.lang import tree
@@ -29,12 +30,7 @@ def duration_us(duration: tree.Duration) -> int | Problem:
     """How long a duration is, or what is wrong with it."""
     unit = UNIT_US.get(duration.unit.text)
     if unit is None:
-        return Problem(
-            "unknown-unit",
-            f"{duration.unit.text} is not a unit of time",
-            f"Units are {listed(tuple(UNIT_US))}." + did_you_mean(duration.unit.text, UNITS),
-            duration.unit.span,
-        )
+        return unknown_unit(duration.unit.text, duration.unit.span)
     length = Fraction(duration.amount) * unit
     if length != int(length) or abs(length) > _LONGEST_US:
         fault = "too long" if abs(length) > _LONGEST_US else "not a whole number of microseconds"

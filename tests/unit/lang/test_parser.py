@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import pytest
 
+from hamlet import QueryError, Workload
 from hamlet.errors import line_and_column
 from hamlet.lang import tree
 from hamlet.lang.parser import parse_tree, read
@@ -452,6 +453,8 @@ def test_a_count_is_a_whole_number(count):
         ("PATTERN A GROUPBY g ORDER BY g WITHIN 1 s", "ORDER"),
         ("PATTERN A WITHIN 1 d LIMIT 5", "LIMIT"),
         ("PATTERN A LIMIT 5 WITHIN 1 d", "LIMIT"),
+        ("FROM events PATTERN A WITHIN 1 d", "FROM"),
+        ("PATTERN A AFTER MATCH SKIP PAST LAST ROW WITHIN 1 d", "AFTER"),
     ],
 )
 def test_a_clause_that_is_not_there_is_answered_with_what_to_do(text, word):
@@ -481,12 +484,39 @@ def test_a_clause_that_is_not_there_is_answered_with_what_to_do(text, word):
             "there is no LAST",
             "SEQ(T a, T+ b)",
         ),
+        (
+            "COUNT(*) PATTERN B+ WHERE B.x < NEXT(B.x) WITHIN 1 s",
+            "odd-next",
+            "NEXT is around a variable alone",
+            "Write NEXT(B).x",
+        ),
+        (
+            "COUNT(*) PATTERN B+ WHERE NEXT(NEXT(B)).x > 1 WITHIN 1 s",
+            "odd-next",
+            "NEXT(NEXT( is of the event after the next one",
+            "Only neighbours",
+        ),
+        (
+            "COUNT(*) PATTERN A WITHIN 1 week IN 'Europe/Rome' OFFSET 1 d",
+            "clause-order",
+            "OFFSET stands before IN",
+            "OFFSET 1 d IN",
+        ),
+        ("COUNT(*) PATTERN A|B WITHIN 1 s", "unexpected-character", None, "Write OR."),
+        ("COUNT(*) PATTERN (A B+ C) WITHIN 1 s", "unexpected-text", None, "PATTERN SEQ("),
+        ("COUNT(*) PATTERN A WITHIN 1 month", "unknown-unit", None, "30 d"),
+        ("COUNT(*) PATTERN A WITHIN 100 rows", "unknown-unit", None, "A{2,5}"),
+        ("MEDIAN(A.x) PATTERN A WITHIN 1 s", "unknown-aggregate", None, "STDDEV"),
+        ("FIRST(A.x) PATTERN A WITHIN 1 s", "unknown-aggregate", None, "SEQ(T a, T+)"),
+        ("A.x PATTERN A WITHIN 1 s", "not-an-aggregate", None, "MAX(A.x)"),
     ],
 )
 def test_functions_of_other_languages_are_answered_with_what_to_write(text, code, message, remedy):
-    _, (problem,) = read(f"RETURN {text}")
+    with pytest.raises(QueryError) as refused:
+        Workload.parse(f"RETURN {text}")
 
-    assert (problem.code, problem.message) == (code, message)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.message) == (code, message or problem.message)
     assert remedy in problem.remedy
 
 
