@@ -19,6 +19,7 @@ from hamlet.engine.slow_loops import SlowLoop, earlier_of_query, undecided_predi
 from hamlet.errors import counted
 from hamlet.events.times import given_times
 from hamlet.plan.predicates import show, show_edge
+from hamlet.plan.query import OTHER
 from hamlet.plan.windows import first_window, last_window
 
 if TYPE_CHECKING:
@@ -191,7 +192,9 @@ def _types(plan: WorkloadPlan, table: EventTable) -> tuple[dict[str, int], int]:
     found = {word: count for word, count in zip(words, counts, strict=True) if count}
     asked = {place.type for planned in plan.queries for place in planned.query.places}
     by_size = sorted(found, key=lambda word: (word not in asked, -found[word]))
-    return {word: found[word] for word in by_size}, sum(word in asked for word in found)
+    # Where queries ask for no type by its name, all are one.
+    name = {OTHER: "of any type"} if asked == {OTHER} else {}
+    return {name.get(word, word): found[word] for word in by_size}, sum(w in asked for w in found)
 
 
 def _of_query(
@@ -240,14 +243,16 @@ def windows_with(times: NDArray[np.int64], within: int, slide: int) -> int:
 def _places(query: Query, table: EventTable) -> list[PlaceOutlook]:
     """The places of a pattern, alike ones once."""
     words = [] if table.types.words is None else table.types.words.to_pylist()
-    found: dict[tuple[str, str], PlaceOutlook] = {}
+    # What stands for several types has a place for each, and as often as it is counted.
+    counts: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
     for place, condition in zip(query.places, query.local, strict=True):
         code = words.index(place.type) if place.type in words else -1
         rows = np.flatnonzero(table.types.data == code)
         text = "" if condition is None else show(condition)
         passing = len(rows) if condition is None else len(holding(condition, table, rows))
-        before = found.get((place.label, text), PlaceOutlook(place.label, 0, text, 0))
-        events = len(rows) if place.written is None else before.events + len(rows)
-        passing = passing if place.written is None else before.passing + passing
-        found[place.label, text] = PlaceOutlook(place.label, events, text, passing)
-    return list(found.values())
+        counts.setdefault((place.label, text), {})[place.type] = len(rows), passing
+    return [
+        PlaceOutlook(label, sum(n for n, _ in some), text, sum(n for _, n in some))
+        for (label, text), of_type in counts.items()
+        for some in [of_type.values()]
+    ]

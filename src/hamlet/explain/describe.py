@@ -22,7 +22,7 @@ from hamlet.plan.predicates import (
     with_columns,
 )
 from hamlet.plan.program import Program, compile_set
-from hamlet.plan.query import Query, show_match, show_pattern
+from hamlet.plan.query import ANY, Query, show_match, show_pattern
 from hamlet.plan.template import (
     END,
     START,
@@ -498,7 +498,7 @@ def _condition_identity(planned: PlannedQuery, condition: Condition) -> Hashable
 
 def _state_labels(query: Query, template: Template) -> list[str]:
     """A label for each state: its type where that is enough, else its places, told apart."""
-    types = [state.type for state in template.states]
+    types = [_type_label(query, state) for state in template.states]
     if len(set(types)) == len(types):
         return types
     labels = [_places_label(query, state) for state in template.states]
@@ -511,8 +511,19 @@ def _state_labels(query: Query, template: Template) -> list[str]:
 def _places_label(query: Query, state: State) -> str:
     names = [query.places[place].alias or "" for place in state.places]
     named = "|".join(name for name in dict.fromkeys(names) if name)
-    label = f"{state.type} {named}" if named else state.type
+    label = _type_label(query, state)
+    label = f"{label} {named}" if named else label
     return label if state.part in (None, Part.MIDDLE) else f"{label} ({state.part})"
+
+
+def _type_label(query: Query, state: State) -> str:
+    """The type of events, or what was defined as their type, with theirs where it is of several."""
+    defined = {query.places[place].written for place in state.places} - {ANY}
+    if len(defined) != 1 or None in defined:
+        return state.type
+    (name,) = defined
+    types = {place.type for place in query.places if place.written == name}
+    return str(name) if len(types) == 1 else f"{name}: {state.type}"
 
 
 def _show_guards(query: Query, guards: frozenset[int]) -> list[str]:

@@ -80,11 +80,11 @@ class PatternBinder:
             if bound is not None:
                 self.branches.append(bound)
         for alias in self._alias_names:
-            if alias.text in self._types:
+            if alias.text in self._types or alias.text in self.definitions:
                 self._refuse(
                     "alias-is-type",
                     f"the alias {alias.text} is also the name of a type",
-                    "Choose another alias.",
+                    "Choose another alias; for one after the other write a comma: SEQ(A, B).",
                     alias.span,
                 )
 

@@ -50,6 +50,18 @@ def test_any_has_the_events_of_all_types() -> None:
     assert [(p.place, p.events) for p in query.places] == [("A", 2), ("ANY e", 7)]
 
 
+def test_events_of_a_defined_type_are_counted_once_however_often_it_may_stand() -> None:
+    text = "RETURN COUNT(*) PATTERN SEQ(A, Large l{2,4}) WITHIN 10 s"
+
+    beside = met(f"DEFINE Large AS x > 2; {text}")
+    alone = met("DEFINE Large AS x > 2; RETURN COUNT(*) PATTERN Large+ WITHIN 10 s")
+
+    (query,) = beside.queries
+    shown = [(p.place, p.events, p.condition, p.passing) for p in query.places]
+    assert shown == [("A", 2, "", 2), ("Large l", 7, "x > 2", 4)]
+    assert (alone.types, alone.asked) == ({"of any type": 7}, 1)
+
+
 def test_conditions_on_neighbours_say_how_they_are_answered() -> None:
     text = "RETURN COUNT(*) PATTERN B+ WHERE B.x < NEXT(B).x AND B.x * NEXT(B).x > 1 WITHIN 40 s"
 

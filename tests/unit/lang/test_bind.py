@@ -598,6 +598,14 @@ def test_a_thousand_of_one_type_behind_any_number_of_it_are_too_complex():
 # DEFINE
 
 
+def test_an_alias_that_is_a_defined_type_is_refused_as_one_that_is_a_type():
+    text = "DEFINE Late AS x > 1, OnTime AS x <= 1; RETURN COUNT(*) PATTERN {} WITHIN 1 s"
+
+    assert Workload.parse(text.format("SEQ(Late, OnTime)"))
+    with pytest.raises(QueryError, match="alias OnTime is also the name of a type"):
+        Workload.parse(text.format("SEQ(Late OnTime)"))
+
+
 def _defined(definitions: str, pattern: str = "Late", returned: str = "COUNT(*)") -> list[str]:
     text = f"DEFINE {definitions}; RETURN {returned} PATTERN {pattern} WITHIN 10 s"
     return [code for code, _ in _bind(text)[1]]
