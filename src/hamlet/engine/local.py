@@ -129,7 +129,7 @@ def _run_table(
         answers = answers_of_sets(plan, closed)
     sizes = _rows_by_query(plan, answers)
     statistics.events_in = table.statistics.rows
-    statistics.events_used = table.statistics.used
+    statistics.events_used = table.used
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
     notes = [*table.statistics.notes, *odd_events(plan, Seen.of(table)), *slow]

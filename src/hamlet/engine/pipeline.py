@@ -21,7 +21,7 @@ from hamlet.kernel.encode.batch import encode
 from hamlet.kernel.interpreted import interpret
 from hamlet.kernel.jit import is_interpreted
 from hamlet.kernel.recent import Recent
-from hamlet.kernel.run import Counters, Portion, partition_ranges, run_batch
+from hamlet.kernel.run import Counters, Portion, run_batch
 from hamlet.kernel.widths import bundle_numbers, width_classes
 from hamlet.plan.letters import Atom
 from hamlet.plan.number_mode import NumberMode
@@ -243,7 +243,7 @@ class SetPipeline:
         if is_interpreted():
             return self._ready_interpreted(encoded)
         compiled = self.compile(encoded)
-        whole = partition_ranges(encoded.batch)
+        whole = _ranges(encoded)
         portions = self._portions(compiled, encoded, whole)
 
         def run(trace: bool, standing: Standing | None = None) -> tuple[Emission, Counters]:
@@ -302,6 +302,16 @@ class SetPipeline:
         encoded = self.encode(table)
         emission, counters = self.ready(encoded).run(False)
         return self.closed(encoded, emission), counters
+
+
+def _ranges(encoded: EncodedSet) -> NDArray[np.int64]:
+    """All partitions as a run takes them: see `partition_ranges`."""
+    ranges = np.full((len(encoded.starts), 6), -1, np.int64)
+    ranges[:, 0] = np.arange(len(ranges))
+    ranges[:, 1] = encoded.starts
+    ranges[:-1, 2] = encoded.starts[1:]
+    ranges[-1:, 2] = len(encoded.batch)
+    return ranges
 
 
 class Pipelines:

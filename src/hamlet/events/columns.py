@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 LARGEST = 2**63 - 1
 # Integers up to here are doubles, one to one.
 EXACT = 2**53
+# Words from which on it is worth a look whether their last bytes differ
+_MANY_WORDS = 256
+_EIGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +226,44 @@ def distinct_words(
     """Text by codes of words that may repeat, as text by codes of words that do not."""
     if not len(words):
         words = words.cast(pa.large_string())
+    if len(words) >= _MANY_WORDS and _differ_at_their_ends(words):
+        return Values("text", codes, valid, words)
     once = words.dictionary_encode()
     if len(once.dictionary) == len(words):
         return Values("text", codes, valid, words)
     moved = numpy_of(pa.chunked_array([once.indices])).astype(np.int32)
     return Values("text", moved[codes] if len(moved) else codes, valid, once.dictionary)
+
+
+def _differ_at_their_ends(words: pa.Array) -> bool:
+    """Whether the last eight bytes tell all of some words apart, as they mostly do of names.
+
+    It takes a quarter of the time of a look at all of their bytes.
+    """
+    if types.is_string_view(words.type):
+        return False
+    offsets, data = text_bytes(words)
+    if len(data) < _EIGHT or words.null_count:
+        return False
+    ends = offsets[1:]
+    # Eight bytes from any place on, of which those before the word are shifted out.
+    eights: NDArray[np.uint64] = np.ndarray(len(data) - _EIGHT + 1, "<u8", data, strides=(1,))
+    before = _EIGHT - np.minimum(ends, _EIGHT)
+    missing = _EIGHT - np.minimum(ends - offsets[:-1], _EIGHT)
+    found = eights[ends - _EIGHT + before]
+    found = found << (8 * before).astype(np.uint64) >> (8 * missing).astype(np.uint64)
+    found.sort()
+    return not bool((found[1:] == found[:-1]).any())
+
+
+def text_bytes(words: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Where each text begins, and where the last ends, in the bytes of all."""
+    wide = types.is_large_string(words.type)
+    _, offsets, data = words.buffers()
+    found: NDArray[Any] = np.frombuffer(offsets, np.int64 if wide else np.int32)
+    found = found[words.offset : words.offset + len(words) + 1]
+    bytes_of = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return found.astype(np.int64, copy=False), bytes_of
 
 
 def ranks_of(words: pa.Array) -> NDArray[np.int64]:

@@ -48,13 +48,11 @@ class Statistics:
     """What became of the rows.
 
     rows: All rows, those that could not be read included.
-    used: Rows that take part in some query; known once every set has been encoded.
     malformed: Rows left out, by reason.
     notes: What may be a mistake.
     """
 
     rows: int
-    used: int = 0
     malformed: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -88,7 +86,7 @@ class EventTable:
         self._order = order
         self.kept: dict[Any, Any] = {}
         self._values: dict[str, Values] = {}
-        self._is_used: NDArray[np.bool_] | None = None
+        self._used: list[NDArray[np.int32]] = []
 
     @staticmethod
     def of(
@@ -132,7 +130,7 @@ class EventTable:
         for attribute in sorted(wanted.needs.summed):
             column = table.column(attribute)
             if pa.types.is_floating(column.type):
-                sieve.fault(_where(pc.is_inf(column)), f"{attribute} is infinite")
+                sieve.fault(_infinite(column), f"{attribute} is infinite")
         if order is not None:
             _kind(table.column(order), order, loaded.name)
         if sieve.good is not None:
@@ -183,11 +181,19 @@ class EventTable:
         )
 
     def mark_used(self, rows: NDArray[np.int32]) -> None:
-        """Note which rows take part in a query."""
-        if self._is_used is None:
-            self._is_used = np.zeros(len(self), np.bool_)
-        self._is_used[rows] = True
-        self.statistics.used = int(np.count_nonzero(self._is_used))
+        """Note which rows take part in a query, each once; a set that has all is enough."""
+        if len(self._used) != 1 or len(self._used[0]) < len(self):
+            self._used = [rows] if len(rows) == len(self) else [*self._used, rows]
+
+    @property
+    def used(self) -> int:
+        """How many rows take part in some query; known once every set has been encoded."""
+        if len(self._used) == 1:
+            return len(self._used[0])
+        is_used = np.zeros(len(self), np.bool_)
+        for rows in self._used:
+            is_used[rows] = True
+        return int(np.count_nonzero(is_used))
 
 
 def _as_asked(types: Values, asked: frozenset[str]) -> Values:
@@ -347,5 +353,8 @@ def _described(column: pa.DataType) -> str:
     return words[kind] if kind else f"of type {column}"
 
 
-def _where(is_true: pa.ChunkedArray) -> NDArray[np.bool_]:
-    return is_true.fill_null(False).to_numpy()  # type: ignore[no-any-return]
+def _infinite(column: pa.ChunkedArray) -> NDArray[np.bool_] | None:
+    """Where a column is infinite; None where it is nowhere."""
+    if any(np.isinf(chunk.to_numpy(zero_copy_only=False)).any() for chunk in column.chunks):
+        return pc.is_inf(column).fill_null(False).to_numpy()  # type: ignore[no-any-return]
+    return None

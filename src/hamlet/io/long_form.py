@@ -6,15 +6,16 @@ the RETURN clause: the same run writes the same bytes. Types never depend on the
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
 from hamlet.events.times import Times, given_times, time_type
+from hamlet.kernel.encode.sorting import read_only
 from hamlet.kernel.finish import TEXT
+from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.kernel.finish import Answer, SetAnswers
-    from hamlet.kernel.finish.cells import Cells
     from hamlet.plan.query import Query
 
     Longs = NDArray[np.int64]
@@ -70,21 +70,18 @@ def long_table(query: Query, rows: Any, times: Times = "timestamps") -> Any:
 def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
     """The rows of all queries of a set in long form, and where those of each begin and end."""
     queries, sizes = answers.queries, np.diff(answers.starts)
-    widths = np.array([len(query.returned) for query in queries], np.int64)
-    turns = _Turns(np.repeat(np.arange(len(queries)), sizes), widths)
-    start, end = answers.window_start[turns.row], answers.window_end[turns.row]
     names = [[result.name for result in query.returned] for query in queries]
+    widths = np.array([len(some) for some in names], np.int64)
     texts, first_group = _texts_of_groups(answers)
-    group = answers.group + first_group[turns.query_of_row]
+    turns = _turns(answers, widths, first_group)
     columns = [
         _in_turn([[query.name] for query in queries], sizes * widths),
-        given_times(start, times),
-        given_times(end, times),
-        texts.take(pa.array(group[turns.row])),
+        given_times(turns.start, times),
+        given_times(turns.end, times),
+        texts.take(pa.array(turns.group)),
         _in_turn(names, sizes),
-        turns.numbers([cells.value for cells in answers.cells]),
-        turns.numbers([cells.log10 for cells in answers.cells]),
-        turns.texts(answers.cells),
+        *(pa.array(each, pa.float64(), from_pandas=True) for each in (turns.value, turns.log10)),
+        _digits_in_turn(answers, turns),
     ]
     ends = np.cumsum(sizes * widths)
     return pa.table(columns, schema=long_schema(times)), np.append(0, ends)
@@ -96,56 +93,86 @@ def _in_turn(words: Sequence[Sequence[str]], counts: Longs) -> Any:
     data = b"".join(
         b"".join(some) * count for some, count in zip(written, counts.tolist(), strict=True)
     )
-    sizes = [
-        np.tile([len(word) for word in some], count)
-        for some, count in zip(written, counts, strict=True)
-    ]
-    ends = np.cumsum(np.concatenate([[0], *sizes]), dtype=np.int64)
+    widths = np.array([len(some) for some in written], np.int64)
+    lengths = np.array([len(word) for some in written for word in some], np.int64)
+    ends = np.zeros(int(counts @ widths) + 1, np.int64)
+    _add_lengths(read_only(lengths), read_only(widths), read_only(counts), ends)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
     return pa.Array.from_buffers(TEXT, len(ends) - 1, buffers)
 
 
-class _Turns:
-    """Rows of the long form: for each row of answers its aggregates in turn.
+@interpretable
+def _add_lengths(lengths, widths, counts, ends):  # type: ignore[no-untyped-def]
+    """Where words end that are some in turn, so many times, then others."""
+    first, row = 0, 0
+    for number in range(len(counts)):
+        last = first + widths[number]
+        for _ in range(counts[number]):
+            for word in range(first, last):
+                ends[row + 1] = ends[row] + lengths[word]
+                row += 1
+        first = last
 
-    Attributes:
-        query_of_row: The query of each row of answers.
-        row: The row of answers of each row of the long form.
+
+class _Turns(NamedTuple):
+    """What rows of the long form have: for each row of answers its aggregates in turn.
+
+    `place` is where a row is in columns of aggregates one below the other, where these have digits.
     """
 
-    def __init__(self, query_of_row: Longs, widths: Longs) -> None:
-        self.query_of_row = query_of_row
-        self.most = int(widths.max(initial=0))
-        width = widths[query_of_row]
-        self._size = len(query_of_row)
-        self._is_even = bool((width == self.most).all())
-        self._first = np.cumsum(width) - width
-        self.row = np.repeat(np.arange(self._size), width)
+    start: Longs
+    end: Longs
+    group: Longs
+    value: Doubles
+    log10: Doubles
+    place: Longs
 
-    def numbers(self, columns: Sequence[Doubles]) -> Any:
-        """Columns of numbers, one for each aggregate, in turn; NaN is null."""
-        if self.most == 1:
-            found = columns[0][self.row]
-        elif self._is_even:
-            found = np.stack(columns[: self.most], axis=1).ravel()
-        else:
-            found = np.concatenate(columns[: self.most])[self._place]
-        return pa.array(found, pa.float64(), from_pandas=True)
 
-    @cached_property
-    def _place(self) -> Longs:
-        """Where rows of the long form are, in columns of aggregates one below the other."""
-        aggregate = np.arange(len(self.row)) - self._first[self.row]
-        return aggregate * self._size + self.row
+def _turns(answers: SetAnswers, widths: Longs, first_group: Longs) -> _Turns:
+    size, most = len(answers.window_start), int(widths.max(initial=0))
+    count = int(widths @ np.diff(answers.starts))
+    cells = answers.cells[:most]
+    values, logs = (
+        np.stack(some) if some else np.empty((0, size))
+        for some in ([each.value for each in cells], [each.log10 for each in cells])
+    )
+    turns = _Turns(
+        *(np.empty(count, np.int64) for _ in range(3)),
+        *(np.empty(count) for _ in range(2)),
+        np.empty(count if any(each.digits for each in cells) else 0, np.int64),
+    )
+    _take_turns(
+        *map(read_only, (answers.starts, widths, first_group)),
+        *map(read_only, (answers.window_start, answers.window_end, answers.group)),
+        *map(read_only, (values, logs)),
+        *turns,
+    )
+    return turns
 
-    def texts(self, cells: Sequence[Cells]) -> Any:
-        """The digits of aggregates, in turn."""
-        if not any(each.digits for each in cells):
-            return pa.nulls(len(self.row), TEXT)
-        if self.most == 1:
-            return cells[0].exact.take(pa.array(self.row))
-        every = pa.concat_arrays([each.exact for each in cells])
-        return every.take(pa.array(self._place))
+
+@interpretable
+def _take_turns(  # type: ignore[no-untyped-def]
+    starts, widths, first_group, begins, ends, groups, values, logs, *turns
+):
+    start, end, group, value, log10, place = turns
+    at, size, has_digits = 0, len(begins), len(place) > 0
+    for query in range(len(widths)):
+        for row in range(starts[query], starts[query + 1]):
+            for number in range(widths[query]):
+                start[at], end[at] = begins[row], ends[row]
+                group[at] = groups[row] + first_group[query]
+                value[at], log10[at] = values[number, row], logs[number, row]
+                if has_digits:
+                    place[at] = number * size + row
+                at += 1
+
+
+def _digits_in_turn(answers: SetAnswers, turns: _Turns) -> Any:
+    """The digits of aggregates, in turn."""
+    if not any(each.digits for each in answers.cells):
+        return pa.nulls(len(turns.value), TEXT)
+    every = pa.concat_arrays([each.exact for each in answers.cells])
+    return every.take(pa.array(turns.place))
 
 
 def _texts_of_groups(answers: SetAnswers) -> tuple[Any, Longs]:

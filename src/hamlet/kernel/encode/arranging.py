@@ -8,7 +8,7 @@ counts them by partition, and puts each in its place, from which columns are gat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from hamlet.kernel.encode.sorting import (
     read_only,
     sort_by_value,
     take,
+    tied_flags,
 )
 from hamlet.kernel.jit import interpretable
 
@@ -42,6 +43,9 @@ class Arranged:
         part: Its partition.
         ts: Its time.
         order: What orders events of equal time.
+        letter: Its letter.
+        tied: 1 where it is at the same time, and has the same order, as the one before it.
+        starts: Where each partition begins.
         partitions: Them.
         is_all: Whether these are all rows of the table in their own order.
     """
@@ -51,6 +55,9 @@ class Arranged:
     part: NDArray[np.int32]
     ts: NDArray[np.int64]
     order: NDArray[np.int64] | None
+    letter: Rows
+    tied: NDArray[np.uint8]
+    starts: NDArray[np.int64]
     partitions: Partitions
     is_all: bool = False
     _columns: dict[str, Values] = field(default_factory=dict)
@@ -62,10 +69,6 @@ class Arranged:
             self._columns[attribute] = column if self.is_all else gathered(column, self.rows)
         return self._columns[attribute]
 
-    def taken(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What these rows have of something that all rows of the table have."""
-        return values if self.is_all else take(values, self.rows)
-
 
 def arranged(table: EventTable, attributes: tuple[str, ...], letter: Rows) -> Arranged:
     """The rows of a set in order; those without any of the attributes have no part.
@@ -76,57 +79,90 @@ def arranged(table: EventTable, attributes: tuple[str, ...], letter: Rows) -> Ar
         letter: For each row its letter, below 0 where the set does not ask for it.
     """
     keyed, in_time = _Keyed.of(table, attributes), _InTime.of(table)
+    if keyed.count == 1:
+        return _in_one_partition(table, attributes, keyed, letter, in_time)
+    found = _by_partition(table, attributes, keyed, letter, in_time, None)
+    if in_time.is_sorted or is_sorted_inside(found.part, found.ts, found.order):
+        return found
+    rows = in_time.sorted(_all_rows(len(table)), len(table))
+    return _by_partition(table, attributes, keyed, letter, in_time, rows)
+
+
+def _in_one_partition(
+    table: EventTable, attributes: tuple[str, ...], keyed: _Keyed, letter: Rows, in_time: _InTime
+) -> Arranged:
+    """The rows of a set where all have the same key, if any."""
     rows = np.empty(len(table), np.int32)
     rows = rows[: _choose(read_only(letter), keyed.is_complete, rows)]
-    if keyed.count == 1:
-        starts = np.zeros(min(len(rows), 1), np.int64)
-        placed = rows if in_time.is_sorted else in_time.sorted(rows, len(table))
-        return _of_placed(table, attributes, keyed, placed, starts, in_time)
-    counts = np.zeros(keyed.count + 1, np.int64)
-    _count(read_only(rows), keyed.codes, counts)
-    placed, starts = _placed(rows, keyed.codes, counts)
-    if not in_time.is_sorted:
-        found = _of_placed(table, attributes, keyed, placed, starts, in_time)
-        if is_sorted_inside(found.part, found.ts, found.order):
-            return found
-        placed, starts = _placed(in_time.sorted(rows, len(table)), keyed.codes, counts)
-    return _of_placed(table, attributes, keyed, placed, starts, in_time)
+    placed = rows if in_time.is_sorted else in_time.sorted(rows, len(table))
+    is_all = len(placed) == len(table) and in_time.is_sorted
+    # Kernels are compiled for arrays of our own, which can be written.
+    ts = table.ts if is_all and table.ts.flags.writeable else take(table.ts, placed)
+    letters = letter if is_all else take(letter, placed)
+    order = in_time.order
+    order = order if order is None or is_all else take(order, placed)
+    part, starts = np.zeros(len(placed), np.int32), np.zeros(min(len(placed), 1), np.int64)
+    tied = tied_flags(part, ts, order)
+    return _arranged(
+        table, attributes, keyed, placed, part, ts, letters, order, tied, starts, is_all
+    )
 
 
-def _placed(rows: Rows, codes: Rows, counts: NDArray[np.int64]) -> tuple[Rows, NDArray[np.int64]]:
-    """Rows by code, in their given order inside a code, and where each code with rows begins."""
-    ends = np.cumsum(counts)
-    placed = np.empty(len(rows), np.int32)
-    _place(read_only(rows), codes, ends[:-1].copy(), placed)
-    return placed, ends[:-1][counts[1:] > 0]
+def _by_partition(
+    table: EventTable,
+    attributes: tuple[str, ...],
+    keyed: _Keyed,
+    letter: Rows,
+    in_time: _InTime,
+    in_order: Rows | None,
+) -> Arranged:
+    """The rows of a set by partition, in some order inside each; as they are in the table for None.
+
+    One pass does all that it takes: of small tables, each more would be most of its own time.
+    """
+    size, most = len(table), min(keyed.count, len(table))
+    rows, placed, part, letters = (np.empty(size, np.int32) for _ in range(4))
+    ts, tied = np.empty(size, np.int64), np.empty(size, np.uint8)
+    starts, ends = np.empty(most, np.int64), np.zeros(keyed.count + 1, np.int64)
+    given = _NOTHING if in_order is None else read_only(in_order)
+    known = (read_only(letter), keyed.is_complete, keyed.codes, given, read_only(table.ts))
+    count, parts = _arrange(*known, rows, ends, starts, placed, part, ts, letters, tied)
+    placed, tied, order = placed[:count], tied[:count], in_time.order
+    if order is not None:
+        order = take(order, placed)
+        tied[1:] &= order[1:] == order[:-1]
+    return _arranged(
+        table,
+        attributes,
+        keyed,
+        placed,
+        part[:count],
+        ts[:count],
+        letters[:count],
+        order,
+        tied,
+        starts[:parts],
+        is_all=False,
+    )
 
 
-def _of_placed(
+def _arranged(
     table: EventTable,
     attributes: tuple[str, ...],
     keyed: _Keyed,
     placed: Rows,
+    part: NDArray[np.int32],
+    ts: NDArray[np.int64],
+    letters: Rows,
+    order: NDArray[np.int64] | None,
+    tied: NDArray[np.uint8],
     starts: NDArray[np.int64],
-    in_time: _InTime,
+    is_all: bool,
 ) -> Arranged:
-    firsts, count = placed[starts], len(starts)
-    part = np.repeat(np.arange(count, dtype=np.int32), np.diff(starts, append=len(placed)))
-    is_all = keyed.count == 1 and len(placed) == len(table) and in_time.is_sorted
-    return Arranged(
-        table,
-        rows=placed,
-        part=part,
-        # Kernels are compiled for arrays of our own, which can be written.
-        ts=table.ts if is_all and table.ts.flags.writeable else take(table.ts, placed),
-        order=None if in_time.order is None else take(in_time.order, placed),
-        partitions=Partitions(
-            part,
-            count,
-            Keys(table, attributes, firsts),
-            {name: codes[firsts] for name, codes in keyed.of_attribute.items()},
-        ),
-        is_all=is_all,
-    )
+    firsts = placed[starts]
+    codes = {name: codes[firsts] for name, codes in keyed.of_attribute.items()}
+    partitions = Partitions(part, len(starts), Keys(table, attributes, firsts), codes)
+    return Arranged(table, placed, part, ts, order, letters, tied, starts, partitions, is_all)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,6 +229,8 @@ class _InTime:
         return self._rows[is_one[self._rows]]
 
 
+_NOTHING = read_only(np.empty(0, np.int32))
+
 # Rows that take part and others come in no order that could be guessed: so no branch depends on it.
 
 
@@ -212,17 +250,46 @@ def _choose(letter, is_complete, rows):  # type: ignore[no-untyped-def]
 
 
 @interpretable
-def _count(rows, codes, counts):  # type: ignore[no-untyped-def]
-    for row in rows:
-        counts[codes[row] + 1] += 1
+def _arrange(  # type: ignore[no-untyped-def]
+    letter, is_complete, codes, in_order, ts, rows, ends, starts, placed, part, out_ts, out, tied
+):
+    """Fill in rows by partition with what they have; how many rows and partitions there are.
 
-
-@interpretable
-def _place(rows, codes, ends, placed):  # type: ignore[no-untyped-def]
-    for row in rows:
-        code = codes[row]
-        placed[ends[code]] = row
+    `ends` is 0 for each code and one more; where no order is given rows are taken as they come.
+    """
+    count, is_given, has_gaps = 0, len(in_order) > 0, len(is_complete) > 0
+    for place in range(len(letter)):
+        row = in_order[place] if is_given else place
+        rows[count] = row
+        count += int((letter[row] >= 0) & (not has_gaps or is_complete[row]))
+    for place in range(count):
+        ends[codes[rows[place]] + 1] += 1
+    parts = 0
+    for code in range(1, len(ends)):
+        size, begin = ends[code], ends[code - 1]
+        if size > 0:
+            starts[parts] = begin
+            for place in range(begin, begin + size):
+                part[place] = parts
+            parts += 1
+        ends[code] = begin + size
+    for place in range(count):
+        code = codes[rows[place]]
+        placed[ends[code]] = rows[place]
         ends[code] += 1
+    for place in range(count):
+        row = placed[place]
+        out_ts[place], out[place] = ts[row], letter[row]
+    if count > 0:
+        tied[0] = 0
+    for place in range(1, count):
+        is_same = part[place] == part[place - 1]
+        tied[place] = np.uint8(is_same) & np.uint8(out_ts[place] == out_ts[place - 1])
+    return count, parts
+
+
+def _all_rows(count: int) -> Rows:
+    return np.arange(count, dtype=np.int32)
 
 
 def _order_values(values: Values) -> NDArray[np.int64]:

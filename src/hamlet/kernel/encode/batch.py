@@ -33,13 +33,13 @@ from hamlet.kernel.encode.digits import (
 from hamlet.kernel.encode.lettering import letters_of
 from hamlet.kernel.encode.ranks import sides_of
 from hamlet.kernel.encode.residual_predicates import GeneralColumns
-from hamlet.kernel.encode.sorting import tied_flags
 from hamlet.plan.aggregates import squared
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
+from hamlet.plan.remembered import remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from hamlet.plan.number_mode import Numbers
     from hamlet.plan.predicates import Column, Expression
     from hamlet.plan.program import Program
-    from hamlet.plan.query import Aggregate, Query
+    from hamlet.plan.query import Query
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
     Rows = NDArray[np.int32]
@@ -63,6 +63,7 @@ class EncodedSet:
 
     batch: The events.
     rows: The row of the table that each event was.
+    starts: Where each partition begins.
     keys: For each partition attribute its value in each partition.
     groupings: The groups of each query of the set.
     digits: For each summed attribute the exponents of its digits.
@@ -77,6 +78,7 @@ class EncodedSet:
 
     batch: EventBatch
     rows: Rows
+    starts: NDArray[np.int64]
     keys: Mapping[str, pa.Array]
     groupings: tuple[Grouping, ...]
     digits: dict[str, tuple[int, ...]]
@@ -112,38 +114,71 @@ def encode(
     letter, letters = letters_of(table, program.alphabet)
     placed = arranged(table, sharable.partition, letter)
     table.mark_used(placed.rows)
-    queries = [plan.queries[number].query for number in sharable.queries]
-    digits, zeros, specs, weights = _weights(queries, placed, NumberMode(numbers), grids)
-    extremes, length = _extreme_rows(queries), len(placed.part)
+    asked = _asked_of(plan, sharable.queries)
+    digits, zeros, specs, weights = _weights(asked, placed, NumberMode(numbers), grids)
+    length = len(placed.part)
     edges = _edges(program, placed) if has_edges else _no_edges(program, placed)
     batch = EventBatch(
         part=placed.part,
-        ts=queries[0].window.clock.times(placed.ts),
-        tied=tied_flags(placed.part, placed.ts, placed.order),
-        letter=placed.taken(letter),
+        ts=asked.queries[0].window.clock.times(placed.ts),
+        tied=placed.tied,
+        letter=placed.letter,
         letters=letters,
         weight_specs=specs,
         weights=weights,
-        extreme_attributes=extremes,
-        extremes=_matrix([_extremes(placed, name, length) for name in extremes], length),
+        extreme_attributes=asked.extremes,
+        extremes=_matrix([_extremes(placed, name, length) for name in asked.extremes], length),
         previous=edges.previous,
         next=edges.next,
         column_names=tuple(edges.general.columns),
         columns=edges.general.matrix,
     )
-    aggregated = _attributes(queries, lambda a: True)
     return EncodedSet(
         batch=batch,
         rows=placed.rows,
+        starts=placed.starts,
         keys=placed.partitions.keys,
-        groupings=_groupings(queries, placed.partitions),
+        groupings=_groupings(asked.queries, placed.partitions),
         digits=digits,
-        integers=frozenset(a for a in aggregated if placed.column(a).is_integer),
+        integers=frozenset(a for a in asked.attributes if placed.column(a).is_integer),
         ordered_usable=edges.usable,
         conditions=edges.conditions,
         zeros=zeros,
         plain_sides=edges.are_plain,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What some queries look at, whatever the events are.
+
+    Attributes:
+        queries: The queries.
+        attributes: Those that some aggregate is applied to.
+        sums: What is added up: its name, its attribute, and whether it is its squares.
+        extremes: What extremes are made of.
+    """
+
+    queries: tuple[Query, ...]
+    attributes: tuple[str, ...]
+    sums: tuple[tuple[str, str, bool], ...]
+    extremes: tuple[str, ...]
+
+
+@remembered
+def _asked_of(plan: WorkloadPlan, numbers: tuple[int, ...]) -> _Asked:
+    queries = tuple(plan.queries[number].query for number in numbers)
+    return _Asked(queries, _attributes(queries), _sums(queries), _extreme_rows(queries))
+
+
+@remembered
+def _specs_of(asked: _Asked, digits: tuple[tuple[str, tuple[int, ...]], ...]) -> tuple[Weight, ...]:
+    """What queries add up, each once, where attributes have some digits."""
+    specs: dict[Weight, None] = {}
+    for query in asked.queries:
+        components = components_of(query.aggregates, dict(digits))
+        specs.update((weight, None) for weight in weights_of(components))
+    return tuple(specs)
 
 
 def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> NDArray[Any]:
@@ -156,7 +191,7 @@ def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> N
     return matrix
 
 
-def _groupings(queries: list[Query], partitions: Partitions) -> tuple[Grouping, ...]:
+def _groupings(queries: Sequence[Query], partitions: Partitions) -> tuple[Grouping, ...]:
     groupings: dict[tuple[str, ...], Grouping] = {}
     for query in queries:
         if query.group_by not in groupings:
@@ -167,19 +202,19 @@ def _groupings(queries: list[Query], partitions: Partitions) -> tuple[Grouping, 
 # Aggregates
 
 
-def _attributes(queries: list[Query], is_one: Callable[[Aggregate], bool]) -> tuple[str, ...]:
-    """The attributes that some aggregates are applied to, each once."""
+def _attributes(queries: Sequence[Query]) -> tuple[str, ...]:
+    """The attributes that aggregates are applied to, each once."""
     return tuple(
         dict.fromkeys(
             aggregate.attribute
             for query in queries
             for aggregate in query.aggregates
-            if is_one(aggregate) and aggregate.attribute is not None
+            if aggregate.attribute is not None
         )
     )
 
 
-def _extreme_rows(queries: list[Query]) -> tuple[str, ...]:
+def _extreme_rows(queries: Sequence[Query]) -> tuple[str, ...]:
     """What extremes are made of, each once."""
     return tuple(
         dict.fromkeys(
@@ -202,7 +237,7 @@ def _extremes(placed: Arranged, name: str, length: int) -> NDArray[Any]:
     return finite_codes(doubles_or(placed.column(name), np.nan))
 
 
-def _sums(queries: list[Query]) -> list[tuple[str, str, bool]]:
+def _sums(queries: Sequence[Query]) -> tuple[tuple[str, str, bool], ...]:
     """What is added up, each once: its name, its attribute, and whether it is its squares."""
     found = {
         aggregate.sum_of(kind): (str(aggregate.attribute), kind == "square")
@@ -211,11 +246,11 @@ def _sums(queries: list[Query]) -> list[tuple[str, str, bool]]:
         for kind in aggregate.weights
         if kind in ("value", "square")
     }
-    return [(name, *how) for name, how in found.items()]
+    return tuple((name, *how) for name, how in found.items())
 
 
 def _weights(
-    queries: list[Query],
+    asked: _Asked,
     placed: Arranged,
     mode: NumberMode,
     grids: Mapping[str, tuple[int, ...] | None] | None,
@@ -224,7 +259,7 @@ def _weights(
     digits: dict[str, tuple[int, ...]] = {}
     zeros: set[str] = set()
     values: dict[tuple[str, int], NDArray[Any]] = {}
-    for name, attribute, is_square in _sums(queries):
+    for name, attribute, is_square in asked.sums:
         column = placed.column(attribute)
         if mode is NumberMode.EXACT:
             grid = None if grids is None else grids[name]
@@ -241,12 +276,9 @@ def _weights(
             found = squares_in_doubles(found, attribute) if is_square else found
             digits[name], rows = (0,), [found]  # type: ignore[list-item]
         values.update({(name, place): row for place, row in enumerate(rows)})
-    specs: dict[Weight, None] = {}
-    for query in queries:
-        components = components_of(query.aggregates, digits)
-        specs.update((weight, None) for weight in weights_of(components))
+    specs = _specs_of(asked, tuple(digits.items()))
     rows = [_weight(weight, placed, values) for weight in specs]
-    return digits, frozenset(zeros), tuple(specs), _matrix(rows, len(placed.rows), mode.dtype)
+    return digits, frozenset(zeros), specs, _matrix(rows, len(placed.rows), mode.dtype)
 
 
 def _weight(
@@ -284,6 +316,8 @@ class _Edges:
 
 def _edges(program: Program, placed: Arranged) -> _Edges:
     """The sides of ordered predicates, and the columns of all others."""
+    if not program.predicates:
+        return _no_edges(program, placed)
     count, length = len(program.predicates), len(placed.rows)
     nothing = np.broadcast_to(0.0, length)
     previous, following = [nothing] * count, [nothing] * count

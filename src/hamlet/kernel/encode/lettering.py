@@ -53,16 +53,19 @@ def letters_of(table: EventTable, alphabet: Alphabet) -> tuple[NDArray[np.int32]
     """
     if not len(table):
         return np.empty(0, np.int32), np.zeros((0, len(alphabet.atoms)), np.uint8)
-    asked = _asked(alphabet)
-    code_of = {name: table.type_codes[name] for name in asked.types if name in table.type_codes}
-    conditional = [name for name in code_of if asked.types[name].is_conditional]
-    rows = _RowsOfType.of(table)
-    if len(asked.conjuncts) <= _FEW and (
-        sum(rows.count(code_of[name]) for name in conditional) >= _MANY_ROWS * len(table)
-        or not conditional
-    ):
+    asked, codes = _asked(alphabet), table.type_codes
+    code_of = {name: codes[name] for name in asked.types if name in codes}
+    if len(asked.conjuncts) <= _FEW and _asks_many(table, asked, code_of):
         return _in_one_pass(table, asked, code_of)
     return _type_by_type(table, alphabet, code_of)
+
+
+def _asks_many(table: EventTable, asked: _Asked, code_of: dict[str, int]) -> bool:
+    """Whether enough rows are asked anything, or none is."""
+    conditional = [name for name in code_of if asked.types[name].is_conditional]
+    rows = _RowsOfType.of(table)
+    found = sum(rows.count(code_of[name]) for name in conditional)
+    return not conditional or found >= _MANY_ROWS * len(table)
 
 
 # In one pass
@@ -75,15 +78,12 @@ class _TypeAsked:
     Attributes:
         columns: The places of its atoms in the alphabet.
         masks: For each of them the conjuncts that must hold, a bit each.
+        is_conditional: Whether anything is asked.
     """
 
     columns: NDArray[np.intp]
     masks: NDArray[np.int64]
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether anything is asked."""
-        return bool(self.masks.any())
+    is_conditional: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,53 @@ def _asked(alphabet: Alphabet) -> _Asked:
     of_type: dict[str, list[int]] = {}
     for column, atom in enumerate(alphabet.atoms):
         of_type.setdefault(atom.type, []).append(column)
-    types = {
-        name: _TypeAsked(
-            np.array(columns), np.array([mask(conditions[column]) for column in columns], np.int64)
-        )
-        for name, columns in of_type.items()
-    }
+    types = {}
+    for name, columns in of_type.items():
+        masks = np.array([mask(conditions[column]) for column in columns], np.int64)
+        types[name] = _TypeAsked(np.array(columns), masks, bool(masks.any()))
     return _Asked(tuple(places), types, len(alphabet.atoms))
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbering:
+    """How combinations are numbered where types have some codes, before any event is looked at.
+
+    Attributes:
+        letters: Those of types of which nothing is asked.
+        numbers: [codes, combinations of conjuncts]: the numbers that are known by then.
+        types: By code the types of which something is asked.
+        masks: For each code the conjuncts that are looked at.
+        starts: For each code where its atoms begin, and where the last end.
+        atoms: The conjuncts of each.
+    """
+
+    letters: tuple[Bits, ...]
+    numbers: NDArray[np.int32]
+    types: dict[int, _TypeAsked]
+    masks: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    atoms: NDArray[np.int64]
+
+
+@remembered
+def _numbering(asked: _Asked, code_of: tuple[tuple[str, int], ...], count: int) -> _Numbering:
+    numbers = np.full((count, 1 << len(asked.conjuncts)), _EMPTY, np.int32)
+    masks, starts = np.zeros(count, np.int64), np.zeros(count + 1, np.int64)
+    letters: list[Bits] = []
+    types: dict[int, _TypeAsked] = {}
+    for name, code in sorted(code_of, key=lambda each: each[1]):
+        of_type = asked.types[name]
+        if of_type.is_conditional:
+            numbers[code] = _UNSEEN
+            masks[code] = np.bitwise_or.reduce(of_type.masks)
+            starts[code + 1] = len(of_type.masks)
+            types[code] = of_type
+        else:
+            numbers[code] = len(letters)
+            letters.append(_letter(asked, of_type, 0))
+    atoms = [of_type.masks for of_type in types.values()]
+    every = np.concatenate(atoms) if atoms else np.empty(0, np.int64)
+    return _Numbering(tuple(letters), numbers, types, masks, np.cumsum(starts), every)
 
 
 def _in_one_pass(
@@ -123,44 +163,33 @@ def _in_one_pass(
     """The letters of all rows: numbers are given as combinations are met."""
     codes, depth = table.types.data, len(asked.conjuncts)
     count = len(table.types.words)  # type: ignore[arg-type]
-    numbers = np.full((count, 1 << depth), _EMPTY, np.int32)
-    letters: list[Bits] = []
-    masks, starts = np.zeros(count, np.int64), np.zeros(count + 1, np.int64)
-    by_code: list[tuple[int, _TypeAsked]] = []
-    for name, code in code_of.items():
-        of_type = asked.types[name]
-        if of_type.is_conditional:
-            numbers[code] = _UNSEEN
-            masks[code] = np.bitwise_or.reduce(of_type.masks)
-            starts[code + 1] = len(of_type.masks)
-            by_code.append((code, of_type))
-        else:
-            numbers[code] = len(letters)
-            letters.append(_letter(asked, of_type, 0))
-    if not by_code:
-        return take(numbers[:, 0], codes), np.array(letters, np.uint8).reshape(-1, asked.width)
-    by_code.sort(key=lambda each: each[0])
+    known = _numbering(asked, tuple(code_of.items()), count)
+    if not known.types:
+        letters = np.array(known.letters, np.uint8).reshape(-1, asked.width)
+        return take(known.numbers[:, 0], codes), letters
     packed = bits_of_rows(table, asked.conjuncts)
     letter = np.empty(len(codes), np.int32)
-    found = np.empty(len(by_code) << depth, np.int64)
+    found = np.empty(len(known.types) << depth, np.int64)
     met = _number(
         read_only(codes),
         packed,
         depth,
-        masks,
-        np.cumsum(starts),
-        np.concatenate([of_type.masks for _, of_type in by_code]),
-        numbers.reshape(-1),
-        len(letters),
+        known.masks,
+        known.starts,
+        known.atoms,
+        known.numbers.reshape(-1).copy(),
+        len(known.letters),
         found,
         letter,
     )
-    types = dict(by_code)
-    letters += [
-        _letter(asked, types[place >> depth], place & ((1 << depth) - 1))
-        for place in found[:met].tolist()
+    every = [
+        *known.letters,
+        *(
+            _letter(asked, known.types[place >> depth], place & ((1 << depth) - 1))
+            for place in found[:met].tolist()
+        ),
     ]
-    return letter, np.array(letters, np.uint8).reshape(len(letters), asked.width)
+    return letter, np.array(every, np.uint8).reshape(len(every), asked.width)
 
 
 def _letter(asked: _Asked, of_type: _TypeAsked, holding: int) -> Bits:

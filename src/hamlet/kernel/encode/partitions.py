@@ -126,11 +126,35 @@ def codes_of_rows(
     """
     if not attributes:
         return np.zeros(len(table), np.int32), 1, {}
-    parts = [dense_codes(_key_values(table, attribute)) for attribute in attributes]
-    of_row, first = (
-        parts[0] if len(parts) == 1 else _combined([codes for codes, _ in parts], len(table))
-    )
-    return of_row, len(first), {a: part[0] for a, part in zip(attributes, parts, strict=True)}
+    parts = [_codes_of_attribute(table, attribute) for attribute in attributes]
+    if len(parts) == 1:
+        codes, count = parts[0]
+    else:
+        codes, first = _combined([codes for codes, _ in parts], len(table))
+        count = len(first)
+    return codes, count, {a: part[0] for a, part in zip(attributes, parts, strict=True)}
+
+
+def _codes_of_attribute(table: EventTable, attribute: str) -> tuple[Codes, int]:
+    """A code for each value of an attribute, and how many codes there are; some may have no row.
+
+    It is found out once for a table.
+    """
+    key = (_codes_of_attribute, attribute)
+    if key not in table.kept:
+        table.kept[key] = _codes_found(table, attribute)
+    found: tuple[Codes, int] = table.kept[key]
+    return found
+
+
+def _codes_found(table: EventTable, attribute: str) -> tuple[Codes, int]:
+    if kind_of(table.table.column(attribute).type) == "text":
+        values = table.column(attribute)
+        words = 0 if values.words is None else len(values.words)
+        if values.data.dtype == np.int32 and 0 < words <= len(table):
+            return values.data, words
+    codes, first = dense_codes(_key_values(table, attribute))
+    return codes, len(first)
 
 
 class Keys(Mapping[str, pa.Array]):
@@ -148,7 +172,7 @@ class Keys(Mapping[str, pa.Array]):
         if name not in self._taken:
             if name not in self._attributes:
                 raise KeyError(name)
-            self._taken[name] = _key(self._table.table.column(name), self._rows)
+            self._taken[name] = _key(self._table, name, self._rows)
         return self._taken[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -212,7 +236,12 @@ def _key_values(table: EventTable, attribute: str) -> NDArray[np.int64]:
     return values.astype(np.int64, copy=False)
 
 
-def _key(column: pa.ChunkedArray, rows: NDArray[np.int32]) -> pa.Array:
+def _key(table: EventTable, attribute: str, rows: NDArray[np.int32]) -> pa.Array:
+    column = table.table.column(attribute)
+    if kind_of(column.type) == "text":
+        values = table.column(attribute)
+        if values.words is not None and len(values.words):
+            return values.words.take(pa.array(take(values.data, rows)))
     # Of a single piece Arrow takes rows without looking for their pieces first.
     taken = column.chunk(0) if column.num_chunks == 1 else column
     taken = taken.take(pa.array(rows))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 _FIRST_TABLE = 1 << 16
+# Bits of a digit that keys are sorted by, and of how many keys longer ones are worth it
+_DIGIT, _LONG_DIGIT = 8, 12
+_SEVERAL, _MANY = 1 << 11, 1 << 17
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -187,23 +190,40 @@ def sort_by_value(values: NDArray[np.int64], rows: Rows | None = None) -> Rows:
     if not n:
         return order
     low, high = _range(read_only(values))
-    keys = (take(values, order) - np.int64(low)).view(np.uint64)  # wraps round to the right thing
-    spread = int(high) - int(low)
-    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
-    for shift in range(0, spread.bit_length(), 8):
-        _radix_pass(keys, order, other_keys, other_order, np.uint64(shift))
-        keys, other_keys = other_keys, keys
+    keys = take(values, order) - np.int64(low)  # wraps round to the right thing
+    return sorted_with(keys, order, int(high) - int(low))[1]
+
+
+def sorted_with(keys: Ints, order: Rows, highest: int) -> tuple[Ints, Rows]:
+    """Keys in order, and what they are of; where equal, in the order given. Both are written over.
+
+    Args:
+        keys: None of which is below 0, if they are taken as numbers without a sign.
+        order: What they are of.
+        highest: None of them is above it.
+    """
+    unsigned, other_keys, other_order = keys.view(np.uint64), np.empty_like(keys), order.copy()
+    others = other_keys.view(np.uint64)
+    bits = highest.bit_length()
+    # Of few keys longer digits: that is fewer passes, and what they count in stays in the cache.
+    most = _LONG_DIGIT if _SEVERAL < len(keys) < _MANY else _DIGIT
+    passes = -(-bits // most)
+    digit = -(-bits // max(passes, 1))
+    ends = np.empty((1 << digit) + 1, np.int64)
+    for number in range(passes):
+        _radix_pass(unsigned, order, others, other_order, np.uint64(number * digit), ends)
+        unsigned, others = others, unsigned
         order, other_order = other_order, order
-    return order
+    return unsigned.view(np.int64), order
 
 
 @interpretable
-def _radix_pass(keys, order, new_keys, new_order, shift):  # type: ignore[no-untyped-def]
-    ends = np.zeros(257, np.int64)
-    low = np.uint64(255)
+def _radix_pass(keys, order, new_keys, new_order, shift, ends):  # type: ignore[no-untyped-def]
+    ends[:] = 0
+    low = np.uint64(len(ends) - 2)
     for key in keys:
         ends[np.int64((key >> shift) & low) + 1] += 1
-    for before in range(256):
+    for before in range(len(ends) - 1):
         ends[before + 1] += ends[before]
     for place in range(len(keys)):
         key = keys[place]
@@ -291,16 +311,3 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
 def _take(values, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
         out[place] = values[rows[place]]
-
-
-def gather_columns(table: NDArray[Any], rows: Rows, out: NDArray[Any]) -> None:
-    """The first columns of some rows of a table, each as a row of `out`, in one pass."""
-    _gather_columns(read_only(table), read_only(rows), out)
-
-
-@interpretable
-def _gather_columns(table, rows, out):  # type: ignore[no-untyped-def]
-    for place in range(len(rows)):
-        row = rows[place]
-        for column in range(len(out)):
-            out[column, place] = table[row, column]

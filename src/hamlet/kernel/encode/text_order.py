@@ -7,12 +7,13 @@ Arrow compare all of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pyarrow import types
 
-from hamlet.kernel.encode.sorting import read_only, sort_by_value
+from hamlet.events.columns import text_bytes
+from hamlet.kernel.encode.sorting import read_only
 from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def order_of_distinct(values: pa.Array) -> NDArray[np.int32] | None:
     keys = _keys(values)
     if keys is None:
         return None
-    order = sort_by_value(keys)
+    order = np.argsort(keys)
     ordered = keys[order]
-    return None if bool((ordered[1:] == ordered[:-1]).any()) else order
+    return None if bool((ordered[1:] == ordered[:-1]).any()) else order.astype(np.int32)
 
 
 def _keys(values: pa.Array) -> Longs | None:
@@ -55,16 +56,6 @@ def _keys(values: pa.Array) -> Longs | None:
         _beginnings(read_only(offsets), read_only(data), keys)
         return (keys ^ _SIGN).view(np.int64)
     return None
-
-
-def text_bytes(values: pa.Array) -> tuple[Longs, NDArray[np.uint8]]:
-    """Where each text begins, and where the last ends, in the bytes of all."""
-    wide = types.is_large_string(values.type)
-    _, offsets, data = values.buffers()
-    found: NDArray[Any] = np.frombuffer(offsets, np.int64 if wide else np.int32)
-    found = found[values.offset : values.offset + len(values) + 1]
-    bytes_of = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return found.astype(np.int64, copy=False), bytes_of
 
 
 @interpretable

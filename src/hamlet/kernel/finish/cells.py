@@ -420,6 +420,8 @@ def _duration(recipe: Recipe, trends: Column, times: Column, turns: Column) -> _
 
 
 def _total(present: Wides, parts: list[_Digit]) -> Wides:
+    if len(parts) == 1 and parts[0][1] == 0:
+        return parts[0][0]  # type: ignore[return-value]
     total = present.constant(0)
     for part, exponent in parts:
         total = total + part.shifted(exponent)

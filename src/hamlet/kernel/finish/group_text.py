@@ -19,12 +19,18 @@ import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import types
 
-from hamlet.events.columns import is_text
+from hamlet.events.columns import is_text, text_bytes
+from hamlet.kernel.encode.sorting import read_only
 from hamlet.kernel.finish.integers import TEXT
+from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from decimal import Decimal
+
+    from numpy.typing import NDArray
+
+_EIGHT = 8
 
 
 def group_texts(values: Mapping[str, pa.Array], count: int) -> pa.Array:
@@ -39,22 +45,61 @@ def group_texts(values: Mapping[str, pa.Array], count: int) -> pa.Array:
     """
     if not values:
         return pa.repeat(pa.scalar("{}", TEXT), count)
-    pieces: list[Any] = []
+    between, columns, mark = [], [], ""
     for number, (name, column) in enumerate(values.items()):
         lead = ("{" if number == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": "
-        pieces += [pa.scalar(lead, TEXT), *_pieces(column)]
-    return pc.binary_join_element_wise(*pieces, *(pa.scalar(each, TEXT) for each in ("}", "")))
+        texts, quote = _piece(column)
+        between.append(mark + lead + quote)
+        columns.append(texts)
+        mark = quote
+    return _put_together([each.encode() for each in (*between, mark + "}")], columns)
 
 
-def _pieces(column: pa.Array) -> list[Any]:
-    """What to put together for the JSON text of some values."""
+def _piece(column: pa.Array) -> tuple[pa.Array, str]:
+    """The JSON texts of some values, and what is to stand around each of them."""
     if not is_text(column.type):
-        return [value_texts(column)]
+        return value_texts(column), ""
     words = column.cast(TEXT)
-    if _may_have_escapes(words):
-        return [_words(words)]
-    mark = pa.scalar('"', TEXT)
-    return [mark, words, mark]
+    return (_words(words), "") if _may_have_escapes(words) else (words, '"')
+
+
+def _put_together(between: list[bytes], columns: list[pa.Array]) -> pa.Array:
+    """Texts of several columns row by row, with the same words before, between and after them."""
+    found = [text_bytes(column) for column in columns]
+    data = [some[offsets[0] : offsets[-1]] for offsets, some in found]
+    firsts = np.cumsum([0, *map(len, data)])
+    offsets = np.stack([each - each[0] for each, _ in found]) + firsts[:-1, None]
+    places = np.cumsum([0, *map(len, between)])
+    words = np.frombuffer(b"".join(between) + bytes(_EIGHT), np.uint8)
+    count = len(columns[0])
+    ends = np.zeros(count + 1, np.int64)
+    written = np.empty(int(firsts[-1]) + count * int(places[-1]) + _EIGHT, np.uint8)
+    whole = np.concatenate([*data, np.zeros(_EIGHT, np.uint8)])
+    _write(*map(read_only, (offsets, places)), *map(_eights, (whole, words, written)), ends)
+    return pa.Array.from_buffers(TEXT, count, [None, pa.py_buffer(ends), pa.py_buffer(written)])
+
+
+def _eights(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Eight bytes from each place on."""
+    return np.ndarray(len(data) - _EIGHT + 1, "<u8", data, strides=(1,))
+
+
+@interpretable
+def _write(offsets, places, data, words, written, ends):  # type: ignore[no-untyped-def]
+    """Copy eight bytes at a time: those too many are written over by what comes after them."""
+    columns, at = len(offsets), 0
+    for row in range(len(ends) - 1):
+        for column in range(columns + 1):
+            low, high = places[column], places[column + 1]
+            for byte in range(low, high, 8):
+                written[at + byte - low] = words[byte]
+            at += high - low
+            if column < columns:
+                low, high = offsets[column, row], offsets[column, row + 1]
+                for byte in range(low, high, 8):
+                    written[at + byte - low] = data[byte]
+                at += high - low
+        ends[row + 1] = at
 
 
 def value_texts(column: pa.Array) -> pa.Array:
@@ -102,8 +147,15 @@ def _may_have_escapes(words: pa.Array) -> bool:
     data = words.buffers()[2]
     if data is None:
         return False
-    found = np.frombuffer(data, np.uint8)
-    return bool(((found < 0x20) | (found == ord('"')) | (found == ord("\\"))).any())
+    return bool(_has_escapes(read_only(np.frombuffer(data, np.uint8))))
+
+
+@interpretable
+def _has_escapes(data):  # type: ignore[no-untyped-def]
+    found = False
+    for byte in data:
+        found |= (byte < 0x20) | (byte == 0x22) | (byte == 0x5C)  # a quote or a backslash
+    return found
 
 
 def _any(value: Any) -> str:

@@ -19,13 +19,14 @@ against the sum of absolute values. So float mode needs nothing special for AND.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.encode.sorting import gather_columns, is_sorted, sort_by_value
+from hamlet.kernel.encode.sorting import read_only, sorted_with
 from hamlet.kernel.finish.sums import Lots, summed
+from hamlet.kernel.jit import interpretable
 from hamlet.plan.program import Role
 
 if TYPE_CHECKING:
@@ -134,24 +135,17 @@ class SetTotals:
     ) -> SetTotals:
         """The same where the group of each record is known."""
         widths = [1 + len(components_of(query.aggregates, digits)) for query in queries]
-        keys, order = _sorted_keys(emission.unit, emission.window, group)
-        is_first = np.ones(len(keys), dtype=np.bool_)
-        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
-        starts = np.flatnonzero(is_first)
-        firsts, lots = order[starts], Lots.of(order, starts)
+        lots, rows = _lots_of(emission, group, len(units.query))
         every = Totals(
-            emission.window[firsts],
-            group[firsts],
+            rows.window,
+            rows.group,
             [
                 summed(emission.numbers, component, lots)
                 for component in range(max(widths, default=1))
             ],
-            _extremes(queries, emission, units, order, starts),
+            _extremes(queries, emission, units, lots),
         )
-        bounds = np.searchsorted(emission.unit[firsts], np.arange(len(units.query) + 1)).astype(
-            np.int64
-        )
-        return SetTotals(every, bounds, widths, queries, units)
+        return SetTotals(every, rows.bounds, widths, queries, units)
 
     def sides(self, local: int) -> dict[Role, Totals]:
         """The totals of each template of a query, given by its number in the set, but guards."""
@@ -232,15 +226,61 @@ def joined(query: Query, sides: Mapping[Role, Totals]) -> Totals:
 def group_of_record(emission: Emission, program: Program, groups: Sequence[Groups]) -> Longs:
     """The group of each record, numbered among those of its query."""
     different = {id(each): each for each in groups}
-    tables = [each.of_partition for each in different.values()]
-    if len(tables) <= 1:
-        table = tables[0] if tables else np.zeros(0, np.int32)
-        return table[emission.part].astype(np.int64)
     number = {key: place for place, key in enumerate(different)}
-    of_query = np.array([number[id(each)] for each in groups])
+    of_query = np.array([number[id(each)] for each in groups], np.int64)
+    tables = [each.of_partition for each in different.values()]
+    found = np.empty(len(emission.part), np.int64)
+    known = np.stack(tables) if tables else np.empty((0, 0), np.int32)
     of_unit = of_query[program.template_query]
-    found: Longs = np.stack(tables)[of_unit[emission.unit], emission.part].astype(np.int64)
+    _find_groups(*map(read_only, (known, of_unit, emission.unit, emission.part)), found)
     return found
+
+
+@interpretable
+def _find_groups(tables, of_unit, unit, part, found):  # type: ignore[no-untyped-def]
+    for record in range(len(found)):
+        found[record] = tables[of_unit[unit[record]], part[record]]
+
+
+class _Rows(NamedTuple):
+    """What records that are added up have in common, in order, and where those of each unit begin.
+
+    The last of `bounds` is where those of the last unit end.
+    """
+
+    window: Longs
+    group: Longs
+    bounds: Longs
+
+
+def _lots_of(emission: Emission, group: Longs, units: int) -> tuple[Lots, _Rows]:
+    """Which records are added up: those of one unit, window and group, in this order."""
+    count = len(emission.unit)
+    keys, order = _sorted_keys(emission.unit, emission.window, group)
+    starts, of_record = np.empty(count, np.int64), np.empty(count, np.int32)
+    window, groups = np.empty(count, np.int64), np.empty(count, np.int64)
+    bounds = np.zeros(units + 1, np.int64)
+    known = map(read_only, (keys, order, emission.unit, emission.window, group))
+    size = _find_lots(*known, starts, of_record, window, groups, bounds)
+    rows = _Rows(window[:size], groups[:size], np.cumsum(bounds))
+    return Lots(order, starts[:size], of_record), rows
+
+
+@interpretable
+def _find_lots(  # type: ignore[no-untyped-def]
+    keys, order, unit, window, group, starts, of_record, of_window, of_group, bounds
+):
+    """Fill in lots, and how many each unit has one place further on; how many lots there are."""
+    size = 0
+    for place in range(len(keys)):
+        record = order[place]
+        if place == 0 or keys[place] != keys[place - 1]:
+            starts[size] = place
+            of_window[size], of_group[size] = window[record], group[record]
+            bounds[unit[record] + 1] += 1
+            size += 1
+        of_record[record] = size - 1
+    return size
 
 
 def _sorted_keys(
@@ -250,23 +290,48 @@ def _sorted_keys(
 
     The order is that of unit, window and group, and of records where those are equal.
     """
-    if not len(unit):
+    count = len(unit)
+    if not count:
         return np.zeros(0, np.int64), np.zeros(0, np.int32)
-    lowest, groups = int(window.min()), int(group.max()) + 1
-    windows = int(window.max()) - lowest + 1
-    if (int(unit.max()) + 1) * windows * groups >= 2**63:
+    limits = np.empty(4, np.int64)
+    _find_limits(read_only(unit), read_only(window), read_only(group), limits)
+    units, lowest, windows, groups = limits.tolist()
+    if units * windows * groups >= 2**63:
         window = np.unique(window, return_inverse=True)[1]
         lowest, windows = 0, int(window.max()) + 1
     # Units, windows and groups that occur have at most 31 bits each, and seldom more than 63.
-    keys = (unit.astype(np.int64) * windows + (window - lowest)) * groups + group
-    if (int(unit.max()) + 1) * windows * groups >= 2**63:
+    if units * windows * groups >= 2**63:
         order = np.lexsort((group, window, unit)).astype(np.int32)
         keys = np.cumsum(_changes(unit[order], window[order], group[order]))
         return keys, order
-    if is_sorted(keys):
-        return keys, np.arange(len(keys), dtype=np.int32)
-    order = sort_by_value(keys)
-    return keys[order], order
+    keys, order = np.empty(count, np.int64), np.empty(count, np.int32)
+    known = map(read_only, (unit, window, group))
+    if _write_keys(*known, lowest, windows, groups, keys, order):
+        return keys, order
+    return sorted_with(keys, order, units * windows * groups - 1)
+
+
+@interpretable
+def _find_limits(unit, window, group, limits):  # type: ignore[no-untyped-def]
+    """Fill in how many units there are, the first window and how many there are, and groups."""
+    units, groups, lowest, highest = 0, 0, window[0], window[0]
+    for record in range(len(unit)):
+        units, groups = max(units, np.int64(unit[record])), max(groups, group[record])
+        lowest, highest = min(lowest, window[record]), max(highest, window[record])
+    limits[0], limits[1], limits[2], limits[3] = units + 1, lowest, highest - lowest + 1, groups + 1
+
+
+@interpretable
+def _write_keys(unit, window, group, lowest, windows, groups, keys, order):  # type: ignore[no-untyped-def]
+    """Fill in keys, and records as they come; whether they stand in order."""
+    is_sorted = True
+    for record in range(len(keys)):
+        key = (np.int64(unit[record]) * windows + (window[record] - lowest)) * groups + group[
+            record
+        ]
+        keys[record], order[record] = key, record
+        is_sorted = is_sorted and (record == 0 or keys[record - 1] <= key)
+    return is_sorted
 
 
 def _changes(*columns: NDArray[Any]) -> Bools:
@@ -277,31 +342,16 @@ def _changes(*columns: NDArray[Any]) -> Bools:
     return changes
 
 
-def _columns(array: Doubles, order: NDArray[np.int32], width: int) -> list[Doubles]:
-    """The first columns of some rows; an array may lack those that no record has."""
-    gathered = np.empty((min(width, array.shape[1]), len(order)))
-    gather_columns(array, order, gathered)
-    nothing = np.zeros(len(order))
-    return [*gathered, *(nothing for _ in range(len(gathered), width))]
-
-
-def _extremes(
-    queries: list[Query],
-    emission: Emission,
-    units: Units,
-    order: NDArray[np.int32],
-    starts: NDArray[np.intp],
-) -> list[Doubles]:
+def _extremes(queries: list[Query], emission: Emission, units: Units, lots: Lots) -> list[Doubles]:
     """The extremes of all records, of one window and group the least or the greatest."""
     most = max((len(query.extremes) for query in queries), default=0)
-    found = _columns(emission.extremes, order, most)
-    if len(starts) == len(order):
-        return [values + 0.0 for values in found]
-    of_query = units.query[emission.unit[order]]
-    return [
-        _extreme(values, _signs(queries, number)[of_query], starts)
-        for number, values in enumerate(found)
-    ]
+    found = [np.full(len(lots.starts), np.nan) for _ in range(most)]
+    # An array may lack those that no record has.
+    for number, extremes in enumerate(found[: emission.extremes.shape[1]]):
+        signs = _signs(queries, number)[units.query]
+        known = (emission.extremes[:, number], emission.unit, lots.of_record, signs)
+        _fold_extremes(*map(read_only, known), extremes)
+    return found
 
 
 def _signs(queries: list[Query], number: int) -> Doubles:
@@ -310,12 +360,17 @@ def _signs(queries: list[Query], number: int) -> Doubles:
     return np.array(signs, np.float64)
 
 
-def _extreme(values: Doubles, signs: Doubles, starts: NDArray[np.intp]) -> Doubles:
+@interpretable
+def _fold_extremes(values, unit, of_record, signs, extremes):  # type: ignore[no-untyped-def]
     """The least of values times their signs; NaN, which stands for none, only of none."""
-    # Adding 0 makes -0.0 and 0.0 one, else the order of records would choose.
-    least = np.fmin.reduceat((values + 0.0) * signs, starts)
-    extremes: Doubles = least * signs[starts] + 0.0
-    return extremes
+    for record in range(len(values)):
+        value = values[record]
+        if value == value:
+            # Adding 0 makes -0.0 and 0.0 one, else the order of records would choose.
+            value, lot = value + 0.0, of_record[record]
+            known, sign = extremes[lot], signs[unit[record]]
+            if known != known or value * sign < known * sign:
+                extremes[lot] = value
 
 
 def picks_of(query: Query) -> list[np.ufunc]:

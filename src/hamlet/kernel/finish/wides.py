@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.kernel.finish.rounding import FAR, log10_of
+from hamlet.kernel.finish.rounding import FAR, log10_of, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LOG10_2 = math.log10(2)
 _GREATEST = sys.float_info.max
+_INSIDE = 2.0**500
 _TOP = sys.float_info.max_exp  # all doubles are below 2 to this
 _ERROR = 1e-9  # how far, relative to itself, a result of float mode may be from the true one
 NO_EXPONENT = -(1 << 60)  # of zero: below every other, and two of them still add up in 64 bits
@@ -116,6 +117,10 @@ class Wides:
 
     def over(self, other: Wides) -> Wides:
         """The quotient; 0 where the divisor is 0."""
+        one, by = self._plain, other._plain
+        if one is not None and by is not None and _are_inside(one) and _are_inside(by):
+            shape = np.broadcast_shapes(one.shape, by.shape)
+            return Wides.of_doubles(np.divide(one, by, out=np.zeros(shape), where=by != 0))
         is_zero = other.mantissa == 0
         mantissa = self.mantissa / np.where(is_zero, 1.0, other.mantissa)
         return _normal(np.where(is_zero, 0.0, mantissa), self.exponent - other.exponent)
@@ -227,9 +232,14 @@ def _taken_apart(values: Doubles) -> tuple[Doubles, Longs]:
 
 def _are_near(values: Doubles) -> bool:
     """Whether all but 0 are well inside the range of doubles."""
-    sizes = np.abs(values)
-    least = np.min(sizes, where=sizes > 0, initial=1.0)
-    return bool(least > 1 / FAR and sizes.max(initial=0.0) < FAR)
+    least, greatest = sizes_of(values)
+    return bool(least > 1 / FAR and greatest < FAR)
+
+
+def _are_inside(values: Doubles) -> bool:
+    """Whether all but 0 are so far inside the range of doubles that their quotients are, too."""
+    least, greatest = sizes_of(values)
+    return bool(least > _INSIDE**-1 and greatest < _INSIDE)
 
 
 def _aligned_to(number: Wides, exponent: Longs) -> Doubles:

@@ -532,7 +532,7 @@ def test_rows_that_take_part_are_counted_once_for_all_sets() -> None:
     for sharable in plan.sets[:2]:
         encode(table, plan, sharable, compile_set(plan, sharable))
 
-    assert table.statistics.used == 2
+    assert table.used == 2
     assert table.statistics.rows == 5
 
 
