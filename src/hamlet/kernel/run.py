@@ -363,10 +363,11 @@ def _sizes_from(compiled: Compiled) -> _Sizes:
 def _steps(compiled: Compiled, ranges: NDArray[np.int64], words: int) -> int:
     """About how many steps a run takes, which is at most: see stopping.py.
 
-    Where events are kept one by one each of them may be looked at for each event.
+    Where events are kept one by one each of them may be looked at for each event of its partition.
     """
-    sizes, events = _sizes_of(compiled), int(_sizes(ranges).sum())
-    pairs = events if sizes.logs or sizes.guard_logs else 1
+    sizes, lengths = _sizes_of(compiled), _sizes(ranges)
+    events = int(lengths.sum())
+    pairs = int(lengths.max(initial=1)) if sizes.logs or sizes.guard_logs else 1
     return events * (sizes.units + sizes.windows) * words * pairs
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hamlet.bench.real.hand_loops import HandLoop, NotByHand, sorted_by
+from hamlet.bench.real.in_sql import Database, NotInSql, sql_of
 from hamlet.bench.real.workloads import SEED, RealWorkload, workloads
 from hamlet.bench.timing import Spread, one_core, seconds
 from hamlet.errors import InternalError, ReadError, UnknownName, listed
@@ -46,6 +47,19 @@ class Contest:
                 self.loops.append(HandLoop(query))
             except NotByHand as why:
                 self.not_by_hand[query.name] = str(why)
+        self._find_sql()
+
+    def _find_sql(self) -> None:
+        """Which queries SQL can say, and these as a workload of their own."""
+        self.in_sql: dict[str, str] = {}
+        self.not_in_sql: dict[str, str] = {}
+        for query in self.workload.queries:
+            try:
+                self.in_sql[query.name] = sql_of(query, self.table, self.asked.columns)
+            except NotInSql as why:
+                self.not_in_sql[query.name] = str(why)
+        some = [one for one in self.workload.plan.queries if one.query.name in self.in_sql]
+        self.said = Workload(plan_workload(some)) if some else None
 
     def by_hand(self, only: str | None = None) -> dict[str, Any]:
         """The answers of the loops; those of one partitioning sort once."""
@@ -75,9 +89,15 @@ class Contest:
         for number in range(len(self.alone)):
             self.one(number, numbers)
 
-    def check(self) -> int:
+    def those_in_sql(self) -> Any:
+        """The queries that SQL can say by the engine, with the long form of what they return."""
+        assert self.said is not None
+        return _with_table(self.said.run(self.table, numbers="float", **self.asked.columns))
+
+    def check(self, database: Database | None = None) -> int:
         """Compare all answers; how many rows there were."""
         by_hand, rows = self.by_hand(), 0
+        by_sql = {} if database is None else database.answers(self.in_sql)
         for numbers in KINDS:
             results = self.together(numbers)
             rows = results.table.num_rows
@@ -85,10 +105,10 @@ class Contest:
                 ours = keyed(results.wide(query.name), query, "window_start")
                 theirs = keyed(self.one(number, numbers).wide(query.name), query, "window_start")
                 compare(f"{query.name} alone", theirs, ours)
-                if query.name in by_hand:
-                    compare(
-                        f"{query.name} by hand", keyed(by_hand[query.name], query, "window"), ours
-                    )
+                for how, answers in (("by hand", by_hand), ("in SQL", by_sql)):
+                    if query.name in answers:
+                        found = keyed(answers[query.name], query, "window")
+                        compare(f"{query.name} {how}", found, ours)
         return rows
 
 
@@ -158,15 +178,20 @@ def measure(
 def measure_workload(asked: RealWorkload, table: Any, repeat: int) -> dict[str, Any]:
     """Seconds of all contenders, and by query."""
     contest = Contest(asked, table)
-    rows = contest.check()
-    works: dict[str, Callable[[], object]] = {"hand loops": contest.by_hand}
-    for numbers in KINDS:
-        works[f"together, {numbers}"] = partial(contest.together, numbers)
-        works[f"one by one, {numbers}"] = partial(contest.one_by_one, numbers)
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(repeat):
-        for name, work in works.items():
-            times[name].append(seconds(work))
+    with Database.of(table) as database:
+        rows = contest.check(database)
+        works: dict[str, Callable[[], object]] = {"hand loops": contest.by_hand}
+        for numbers in KINDS:
+            works[f"together, {numbers}"] = partial(contest.together, numbers)
+            works[f"one by one, {numbers}"] = partial(contest.one_by_one, numbers)
+        if database is not None and contest.in_sql:
+            works["DuckDB"] = partial(database.answers, contest.in_sql)
+            works["together, those in SQL"] = contest.those_in_sql
+            contest.those_in_sql()
+        times: dict[str, list[float]] = {name: [] for name in works}
+        for _ in range(repeat):
+            for name, work in works.items():
+                times[name].append(seconds(work))
     return {
         "name": asked.name,
         "about": asked.about,
@@ -174,6 +199,7 @@ def measure_workload(asked: RealWorkload, table: Any, repeat: int) -> dict[str, 
         "queries": len(contest.workload.queries),
         "rows": rows,
         "not by hand": contest.not_by_hand,
+        "not in SQL": contest.not_in_sql,
         "seconds": {name: Spread.of(each)._asdict() for name, each in times.items()},
         "stages": {kind: contest.together(kind).statistics.seconds for kind in KINDS},
         "by query": _by_query(contest) if len(contest.alone) <= 20 else {},
@@ -221,6 +247,11 @@ def _lines(point: dict[str, Any]) -> list[str]:
         f"{apart:>12.1f}{exact:>9.1f}{apart_exact:>12.1f}{hand / ours:>11.2f}{apart / ours:>12.2f}"
     )
     lines = [line + f"{apart_exact / exact:>8.2f}{exact / ours:>13.2f}"]
+    if "DuckDB" in middle:
+        said = point["queries"] - len(point["not in SQL"])
+        sql, same = middle["DuckDB"], middle["together, those in SQL"]
+        line = f"    {'in SQL':<14}{said} of {point['queries']} queries: DuckDB {sql:.1f}"
+        lines.append(f"{line}  together {same:.1f}  DuckDB/ours {sql / same:.2f}")
     for numbers, stages in point["stages"].items():
         times = "  ".join(f"{stage} {1e3 * took:.1f}" for stage, took in stages.items())
         lines.append(f"    {numbers:<14}{times}")

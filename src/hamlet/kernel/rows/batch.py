@@ -209,7 +209,8 @@ def _run_class(
     scale = _scale(zero, events, group)
     single = np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64)
     cells = len(turned.ts) * group.overlap * made.columns * group.components
-    found = _LOOKED_AT if len(group.predicates) == 1 else len(turned.ts)
+    longest = int((turned.ranges[:, 2] - turned.ranges[:, 1]).max(initial=1))
+    found = min(longest, _LOOKED_AT) if len(group.predicates) == 1 else longest
     words = zero.shape[1] if zero.ndim == 2 else 1
     (part, unit, window, v, x), redo, counts, decisions = stoppable(
         run, code, *turned, zero, single, scale, is_traced, steps=cells * found * words
