@@ -30,6 +30,26 @@ _MANY_WORDS = 256
 _EIGHT = 8
 
 
+# What Arrow's types are to a query, by their numbers, and those that are left as they are
+_NUMBERS = (
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    *(pa.float32(), pa.float64()),
+)
+_DECIMALS = (pa.decimal32(1), pa.decimal64(1), pa.decimal128(1), pa.decimal256(1))
+_TIMES = (pa.timestamp("us"), pa.date32(), pa.date64())
+_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+_KINDS: dict[int, Kind] = {
+    **{each.id: "number" for each in (*_NUMBERS, pa.float16(), *_DECIMALS)},
+    **{each.id: "time" for each in _TIMES},
+    **{each.id: "text" for each in _TEXTS},
+    pa.bool_().id: "boolean",
+}
+_PLAIN = frozenset(
+    each.id for each in (*_NUMBERS, *_TIMES, pa.bool_(), pa.string(), pa.large_string())
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Values:
     """A column, or what an expression is worth on each row.
@@ -68,17 +88,10 @@ def nothing(length: int) -> Values:
 
 def kind_of(column: pa.DataType) -> Kind | None:
     """What a column of an Arrow type is to a query; None for types that queries cannot use."""
-    if types.is_dictionary(column):
-        column = column.value_type
-    if types.is_boolean(column):
-        return "boolean"
-    if types.is_integer(column) or types.is_floating(column) or types.is_decimal(column):
-        return "number"
-    if is_text(column):
-        return "text"
-    if types.is_timestamp(column) or types.is_date(column):
-        return "time"
-    return None
+    known = _KINDS.get(column.id)
+    if known is None and types.is_dictionary(column):
+        known = _KINDS.get(column.value_type.id)
+    return known
 
 
 def is_text(column: pa.DataType) -> bool:
@@ -94,6 +107,8 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     Arrow has several types for one kind of value, and its functions know some of them only. Text
     stays in a dictionary, but for one that says that a code of its own is null.
     """
+    if column.type.id in _PLAIN:
+        return column
     if types.is_run_end_encoded(column.type):
         chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
         column = pa.chunked_array(chunks, column.type.value_type)
@@ -108,6 +123,8 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def plain_type(column: pa.DataType) -> pa.DataType:
     """The type that `plain` gives a column."""
+    if column.id in _PLAIN:
+        return column
     if types.is_run_end_encoded(column):
         return plain_type(column.value_type)
     if types.is_dictionary(column):

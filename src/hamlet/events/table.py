@@ -31,6 +31,7 @@ from hamlet.events.times import REASONS, Times, is_time, microseconds, times_of
 from hamlet.events.untyped import column_of_values
 from hamlet.plan.predicates import EVENT_TIME
 from hamlet.plan.query import OTHER, asked_types
+from hamlet.plan.remembered import remembered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,7 +138,7 @@ class EventTable:
             good = np.flatnonzero(sieve.good)
             table, ts, types = sieve.kept(table), ts[good], types.take(good)
         statistics = Statistics(rows, malformed=dict(sieve.malformed), notes=loaded.notes)
-        types = _as_asked(types, asked_types(planned.query for planned in plan.queries))
+        types = _as_asked(types, _asked(plan))
         return EventTable(loaded.name, table, ts, types, order, times, statistics)
 
     def __len__(self) -> int:
@@ -194,6 +195,11 @@ class EventTable:
         for rows in self._used:
             is_used[rows] = True
         return int(np.count_nonzero(is_used))
+
+
+@remembered
+def _asked(plan: WorkloadPlan) -> frozenset[str]:
+    return asked_types(planned.query for planned in plan.queries)
 
 
 def _as_asked(types: Values, asked: frozenset[str]) -> Values:
@@ -277,7 +283,9 @@ def _complete(loaded: SourceTable, wanted: Wanted) -> pa.Table:
     Here columns get the types that everything after this knows, wherever they have come from.
     """
     table = loaded.table
-    table = pa.table([plain(column) for column in table.columns], names=table.column_names)
+    columns = [plain(column) for column in table.columns]
+    if any(one is not other for one, other in zip(columns, table.columns, strict=True)):
+        table = pa.table(columns, names=table.column_names)
     is_empty = not loaded.columns and not table.num_rows
     for name in wanted.columns:
         if name in table.schema.names:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hamlet.kernel.base import components_of, extreme_rows, weights_of
-from hamlet.kernel.jit import interpretable
+from hamlet.kernel.sizes import sizes_of
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import Constant
 
@@ -58,6 +58,7 @@ class EventForm:
         """The form of some events."""
         batch = encoded.batch
         rows = list(zip(batch.weight_specs, batch.weights, strict=True))
+        summable = [(True, True) if _is_counted(spec) else _summable(row) for spec, row in rows]
         return EventForm(
             batch.weight_specs,
             batch.extreme_attributes,
@@ -66,8 +67,8 @@ class EventForm:
             batch.column_names,
             encoded.ordered_usable,
             NumberMode.of(batch.weights),
-            tuple(_is_counted(spec) or _is_summable(row) for spec, row in rows),
-            tuple(_is_counted(spec) or _is_summable_twice(row) for spec, row in rows),
+            tuple(once for once, _ in summable),
+            tuple(twice for _, twice in summable),
             tuple(
                 spec.kind == "one" or (_is_counted(spec) and bool((row == 1).all()))
                 for spec, row in rows
@@ -107,40 +108,21 @@ def _is_counted(weight: Weight) -> bool:
     return weight.kind in ("one", "present")
 
 
-def _is_summable(weights: NDArray[Any]) -> bool:
-    """Whether sums over a run may be had as differences of running sums.
+def _summable(weights: NDArray[Any]) -> tuple[bool, bool]:
+    """Whether sums over a run may be had as differences of running sums; of sums of these, too.
 
     Of integers always: they are exact. Of doubles when the largest is at most 2^30 times the
     smallest: then what is lost of the running sum, which is kept in two doubles, is far below 1e-9
-    of any term.
+    of any term. Integers in two parts wrap around; what is left of them after a run must not.
     """
     if weights.dtype == np.int64:
-        return True
-    low, high = _sizes(weights)
-    return bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400)
-
-
-def _is_summable_twice(weights: NDArray[Any]) -> bool:
-    """Whether sums of the running sums of a run may be had as differences.
-
-    Integers in two parts wrap around; what is left of them after a run must not.
-    """
-    if weights.dtype != np.int64:
-        return _is_summable(weights)
-    return bool(float(len(weights)) ** 2 * _largest(weights) < 2.0**93)
+        return True, bool(float(len(weights)) ** 2 * _largest(weights) < 2.0**93)
+    least, greatest = sizes_of(weights)
+    low, high = (least, greatest) if greatest > 0.0 else (1.0, 1.0)
+    is_so = bool(high * 2.0**-30 <= low and low > 2.0**-400 and high < 2.0**400)
+    return is_so, is_so
 
 
 def _largest(weights: NDArray[Any]) -> float:
     """The greatest size of integers."""
     return max(float(weights.max()), -float(weights.min())) if len(weights) else 0.0
-
-
-@interpretable
-def _sizes(weights):  # type: ignore[no-untyped-def]
-    """The least and the greatest size of weights that are not 0, which are no NaN; 1 for none."""
-    low, high = np.inf, 0.0
-    for weight in weights:
-        size = abs(weight)
-        low = size if 0.0 < size < low else low
-        high = size if size > high else high
-    return (low, high) if high > 0.0 else (1.0, 1.0)

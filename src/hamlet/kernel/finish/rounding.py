@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.kernel.encode.sorting import read_only
-from hamlet.kernel.jit import interpretable
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -40,30 +37,6 @@ def nearest(number: int, divisor: int = 1) -> float:
 def doubles(values: Iterable[float]) -> Doubles:
     """An array of doubles that come one by one."""
     return np.fromiter(values, dtype=np.float64)
-
-
-def sizes_of(values: Doubles) -> tuple[float, float]:
-    """The least and the greatest size of numbers that are not 0; infinite and 0 where all are.
-
-    >>> sizes_of(np.array([-3.0, 0.0, 0.5]))
-    (0.5, 3.0)
-    """
-    least, greatest = _sizes(read_only(values).view(np.int64))
-    found = np.array([least + 1, greatest], np.int64).view(np.float64)
-    return float(found[0]), float(found[1])
-
-
-@interpretable
-def _sizes(bits):  # type: ignore[no-untyped-def]
-    """The same by the bits of numbers, which stand in the order of their sizes, less one of 0."""
-    least, greatest = np.int64(0x7FEFFFFFFFFFFFFF), np.int64(0)
-    for number in bits:
-        size = number & np.int64(0x7FFFFFFFFFFFFFFF)
-        greatest = max(greatest, size)
-        # What is 0 is the largest there is, so that no branch is needed.
-        size = (size - 1) & np.int64(0x7FFFFFFFFFFFFFFF)
-        least = min(least, size)
-    return least, greatest
 
 
 def log10_of(values: Doubles) -> Doubles:

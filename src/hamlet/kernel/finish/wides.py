@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.kernel.finish.rounding import FAR, log10_of, sizes_of
+from hamlet.kernel.finish.rounding import FAR, log10_of
+from hamlet.kernel.sizes import sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
