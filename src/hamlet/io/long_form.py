@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from hamlet.events.times import Times, given_times, time_type
-from hamlet.kernel.encode.sorting import read_only
+from hamlet.kernel.encode.sorting import all_read_only
 from hamlet.kernel.finish import TEXT
 from hamlet.kernel.jit import interpretable
 
@@ -96,7 +96,7 @@ def _in_turn(words: Sequence[Sequence[str]], counts: Longs) -> Any:
     widths = np.array([len(some) for some in written], np.int64)
     lengths = np.array([len(word) for some in written for word in some], np.int64)
     ends = np.zeros(int(counts @ widths) + 1, np.int64)
-    _add_lengths(read_only(lengths), read_only(widths), read_only(counts), ends)
+    _add_lengths(*all_read_only(lengths, widths, counts), ends)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
     return pa.Array.from_buffers(TEXT, len(ends) - 1, buffers)
 
@@ -137,16 +137,16 @@ def _turns(answers: SetAnswers, widths: Longs, first_group: Longs) -> _Turns:
         for some in ([each.value for each in cells], [each.log10 for each in cells])
     )
     turns = _Turns(
-        *(np.empty(count, np.int64) for _ in range(3)),
-        *(np.empty(count) for _ in range(2)),
-        np.empty(count if any(each.digits for each in cells) else 0, np.int64),
+        start=np.empty(count, np.int64),
+        end=np.empty(count, np.int64),
+        group=np.empty(count, np.int64),
+        value=np.empty(count),
+        log10=np.empty(count),
+        place=np.empty(count if any(each.digits for each in cells) else 0, np.int64),
     )
-    _take_turns(
-        *map(read_only, (answers.starts, widths, first_group)),
-        *map(read_only, (answers.window_start, answers.window_end, answers.group)),
-        *map(read_only, (values, logs)),
-        *turns,
-    )
+    of_queries = all_read_only(answers.starts, widths, first_group)
+    of_rows = all_read_only(answers.window_start, answers.window_end, answers.group)
+    _take_turns(*of_queries, *of_rows, *all_read_only(values, logs), *turns)
     return turns
 
 

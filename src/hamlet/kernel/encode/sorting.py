@@ -34,6 +34,11 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+def all_read_only(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """The same of several arrays, to be handed on together."""
+    return tuple(read_only(array) for array in arrays)
+
+
 # Codes
 
 

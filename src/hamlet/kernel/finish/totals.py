@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.encode.sorting import read_only, sorted_with
+from hamlet.kernel.encode.sorting import all_read_only, sorted_with
 from hamlet.kernel.finish.sums import Lots, summed
 from hamlet.kernel.jit import interpretable
 from hamlet.plan.program import Role
@@ -232,7 +232,7 @@ def group_of_record(emission: Emission, program: Program, groups: Sequence[Group
     found = np.empty(len(emission.part), np.int64)
     known = np.stack(tables) if tables else np.empty((0, 0), np.int32)
     of_unit = of_query[program.template_query]
-    _find_groups(*map(read_only, (known, of_unit, emission.unit, emission.part)), found)
+    _find_groups(*all_read_only(known, of_unit, emission.unit, emission.part), found)
     return found
 
 
@@ -260,7 +260,7 @@ def _lots_of(emission: Emission, group: Longs, units: int) -> tuple[Lots, _Rows]
     starts, of_record = np.empty(count, np.int64), np.empty(count, np.int32)
     window, groups = np.empty(count, np.int64), np.empty(count, np.int64)
     bounds = np.zeros(units + 1, np.int64)
-    known = map(read_only, (keys, order, emission.unit, emission.window, group))
+    known = all_read_only(keys, order, emission.unit, emission.window, group)
     size = _find_lots(*known, starts, of_record, window, groups, bounds)
     rows = _Rows(window[:size], groups[:size], np.cumsum(bounds))
     return Lots(order, starts[:size], of_record), rows
@@ -294,18 +294,18 @@ def _sorted_keys(
     if not count:
         return np.zeros(0, np.int64), np.zeros(0, np.int32)
     limits = np.empty(4, np.int64)
-    _find_limits(read_only(unit), read_only(window), read_only(group), limits)
+    _find_limits(*all_read_only(unit, window, group), limits)
     units, lowest, windows, groups = limits.tolist()
     if units * windows * groups >= 2**63:
         window = np.unique(window, return_inverse=True)[1]
         lowest, windows = 0, int(window.max()) + 1
     # Units, windows and groups that occur have at most 31 bits each, and seldom more than 63.
     if units * windows * groups >= 2**63:
-        order = np.lexsort((group, window, unit)).astype(np.int32)
-        keys = np.cumsum(_changes(unit[order], window[order], group[order]))
-        return keys, order
+        ordered = np.lexsort((group, window, unit)).astype(np.int32)
+        changes = _changes(unit[ordered], window[ordered], group[ordered])
+        return np.cumsum(changes, dtype=np.int64), ordered
     keys, order = np.empty(count, np.int64), np.empty(count, np.int32)
-    known = map(read_only, (unit, window, group))
+    known = all_read_only(unit, window, group)
     if _write_keys(*known, lowest, windows, groups, keys, order):
         return keys, order
     return sorted_with(keys, order, units * windows * groups - 1)
@@ -314,11 +314,12 @@ def _sorted_keys(
 @interpretable
 def _find_limits(unit, window, group, limits):  # type: ignore[no-untyped-def]
     """Fill in how many units there are, the first window and how many there are, and groups."""
-    units, groups, lowest, highest = 0, 0, window[0], window[0]
+    last_unit, last_group, lowest, highest = unit[0], group[0], window[0], window[0]
     for record in range(len(unit)):
-        units, groups = max(units, np.int64(unit[record])), max(groups, group[record])
+        last_unit, last_group = max(last_unit, unit[record]), max(last_group, group[record])
         lowest, highest = min(lowest, window[record]), max(highest, window[record])
-    limits[0], limits[1], limits[2], limits[3] = units + 1, lowest, highest - lowest + 1, groups + 1
+    limits[0], limits[1] = np.int64(last_unit) + 1, lowest
+    limits[2], limits[3] = highest - lowest + 1, last_group + 1
 
 
 @interpretable
@@ -349,8 +350,8 @@ def _extremes(queries: list[Query], emission: Emission, units: Units, lots: Lots
     # An array may lack those that no record has.
     for number, extremes in enumerate(found[: emission.extremes.shape[1]]):
         signs = _signs(queries, number)[units.query]
-        known = (emission.extremes[:, number], emission.unit, lots.of_record, signs)
-        _fold_extremes(*map(read_only, known), extremes)
+        values = np.ascontiguousarray(emission.extremes[:, number])
+        _fold_extremes(*all_read_only(values, emission.unit, lots.of_record, signs), extremes)
     return found
 
 
