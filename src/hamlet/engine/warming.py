@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.engine.local import run_workload
 from hamlet.engine.options import Options
+from hamlet.io.long_form import long_table_of_set
 from hamlet.lang.bind import bind
 from hamlet.lang.parser import read
 from hamlet.plan.number_mode import NUMBERS
@@ -103,7 +104,9 @@ def _run(queries: Sequence[str], numbers: Numbers, size: int) -> None:
     plan = _planned(queries)
     for table in (_events(size), _events(size, is_sorted=False)):
         for order in (None, "turn"):
-            run_workload(plan, table, Options(numbers=numbers, order=order))
+            run = run_workload(plan, table, Options(numbers=numbers, order=order))
+            for answers in run.answers:
+                long_table_of_set(answers, run.times)
 
 
 def _compare(system: Any, numbers: Numbers) -> None:

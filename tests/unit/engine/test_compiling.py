@@ -108,7 +108,7 @@ with event.install_listener("numba:compile", Listener()):
     for case in load_cases()[::20]:
         for numbers in ("exact", "float"):
             options = {"numbers": numbers, "order": case.order, "progress": lambda what, done: None}
-            Workload.parse(case.workload).run(case.events, **options)
+            assert Workload.parse(case.workload).run(case.events, **options).table is not None
     text = "RETURN COUNT(*), AVG(B.y) PATTERN B+ {} WITHIN 1 h"
     for condition in ("", "WHERE B.y < NEXT(B).y", "GROUPBY g"):
         rows = [{"type": "B", "time": t, "y": t / 7, "g": t % 2} for t in range(3000)]
@@ -144,7 +144,7 @@ def test_a_warm_up_leaves_no_function_of_the_engine_to_be_compiled():
         for function in gc.get_objects()
         # Not isinstance: among all objects there are proxies of what is no longer there.
         if issubclass(type(function), Dispatcher)
-        and str(function.py_func.__module__).startswith(("hamlet.kernel", "hamlet.engine.state"))
+        and str(function.py_func.__module__).startswith(("hamlet.kernel", "hamlet.engine.state", "hamlet.io"))
         and type(function._cache) is FunctionCache
         and not function.signatures
     ]
