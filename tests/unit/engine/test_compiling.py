@@ -136,6 +136,9 @@ def test_after_a_warm_up_no_run_compiles_anything():
     assert (left.stdout, left.stderr) == ("[]\n", "")
 
 
+_COMPILED_PARTS = ("hamlet.kernel", "hamlet.engine.state", "hamlet.io")
+
+
 @pytest.mark.usefixtures("warmed")
 def test_a_warm_up_leaves_no_function_of_the_engine_to_be_compiled():
     """Would catch a compiled function that no step of the warm-up calls."""
@@ -144,7 +147,7 @@ def test_a_warm_up_leaves_no_function_of_the_engine_to_be_compiled():
         for function in gc.get_objects()
         # Not isinstance: among all objects there are proxies of what is no longer there.
         if issubclass(type(function), Dispatcher)
-        and str(function.py_func.__module__).startswith(("hamlet.kernel", "hamlet.engine.state", "hamlet.io"))
+        and str(function.py_func.__module__).startswith(_COMPILED_PARTS)
         and type(function._cache) is FunctionCache
         and not function.signatures
     ]
