@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hamlet.kernel.jit import interpretable
 from hamlet.plan.aggregates import DURATION, LENGTH
 from hamlet.plan.remembered import remembered
 from hamlet.plan.template import Part
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 # the one just before this, which is taken for this. Some two neighbours have to be one, since there
 # are no codes to spare; these have digits that nobody writes, unlike the greatest double.
 _MOVED = np.float64(1.4172389050741863e308).view(np.int64)
+_INFINITE, _SIZE = np.float64(np.inf).view(np.int64), np.int64(2**63 - 1)
 
 
 def finite_codes(values: Doubles) -> Doubles:
@@ -61,12 +63,23 @@ def finite_codes(values: Doubles) -> Doubles:
 
 def values_of_codes(codes: Doubles) -> Doubles:
     """What `finite_codes` was given; NaN, for none, where a code is infinite."""
-    values = np.where(np.isinf(codes), np.nan, codes)
-    if np.fmax.reduce(np.abs(values), axis=None, initial=0.0) < (_MOVED - 1).view(np.float64):
-        return values
-    size = np.abs(codes).view(np.int64)
-    found = np.where(size >= _MOVED - 1, _with_size(codes, size + 1), codes)
-    return np.where(np.isinf(codes), np.nan, found)
+    values = np.empty(codes.shape)
+    bits = np.ascontiguousarray(codes).reshape(-1).view(np.int64)
+    bits.flags.writeable = False  # so that the function is compiled for one kind
+    _find_values(bits, values.reshape(-1))
+    return values
+
+
+@interpretable
+def _find_values(codes, values):  # type: ignore[no-untyped-def]
+    """The values of codes, which are given by their bits."""
+    bits = values.view(np.int64)
+    for number in range(len(codes)):
+        code = codes[number]
+        size = code & _SIZE
+        bits[number] = code + np.int64(size >= _MOVED - 1)
+        if size >= _INFINITE:
+            values[number] = np.nan
 
 
 def _with_size(values: Doubles, size: NDArray[np.int64]) -> Doubles:

@@ -42,14 +42,28 @@ def sides_of(predicate: EdgePredicate, lookup: Lookup, length: int) -> tuple[Sid
     before = evaluate(predicate.previous, lookup, length)
     after = evaluate(predicate.next, lookup, length)
     if not predicate.is_rearranged or _is_exact(predicate.condition, lookup, length):
-        return comparable(before, after), is_plain(before) and is_plain(after)
+        are_plain = _are_plain(before, after)
+        return _plain(before, after) if are_plain else _ranked(before, after), are_plain
     return _thresholds(predicate, after, lookup, length), False
 
 
 def comparable(left: Values, right: Values) -> Sides:
     """Two columns of one kind as doubles of the same order, NaN where null."""
-    if is_plain(left) and is_plain(right):
-        return doubles_or(left, np.nan), doubles_or(right, np.nan)
+    return _plain(left, right) if _are_plain(left, right) else _ranked(left, right)
+
+
+def _are_plain(left: Values, right: Values) -> bool:
+    return is_plain(left) and (right is left or is_plain(right))
+
+
+def _plain(left: Values, right: Values) -> Sides:
+    """Two columns that are doubles as they are; most are one and the same."""
+    one = doubles_or(left, np.nan)
+    return one, one if right is left else doubles_or(right, np.nan)
+
+
+def _ranked(left: Values, right: Values) -> Sides:
+    """Two columns of which the places in their common order are doubles."""
     if None in (left.kind, right.kind):
         return np.full(len(left), np.nan), np.full(len(right), np.nan)
     if left.kind == "text":
