@@ -290,13 +290,17 @@ class Results:
         text = group if isinstance(group, str) or group is None else group_text(group)
         zone = query.window.clock.zone
         wanted = None if window is None else asked_start(window, self._times, zone)
+        groups: dict[str, None] = {}
         if window is None or wanted is not None:
             names = rows["group"].to_pylist()
             for start, end, name in zip(starts, ends, names, strict=True):
                 if wanted in (None, start) and text in (None, name):
                     return Row(int(start), int(end), name)
+                groups |= {name: None} if wanted in (None, start) else {}
         asked = " ".join(str(each) for each in (window, text) if each is not None)
         reason = f"{query.name} has no row {asked}" if asked else f"{query.name} has no rows"
+        if groups:  # the window is there
+            raise PlanError(reason, f"Groups there are {listed(list(groups)[:5])}.")
         shown = given_times(np.unique(starts)[:5], self._times).to_pylist()
         windows = listed([str(each) for each in shown])
         raise PlanError(reason, f"Its windows begin at {windows}." if windows else "")

@@ -300,6 +300,14 @@ def test_the_representation_shows_numbers_of_any_size() -> None:
     ]
 
 
+def test_windows_of_large_numbers_of_seconds_are_written_out() -> None:
+    """Only of times with a day is the day written once."""
+    second = 1_772_323_200_000
+    shown = repr(Results(WORKLOAD.queries, [answer(0, [(second, 7, ONE, ONE)])], times="seconds"))
+
+    assert f"[{second}, {second + 10})" in shown
+
+
 def test_the_representation_shows_only_the_first_rows() -> None:
     rows = [(5 * i, 7, ONE, ONE) for i in range(600)]
     many = Results(WORKLOAD.queries, [answer(0, rows)])

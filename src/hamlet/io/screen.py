@@ -145,8 +145,9 @@ def _cell(value: Any) -> str:
 
 def _windows(start: Any, end: Any) -> list[str]:
     """Start and end of each window; a day that both have in common is written once."""
+    has_days = pa.types.is_timestamp(start.type)
     pairs = zip(_times(start), _times(end), strict=True)
-    return [f"[{a}, {b.removeprefix(a[:_DAY]) if a[_DAY:] else b})" for a, b in pairs]
+    return [f"[{a}, {b.removeprefix(a[:_DAY]) if has_days and a[_DAY:] else b})" for a, b in pairs]
 
 
 def _times(times: Any) -> Iterable[str]:

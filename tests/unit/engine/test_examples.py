@@ -197,6 +197,14 @@ def test_the_row_is_chosen_by_window_and_group() -> None:
     assert sorted([e["time"] for e in trend] for trend in found) == [[11], [11, 12], [12]]
 
 
+def test_groups_are_named_where_the_window_is_there_and_the_group_is_not() -> None:
+    text = "q1: RETURN k, COUNT(*) PATTERN A+ GROUPBY k WITHIN 10 s"
+    results = Workload.parse(text).run(stream("1 A k=1, 2 A k=5, 11 A k=2"))
+
+    with pytest.raises(PlanError, match=r'no row 0 {"k": 2}\. Groups there are {"k": 1}, {"k": 5}'):
+        results.examples("q1", window=0, group={"k": 2})
+
+
 @pytest.mark.parametrize(
     ("how", "said"),
     [({"window": 20}, "has no row 20"), ({"how": "widest"}, "there is no way to choose examples")],
