@@ -31,6 +31,7 @@ from hamlet.kernel.rows.layout import (
     N_EVENTS,
     OWN,
     PARTS,
+    PLAIN,
     READS,
     SAME_KEYS,
     SAME_SIDES,
@@ -397,6 +398,10 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     known = [
         k | (DIRECTS if k and not k & (EMPTIES | DISPUTES) and is_direct else 0)
         for k, (_, is_direct) in zip(known, in_turn, strict=True)
+    ]
+    known = [
+        k | (PLAIN if k == ADDS | LOOPS | DIRECTS and all(op.is_loop for op in o) else 0)
+        for k, o in zip(known, by_letter, strict=True)
     ]
     flat_resets = [reset for each in resets for reset in each]
     arrays = {
