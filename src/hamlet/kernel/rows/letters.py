@@ -40,6 +40,7 @@ from hamlet.kernel.rows.layout import (
     SHARING,
     UNEQUAL,
     UP_TO,
+    WORDS,
 )
 
 if TYPE_CHECKING:
@@ -297,6 +298,7 @@ def lay_out(
     sharing: int,
     seed: int = 0,
     disputed: tuple[int, bool] = (0, False),
+    words: int = 1,
 ) -> Ints:
     """The code of a group for the letters of a batch.
 
@@ -310,12 +312,14 @@ def lay_out(
         seed: Of the coin, where that decides.
         disputed: Of a thousand events of the loop those on which edge predicates will disagree, and
             whether all of these compare the same f of every event in the same way.
+        words: Of a number.
     """
     code = laid_for(made, letters).code.copy()
     code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
     is_asked = sharing != BY_BENEFIT or may_pay(made)
     code[SHARING], code[SEED] = sharing if made.is_sharable and is_asked else OWN, seed
     code[DISPUTED], code[SAME_KEYS] = disputed
+    code[WORDS] = words
     return code
 
 
@@ -478,6 +482,7 @@ def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
         "PREDICATES": len(group.predicates),
         "DISPUTED": 0,
         "SAME_KEYS": 0,
+        "WORDS": 1,
     }
     chosen = [np.asarray(arrays[name], np.int64) for name in ARRAYS]
     begins = HEADER + np.cumsum([0, *(len(each) for each in chosen)])[:-1]
