@@ -195,14 +195,14 @@ def laid_for(made: PlacedGroup, letters: NDArray[np.uint8]) -> Laid:
 
 def _columns_fed(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
     """By letter the column of E+ that its events come into: -1 for none, SEVERAL for more."""
-    found = np.full(len(letters), -1, np.int64)
+    columns = np.full(len(letters), -1, np.int64)
     for letter, atom in np.argwhere(letters).tolist():
         for number in made.of_atom.get(atom, ()):
             fed = [c for row, c in made.placed.fed[number] if row == 0]
             if number >= made.columns and fed:
-                is_one = len(fed) == 1 and found[letter] in (-1, fed[0])
-                found[letter] = fed[0] if is_one else SEVERAL
-    return found
+                is_one = len(fed) == 1 and columns[letter] in (-1, fed[0])
+                columns[letter] = fed[0] if is_one else SEVERAL
+    return columns
 
 
 def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
@@ -388,14 +388,14 @@ def _coded(extreme: tuple[int, int]) -> int:
 
 def _atoms(letters: NDArray[np.uint8]) -> list[frozenset[int]]:
     """By letter the atoms that its events satisfy."""
-    found: list[list[int]] = [[] for _ in letters]
+    by_letter: list[list[int]] = [[] for _ in letters]
     for letter, atom in np.argwhere(letters).tolist():
-        found[letter].append(atom)
-    return [frozenset(each) for each in found]
+        by_letter[letter].append(atom)
+    return [frozenset(each) for each in by_letter]
 
 
 def _pointers(lists: Iterable[Iterable[object]]) -> list[int]:
-    found = [0]
+    pointers = [0]
     for each in lists:
-        found.append(found[-1] + len(list(each)))
-    return found
+        pointers.append(pointers[-1] + len(list(each)))
+    return pointers

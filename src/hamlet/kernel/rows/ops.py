@@ -37,7 +37,7 @@ class Op:
 
 def ops_of(made: PlacedGroup, atoms: frozenset[int]) -> list[Op]:
     """What an event that satisfies some atoms does, alike ops in neighbouring columns made one."""
-    found: list[Op] = []
+    ops: list[Op] = []
     placed, has_loop = made.placed, not atoms.isdisjoint(made.group.atoms)
     layers: dict[int, int] = {}
     for number in (n for atom in sorted(atoms) for n in made.of_atom.get(atom, ())):
@@ -54,7 +54,7 @@ def ops_of(made: PlacedGroup, atoms: frozenset[int]) -> list[Op]:
         if not is_loop:
             layer = layers.get(column, int(has_loop))
             layers[column] = layer + 1
-        found.append(
+        ops.append(
             Op(
                 layer,
                 column,
@@ -68,7 +68,7 @@ def ops_of(made: PlacedGroup, atoms: frozenset[int]) -> list[Op]:
             )
         )
     together: list[Op] = []
-    for op in sorted(found, key=lambda op: (op.layer, op.first)):
+    for op in sorted(ops, key=lambda op: (op.layer, op.first)):
         if together and together[-1].is_followed_by(op):
             together[-1] = replace(together[-1], n=together[-1].n + 1)
         else:
@@ -133,10 +133,10 @@ def feeds(ops: list[Op]) -> list[int]:
 def emptied(placed: Placed, atoms: frozenset[int]) -> list[tuple[Place, int]]:
     """What an event that satisfies some atoms empties: ranges of columns of rows."""
     places = {p for atom, each in placed.guarded.items() if atom in atoms for p in each}
-    found: list[tuple[Place, int]] = []
+    ranges: list[tuple[Place, int]] = []
     for row, column in sorted(places):
-        if found and found[-1][0] == (row, column - found[-1][1]):
-            found[-1] = (found[-1][0], found[-1][1] + 1)
+        if ranges and ranges[-1][0] == (row, column - ranges[-1][1]):
+            ranges[-1] = (ranges[-1][0], ranges[-1][1] + 1)
         else:
-            found.append(((row, column), 1))
-    return found
+            ranges.append(((row, column), 1))
+    return ranges

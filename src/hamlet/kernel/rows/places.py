@@ -121,13 +121,13 @@ class Placing:
                 for source in inflow.sources:
                     near[source].append(number)
                     near[number].append(source)
-        found = list(range(self.columns))
-        while found:
-            number = found.pop(0)
+        reached = list(range(self.columns))
+        while reached:
+            number = reached.pop(0)
             for other in near[number]:
                 if self.of_node[other] < 0:
                     self.of_node[other] = self.of_node[number]
-                    found.append(other)
+                    reached.append(other)
         # One that has to do with no E+ is at one of its window.
         of_window = {nodes[c].window: c for c in reversed(range(self.columns))}
         self.of_node = [
