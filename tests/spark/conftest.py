@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 # Not the zone of any machine that tests run on, and with a summer time: it should not matter.
 _ZONE = "America/New_York"
+# What tests take so long or short by
+_LASTING = (
+    "spark.sql.adaptive.enabled",
+    "spark.sql.codegen.wholeStage",
+    "spark.sql.session.timeZone",
+    "spark.sql.shuffle.partitions",
+)
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +58,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(autouse=True)
+def _settings_stay_as_they_are(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that leaves another number of tasks behind would make all after it take longer."""
+    if "spark" not in request.fixturenames:
+        yield
+        return
+    conf = request.getfixturevalue("spark").conf
+    before = {name: conf.get(name) for name in _LASTING}
+    yield
+    assert {name: conf.get(name) for name in _LASTING} == before
+
+
 @pytest.fixture
 def new_session(spark: SparkSession) -> Iterator[Callable[[], SparkSession]]:
     """Sessions beside that of all tests, which is the active one again afterwards.
@@ -66,7 +85,7 @@ def new_session(spark: SparkSession) -> Iterator[Callable[[], SparkSession]]:
 def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
     """Change settings of the session for one test; dots in their names are written __.
 
-    They are those of spark.sql, and of spark.hamlet where that is said.
+    They are those of spark.sql, and of spark.hamlet where that is said. None is Spark's own value.
     """
     before: dict[str, str | None] = {}
 
@@ -75,14 +94,18 @@ def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
             full = "spark." if name.startswith("hamlet") else "spark.sql."
             full += name.replace("__", ".")
             before.setdefault(full, spark.conf.get(full, None))
-            spark.conf.set(full, str(value))
+            _set(spark, full, value)
 
     yield change
     for name, value in before.items():
-        if value is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, value)
+        _set(spark, name, value)
+
+
+def _set(spark: SparkSession, name: str, value: Any) -> None:
+    if value is None:
+        spark.conf.unset(name)
+    else:
+        spark.conf.set(name, str(value))
 
 
 @pytest.fixture

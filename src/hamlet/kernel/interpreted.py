@@ -82,12 +82,12 @@ def earlier_in_windows(
     part: NDArray[np.int32], ts: NDArray[np.int64], within: int
 ) -> NDArray[np.int64]:
     """For each event how many come before it in its partition, less than a window apart."""
-    found = np.zeros(len(part), np.int64)
+    earlier = np.zeros(len(part), np.int64)
     for low, high in partition_ranges(part):
         times = ts[low:high]
         earliest = np.searchsorted(times, times - within, side="right")
-        found[low:high] = np.arange(high - low) - earliest
-    return found
+        earlier[low:high] = np.arange(high - low) - earliest
+    return earlier
 
 
 def _templates_of_edges(program: Program) -> NDArray[np.int32]:
@@ -107,7 +107,7 @@ def interpret(
         encoded: Its events; their weights are finite, since infinite values are malformed.
         mode: The kind of numbers that the emission is to have.
     """
-    found = _Found(mode)
+    emitted = _Found(mode)
     events = WalkedEvents.of(program, encoded)
     templates = templates_of(queries, program, encoded, events.shift)
     for low, high in partition_ranges(encoded.batch.part):
@@ -120,8 +120,8 @@ def interpret(
         for number, template in templates.items():
             if not template.is_guard:
                 for window, numbers in _windows(template, events, latest, low, high):
-                    found.add(part, number, window, numbers, template)
-    return found.emission()
+                    emitted.add(part, number, window, numbers, template)
+    return emitted.emission()
 
 
 def partition_ranges(part: NDArray[np.int32]) -> Iterator[tuple[int, int]]:

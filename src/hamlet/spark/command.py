@@ -175,12 +175,12 @@ class Run:
 
 def _queries_in(folder: Path, queries: Sequence[str]) -> set[str]:
     """Which queries have rows in a folder of parts; it is read only until all are found."""
-    found: set[str] = set()
+    named: set[str] = set()
     for batch in dataset.dataset(folder, format="parquet").to_batches(columns=["query"]):
-        found |= set(pc.unique(batch.column(0)).to_pylist())
-        if len(found) == len(queries):
+        named |= set(pc.unique(batch.column(0)).to_pylist())
+        if len(named) == len(queries):
             break
-    return found
+    return named
 
 
 def text_at(url: str, master: str | None, remote: str | None) -> str:

@@ -343,16 +343,16 @@ class SetState:
 
     def lower_deadlines(self, deadlines: Longs, closed: Longs) -> None:
         """Lower what was found for each page to when a window with an event in it ends there."""
-        found = np.full(len(deadlines), NEVER, np.int64)
+        lowered = np.full(len(deadlines), NEVER, np.int64)
         slots = np.flatnonzero(self.store.words > 0)
-        np.minimum.at(found, self.pages_of(slots, len(found)), self.store.deadline[slots])
+        np.minimum.at(lowered, self.pages_of(slots, len(lowered)), self.store.deadline[slots])
         if self.tables is not None:
-            self.tables.lower_deadlines(found)
+            self.tables.lower_deadlines(lowered)
         if self.tables is None or self._replayed_units or self.tables.behind:
-            self.stored.lower_deadlines(found, self._shown(closed))
-        is_some = found < NEVER
-        found[is_some] = self._clock.moments(found[is_some])
-        np.minimum(deadlines, found, out=deadlines)
+            self.stored.lower_deadlines(lowered, self._shown(closed))
+        is_some = lowered < NEVER
+        lowered[is_some] = self._clock.moments(lowered[is_some])
+        np.minimum(deadlines, lowered, out=deadlines)
 
     def looks_again(self, pages: int) -> NDArray[np.bool_]:
         """The pages whose raw rows may be looked at again."""

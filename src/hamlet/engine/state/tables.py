@@ -68,10 +68,10 @@ def _can_go_on(predicate: EdgePredicate, schema: pa.Schema) -> bool:
     """Whether values that are compared may be compared with those of other batches."""
     if predicate.operator == "!=":
         return False
-    found = {column.attribute for column in columns_of(predicate.condition)} - {EVENT_TIME}
-    if not found <= set(schema.names):
+    attributes = {column.attribute for column in columns_of(predicate.condition)} - {EVENT_TIME}
+    if not attributes <= set(schema.names):
         return False
-    types = [schema.field(name).type for name in found]
+    types = [schema.field(name).type for name in attributes]
     if not all(map(_is_plain, types)):
         return False
     return not predicate.is_rearranged or (
@@ -229,10 +229,10 @@ class KeptTables:
 
     def live_pages(self, pages: int) -> Mask:
         """The pages of which something is kept, or has to be made anew."""
-        found = np.zeros(pages, np.bool_)
-        found[self.pages_of(np.flatnonzero(self.store.is_live), pages)] = True
-        found[sorted(self.behind)] = True
-        return found
+        live = np.zeros(pages, np.bool_)
+        live[self.pages_of(np.flatnonzero(self.store.is_live), pages)] = True
+        live[sorted(self.behind)] = True
+        return live
 
     # Pages
 

@@ -263,16 +263,16 @@ def _waited(
 ) -> pa.Table:
     """The rows that have waited for what the watermark has passed now."""
     before = FAR if is_end else BEGINNING if watermark_us is None else watermark_us
-    found = [job.fed(lane, ()).table]
+    tables = [job.fed(lane, ()).table]
     firsts: dict[int, int] = {}
     for at, data in log.due(before):
         table = job.fed(lane, data).table
         times = numpy_of(table.column(TIME).cast(pa.int64()))
         is_new = (times >= session.released) & (times < before)
-        found.append(table.filter(pa.array(is_new)))
+        tables.append(table.filter(pa.array(is_new)))
         firsts[at] = int(times[times >= before].min(initial=NEVER))
     log.begin_from(firsts)
-    return pa.concat_tables(found).unify_dictionaries()
+    return pa.concat_tables(tables).unify_dictionaries()
 
 
 def _check_over(table: pa.Table, watermark_us: int | None) -> None:

@@ -75,11 +75,11 @@ class Checkpoint:
             return None
         if not has_begun:
             return None  # Spark has never started, so nothing depends on it
-        found = self._read_json(*BEGUN)
-        if found.get("format") != FORMAT:
-            reason = f"it has format {found.get('format')}, not {FORMAT}; choose an empty folder"
+        begun = self._read_json(*BEGUN)
+        if begun.get("format") != FORMAT:
+            reason = f"it has format {begun.get('format')}, not {FORMAT}; choose an empty folder"
             raise ReadError(self.folder, reason)
-        return found
+        return begun
 
     def generations(self) -> tuple[Generation, ...]:
         """All workloads that the stream has had, in order; none where it has not begun."""
@@ -126,10 +126,10 @@ class Checkpoint:
 
     def _read_json(self, *names: str) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._store.read(*names))
+            content: dict[str, Any] = json.loads(self._store.read(*names))
         except ValueError as error:
             raise ReadError(self.folder, f"{'/'.join(names)} in it is damaged") from error
-        return found
+        return content
 
     def begin(self, facts: Mapping[str, Any], first: Generation) -> None:
         """Note what a stream is begun with.

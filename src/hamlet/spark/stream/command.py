@@ -255,9 +255,9 @@ class StreamRun:
         now = checkpoint.generations()
         if not history or len(now) == len(history):
             return
-        found = differences(history[-1].meanings(), now[-1].meanings())
-        parts = [f"{len(names)} {what}" for what, names in found.items()]
-        named = ", ".join((*found["added"], *found["removed"]))
+        changes = differences(history[-1].meanings(), now[-1].meanings())
+        parts = [f"{len(names)} {what}" for what, names in changes.items()]
+        named = ", ".join((*changes["added"], *changes["removed"]))
         moment = shown_moment(now[-1].since_us)
         self._say(f"workload  {', '.join(parts)} ({named}), from {moment} on")
 

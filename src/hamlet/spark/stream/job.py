@@ -508,12 +508,12 @@ def job_of(
 
 def results_of(tables: Sequence[pa.Table]) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
     """By query, window and group, the names and values of all that is returned."""
-    found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    results: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for table in tables:
         columns = [table.column(place).to_pylist() for place in range(8)]
         for row in zip(*columns, strict=True):
-            found.setdefault(row[:4], []).append(row[4:])
-    return found
+            results.setdefault(row[:4], []).append(row[4:])
+    return results
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -49,8 +49,8 @@ class Pages:
     def read(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """Some pages, those of them that there are."""
         read = self._places.page if self.together is None else self.together.get
-        found = {number: read(number) for number in numbers}
-        return {number: page for number, page in found.items() if page is not None}
+        pages = {number: read(number) for number in numbers}
+        return {number: page for number, page in pages.items() if page is not None}
 
     def write(self, changed: Mapping[int, bytes | None], there: Iterable[int]) -> None:
         """Keep pages that have changed; None for one that is no longer needed.
