@@ -156,8 +156,19 @@ BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 # What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop, DIRECTS:
 # do operations that can be done one after the other (direct.py), PARTS: are of the loop, and not
 # every E+ admits them (singles.py), DISPUTES: are of the loop, and edge predicates may disagree
-# about what precedes them (predicates.py), COMES_IN: come into E+
-ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS, DISPUTES, COMES_IN = 1, 2, 4, 8, 16, 32, 64, 128
+# about what precedes them (predicates.py), COMES_IN: come into E+, PLAIN: are of the loop, the same
+# to all E+, and nothing else (plain.py)
+ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS, DISPUTES, COMES_IN, PLAIN = (
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+    256,
+)
 
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)

@@ -31,6 +31,7 @@ from hamlet.kernel.rows.layout import (
     N_EVENTS,
     OWN,
     PARTS,
+    PLAIN,
     READS,
     SAME_KEYS,
     SAME_SIDES,
@@ -264,6 +265,8 @@ class _Doing(NamedTuple):
         known = sum(bit for bit, is_so in facts.items() if is_so)
         if known and is_in_turn and not known & (EMPTIES | DISPUTES):
             known |= DIRECTS
+        if known == ADDS | LOOPS | DIRECTS and all(op.is_loop for op in ops):
+            known |= PLAIN
         own = [op.n for op in ops if op.is_loop] if skips or is_mixed else []
         return _Doing(ops, skips, resets, fed, fed + own, known, is_clear)
 
