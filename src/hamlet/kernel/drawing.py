@@ -112,9 +112,12 @@ def quickest(times: Sequence[float]) -> Choice:
     )
 
 
-def first_to_end(steps: Sequence[int]) -> Choice:
-    """Only trends whose last event is the first that any trend ends with."""
-    return Choice(rank=lambda label, event: steps[event], together=max)
+def first_to_end(moments: Sequence[int]) -> Choice:
+    """Only trends whose last event is the first that any trend ends with.
+
+    Given the number of the moment of each event, which is the same in all partitions.
+    """
+    return Choice(rank=lambda label, event: moments[event], together=max)
 
 
 def least(rank: Callable[[int, int], int]) -> Choice:
@@ -191,11 +194,6 @@ class Trellis:
             for low, high in partition_ranges(encoded.batch.part)
             if partitions(int(encoded.batch.part[low]))
         ]
-
-    @property
-    def steps(self) -> list[int]:
-        """For each event the number of its moment."""
-        return self.events.step
 
     @property
     def times(self) -> list[float]:

@@ -229,6 +229,19 @@ class _InTime:
         return self._rows[is_one[self._rows]]
 
 
+def moments_of(table: EventTable) -> NDArray[np.int64]:
+    """For each row of a table the number of its moment: simultaneous events have the same one."""
+    in_time, count = _InTime.of(table), len(table)
+    rows = in_time.sorted(_all_rows(count), count)
+    is_later = np.zeros(count, np.bool_)
+    for values in (in_time.ts, in_time.order):
+        if values is not None:
+            is_later[1:] |= values[rows[1:]] != values[rows[:-1]]
+    moments = np.empty(count, np.int64)
+    moments[rows] = np.cumsum(is_later)
+    return moments
+
+
 _NOTHING = read_only(np.empty(0, np.int32))
 
 # Rows that take part and others come in no order that could be guessed: so no branch depends on it.
