@@ -287,11 +287,13 @@ def _truths(atom: Atom, events: EventTable) -> Any:
     return holds(atom.condition, lambda column: events.column(column.attribute), len(events))
 
 
-def batches(ts: Any, lateness_us: int, chance: random.Random) -> Iterator[list[int]]:
+def batches(
+    ts: Any, lateness_us: int, chance: random.Random, sizes: Sequence[int] = ()
+) -> Iterator[list[int]]:
     """Numbers of rows, out of order within what they may be late, cut at random."""
     arrival = sorted(range(len(ts)), key=lambda row: int(ts[row]) + chance.randint(0, lateness_us))
     while arrival:
-        size = chance.choice([1, 2, 3, 5, 8, len(arrival)])
+        size = chance.choice(sizes or [1, 2, 3, 5, 8, len(arrival)])
         some, arrival = arrival[:size], arrival[size:]
         chance.shuffle(some)
         yield some

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from conformance import differences, load_cases
-from stream_host import Host
+from stream_host import Host, batches
 
 from hamlet import Workload
 from hamlet.engine import Options
+from hamlet.engine.state import long_runs
 from hamlet.errors import ReadError, RunError
 from hamlet.spark.stream import pages as stream_pages
+from hamlet.spark.stream import waiting as stream_waiting
 from hamlet.spark.stream.bucket import BYTES_WRITTEN, LATE, PAGES_READ, PAGES_WRITTEN, step
 from hamlet.spark.stream.job import job_of
 from hamlet.spark.stream.lanes import spread
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECOND = 10**6
+SLOW = pytest.mark.slow
 # Nothing to group by in common: no GROUPBY with an equivalence, and GROUPBY by different attributes
 # of one partitioning, next to queries that have their groups whole, and one without partitions.
 APART = """
@@ -177,6 +180,83 @@ def test_what_a_batch_writes_does_not_grow_with_the_rows_that_wait(
     # Once the first pages are there nothing is released until the lateness has passed.
     assert max(written[2:30]) < 2 * min(written[2:30])
     assert {row["window_start"] for row in host.rows} == {20.0 * n for n in range(20)}
+
+
+TABLES = """
+lone: RETURN COUNT(*), SUM(T.y), MAX(T.x) PATTERN SEQ(A, T+) WHERE {edge} WITHIN 60 s SLIDE 20 s;
+ends: RETURN g, COUNT(*), AVG(T.x) PATTERN SEQ(A, NOT C, T+, C) WHERE {edge} GROUPBY g
+      WITHIN 45 s SLIDE 20 s;
+wide: RETURN COUNT(*), MIN(T.y) PATTERN SEQ(A, (SEQ(T, NOT C))+) WHERE {edge} AND [g] WITHIN 300 s
+"""
+EDGES = "T.x < NEXT(T).x", "T.x >= NEXT(T).y", "T.x = NEXT(T).x", "T.x - NEXT(T).x <= 2"
+
+
+def events_of_tables(chance: random.Random, count: int, has_huge: bool) -> list[dict[str, Any]]:
+    """Fractions need more digits as time goes on; some integers in the middle are no doubles."""
+    return [
+        {
+            "type": chance.choice("TTTTTTTTTTTTTTTTAC"),
+            "time": place // 2,
+            "x": chance.randrange(12)
+            + (2**60 if has_huge and count // 3 < place < count // 2 else 0),
+            "y": chance.randrange(1, 9) / 2.0 ** (place // 100),
+            "g": chance.choice("uvw"),
+        }
+        for place in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(n, marks=SLOW) for n in range(4, 16))])
+def test_tables_go_on_where_their_rows_and_runs_are_apart_from_pages(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+):
+    chance = random.Random(seed)
+    # From the first batch on, or from some batch on; now and then a run is not remembered.
+    monkeypatch.setattr(stream_pages, "MOST_TOGETHER", chance.choice([0, 0, 4000]))
+    monkeypatch.setattr(long_runs, "LONG", chance.choice([1, 1000]))
+    monkeypatch.setattr(stream_waiting, "_MANY", chance.choice([3, 64]))
+    monkeypatch.setattr(long_runs, "_MOST_REMEMBERED", chance.choice([0, 5000, 1 << 26]))
+    has_huge, numbers = seed % 2 == 1, chance.choice(["exact", "float"])
+    events = events_of_tables(chance, 400, has_huge)
+    settings = StreamSettings(chance.choice([0, 3, 40]) * SECOND, chance.choice([1, 2]), 4)
+    text = TABLES.format(edge=EDGES[seed % 4])
+    host = Host(text, events, settings, bits=chance.choice([0.0, 1.0]), numbers=numbers)
+
+    for rows in batches(host.ts, settings.lateness_us, chance, [1, 5, 20, 60]):
+        host.batch(rows)
+    host.batch([], is_end=True)
+
+    wanted = Workload.parse(text).run(host.table, numbers=numbers).table.to_pylist()
+    assert len(wanted) > 30
+    assert not differences(wanted, host.rows, numbers)
+    assert not any(store.pages for store in host.stores)
+    # Rows as they came, pages and runs were apart.
+    written = [page for store in host.stores for page in store.written]
+    assert min(written) < 0 <= min(page for page in written if page >= 0) < 1 << 20 <= max(written)
+
+
+def test_rows_in_open_windows_are_written_once_and_hardly_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stream_pages, "MOST_TOGETHER", 0)
+    text = "q: RETURN COUNT(*) PATTERN T+ WHERE T.x < NEXT(T).x WITHIN 1000 s"
+    events = [{"type": "T", "time": n / 10, "x": n * 7919 % 10007} for n in range(9000)]
+    host = Host(text, events, StreamSettings(0, 1, 4), numbers="float")
+    written = []
+
+    for begin in range(0, 9000, 100):
+        before = host.told[BYTES_WRITTEN]
+        host.batch(range(begin, begin + 100))
+        written.append(host.told[BYTES_WRITTEN] - before)
+    (store,) = host.stores
+    read = store.read.copy()
+    host.batch([], is_end=True)
+
+    # Half as many more are mostly merged with few others.
+    assert sorted(written[60:])[15] < 2 * sorted(written[10:30])[10]
+    # A batch of rows is read when the watermark comes to its first row, and to its last;
+    # and when batches are put together.
+    assert max(Counter(place for place in read if place < 0).values()) == 3
+    assert len(host.rows) == 1
+    assert not store.pages
 
 
 def test_a_bucket_with_little_state_has_it_in_one_place_until_it_grows():

@@ -3,7 +3,8 @@
 Each request to the state store goes to another process and back, a millisecond or so. A bucket with
 little state thus reads and writes all of it at once. One that has grown has a place for each page,
 so that idle groups are not written with every batch; it stays so, since it may grow again. Rows
-that wait for the watermark do not make it grow: where they are many, they are elsewhere.
+that wait for the watermark do not make it grow: where they are many, they are elsewhere. So are
+long runs of stored events, which are written once.
 """
 
 from __future__ import annotations
