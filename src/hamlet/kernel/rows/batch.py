@@ -292,8 +292,7 @@ def needs_small_doubles(events: EventBatch, group: RowGroup) -> bool:
     """Whether weights that a group adds are so small that they are not scaled."""
     if not len(events):  # windows that close without events: there are no weights either
         return False
-    used = {w for unit in group.units for state in unit.states for w in state.weights if w >= 0}
-    for weight in used:
+    for weight in group.weights:
         sizes = np.abs(events.weights[weight])
         if np.any((sizes > 0) & (sizes < 2.0**-100)):
             return True

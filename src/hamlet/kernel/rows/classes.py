@@ -333,6 +333,8 @@ def disputed_in(
     made: PlacedGroup, units: tuple[int, ...], letters: NDArray[np.uint8], sampled: Sampled
 ) -> float:
     """The part of the events on which the edge predicates of some units disagree."""
+    if len(made.group.predicates) == 1:
+        return 0.0
     chosen = {made.group.units[u].predicate for u in units}
     if len(chosen) == 1:
         return 0.0

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cost import (
+    AT_HAND,
     SETTLE_COLUMN,
     SETTLE_ENTRY,
     SETTLE_OWN,
@@ -20,6 +21,7 @@ from hamlet.kernel.rows.cost import (
     SNAPSHOT_WIDE,
     STEP,
     TREE,
+    less_ns,
     scan_ns,
     tree_ns,
 )
@@ -213,12 +215,19 @@ def survey_own(P, ts, letter, first, end):
 
 # The arithmetic of kernel/rows/cost.py, compiled
 scan_cost, tree_cost = apart(scan_ns), apart(tree_ns)
+less_cost = apart(less_ns)
 
 
 @inlined
 def row_ns_of(is_tree, columns, live):
     """Of a row in one table or the other."""
     return tree_cost(columns, live) if is_tree else scan_cost(columns, live)
+
+
+@inlined
+def shared_tree_cost(columns, live):
+    """Of a row over snapshots in a tree."""
+    return tree_cost(SNAPSHOT_WIDE * columns, live) - less_cost(columns)
 
 
 @inlined
@@ -229,9 +238,18 @@ def is_tree_cheaper(P, live):
 
 
 @apart
-def is_tree_chosen(columns, s):
+def is_tree_chosen(P, s):
     """Whether a partition has its rows in a tree: a burst of events is no reason to have one."""
+    columns = own_columns(P)
     return TREE + tree_cost(columns, float(s.live)) < scan_cost(columns, float(s.usual))
+
+
+@apart
+def is_shared_tree_chosen(P, s):
+    """The same of rows over snapshots."""
+    columns = shared_columns(P, s)
+    in_tree = TREE + shared_tree_cost(columns, float(s.live))
+    return in_tree < STEP + scan_cost(columns, SNAPSHOT_LIVE * s.usual)
 
 
 @apart
@@ -243,7 +261,7 @@ def own_columns(P):
 @apart
 def shared_columns(P, s):
     """The width of a row over snapshots, on average."""
-    return (P[COMPONENTS] + P[ROW_EXTREMES]) * _snapshots(P, s)
+    return (P[COMPONENTS] + P[ROW_EXTREMES]) * (_snapshots(P, s) + AT_HAND)
 
 
 @inlined
@@ -265,11 +283,11 @@ def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, sing
 
     A snapshot of a single event is a read and a row for each edge predicate.
     """
-    columns = wide * (P[COMPONENTS] + P[ROW_EXTREMES])
+    columns = (wide + AT_HAND) * (P[COMPONENTS] + P[ROW_EXTREMES])
     cells = entries * P[OVERLAP] * (P[COMPONENTS] + P[EXTREMES])
     settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
     if is_tree:
-        row = tree_cost(SNAPSHOT_WIDE * columns, live)
+        row = shared_tree_cost(columns, live)
     else:
         row = STEP + scan_cost(columns, SNAPSHOT_LIVE * live)
     again = row * singles * (P[PREDICATES] - 1)
