@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +12,30 @@ from hamlet.spark.session import QUICK_WORKERS, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from pyspark.sql import SparkSession
 
 # Not the zone of any machine that tests run on, and with a summer time: it should not matter.
 _ZONE = "America/New_York"
+# A stream may wait for rows for ever; what is killed by pytest for that leaves its processes behind.
+_MOST_SECONDS = 840
+
+
+@pytest.fixture(autouse=True)
+def an_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that takes for ever fails, and whatever it has begun is ended by its fixtures."""
+    most = getattr(request.module, "MOST_SECONDS", _MOST_SECONDS)
+
+    def too_long(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"{request.node.name} takes more than {most} seconds")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(most)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
 
 
 @pytest.fixture(scope="session")
