@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Not the zone of any machine that tests run on, and with a summer time: it should not matter.
 _ZONE = "America/New_York"
-# A stream may wait for rows for ever; what is killed by pytest for that leaves its processes behind.
+# A stream may wait for rows for ever; where pytest is killed for that, processes are left behind.
 _MOST_SECONDS = 840
 
 
@@ -28,14 +28,14 @@ def an_end(request: pytest.FixtureRequest) -> Iterator[None]:
     most = getattr(request.module, "MOST_SECONDS", _MOST_SECONDS)
 
     def too_long(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"{request.node.name} takes more than {most} seconds")
+        told = f"{request.node.name} takes more than {most} seconds"
+        raise TimeoutError(told)
 
     before = signal.signal(signal.SIGALRM, too_long)
     signal.alarm(most)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
-
 
 
 @pytest.fixture(scope="session")

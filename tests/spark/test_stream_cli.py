@@ -212,12 +212,12 @@ def test_changes_of_the_file_are_taken_over_while_the_stream_runs(
 
     def change_and_stop() -> None:
         try:
-            change()
+            make_changes()
         finally:
             # Also where something has gone wrong: the stream would go on for ever.
             os.kill(os.getpid(), signal.SIGINT)
 
-    def change() -> None:
+    def make_changes() -> None:
         """What somebody does beside the stream, step by step as it tells how it goes."""
         wait_until(lambda: sum(line.startswith("batch") for line in told) >= 2)
         path.write_text(WORKLOAD.replace("COUNT(*)", "COUNT(*", 1), encoding="utf-8")
