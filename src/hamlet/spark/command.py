@@ -293,7 +293,8 @@ def explained(error: Exception) -> HamletError:
 
 def _last_of_traceback(lines: Sequence[str]) -> str:
     """What a Python of Spark's says in the end of what went wrong; empty where it is none."""
-    begun = [n for n, line in enumerate(lines) if line.endswith("Traceback (most recent call last):")]
+    first = "Traceback (most recent call last):"
+    begun = [n for n, line in enumerate(lines) if line.endswith(first)]
     after = lines[begun[0] + 1 :] if begun else []
     return next((line for line in after if not line.startswith(" ")), "")
 
