@@ -114,7 +114,7 @@ test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes min
 
 KILLS ?= 100
 kills: $(READY) ## a stream that is killed 100 times while its workload changes; KILLS=N for others; takes hours
-	HAMLET_KILLS=$(KILLS) $(BIN)/pytest -s tests/spark/test_stream_kill.py
+	HAMLET_KILLS=$(KILLS) $(BIN)/pytest -o faulthandler_timeout=0 -s tests/spark/test_stream_kill.py
 
 SOAK ?= 60
 soak: $(READY) ## a stream of an hour whose groups come and go: is memory flat; SOAK=MINUTES for others

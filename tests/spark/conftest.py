@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from hamlet.spark.session import QUICK_WORKERS, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from pyspark.sql import SparkSession
 
@@ -23,6 +25,25 @@ _LASTING = (
     "spark.sql.session.timeZone",
     "spark.sql.shuffle.partitions",
 )
+
+# A stream may wait for rows for ever; where pytest is killed for that, processes are left behind.
+_MOST_SECONDS = 840
+
+
+@pytest.fixture(autouse=True)
+def an_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that takes for ever fails, and whatever it has begun is ended by its fixtures."""
+    most = getattr(request.module, "MOST_SECONDS", _MOST_SECONDS)
+
+    def too_long(_number: int, _frame: FrameType | None) -> None:
+        told = f"{request.node.name} takes more than {most} seconds"
+        raise TimeoutError(told)
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(most)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="session")

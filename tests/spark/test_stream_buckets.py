@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from conformance import differences, load_cases
@@ -19,7 +20,10 @@ from stream_host import Host, batches
 from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.engine.state import long_runs
+from hamlet.engine.state.set_state import SetState
 from hamlet.errors import ReadError, RunError
+from hamlet.kernel.packing import pack, unpack
+from hamlet.spark.stream import bucket as stream_bucket
 from hamlet.spark.stream import pages as stream_pages
 from hamlet.spark.stream import waiting as stream_waiting
 from hamlet.spark.stream.bucket import BYTES_WRITTEN, LATE, PAGES_READ, PAGES_WRITTEN, step
@@ -257,6 +261,42 @@ def test_rows_in_open_windows_are_written_once_and_hardly_read(monkeypatch: pyte
     assert max(Counter(place for place in read if place < 0).values()) == 3
     assert len(host.rows) == 1
     assert not store.pages
+
+
+def test_a_bucket_as_earlier_versions_have_left_it_goes_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stream_pages, "MOST_TOGETHER", 0)
+    chance = random.Random(5)
+    events = events_of_tables(chance, 300, has_huge=False)
+    text = TABLES.format(edge=EDGES[0])
+    host = Host(text, events, StreamSettings(10 * SECOND, 2, 4))
+    # They kept the rows of open windows on pages, and had no shelf.
+    with monkeypatch.context() as before:
+        before.setattr(SetState, "lent_us", 0)
+        before.setattr(long_runs, "LONG", 1 << 40)
+        before.setattr(stream_bucket, "_sessions", {})
+        for begin in range(0, 200, 20):
+            host.batch(range(begin, begin + 20))
+    for store in host.stores:
+        header, pieces = unpack("the state of a stream", store.data or b"")
+        at = next(n for n, piece in enumerate(pieces) if getattr(piece, "ndim", 0) == 2)
+        pieces[at] = np.ascontiguousarray(pieces[at][:, :3])
+        del pieces[at - 1]
+        for name in ("shelf", "what", "pieces"):
+            del header[name]
+        store.data = pack("the state of a stream", header, pieces)
+        for place in [page for page in store.pages if page < 0]:
+            # Nor did they note what rows had come with.
+            rows = unpack("rows that wait", store.pages[place])[1]
+            store.pages[place] = pack("rows that wait", {}, rows)
+    assert all(page < 1 << 20 for store in host.stores for page in store.pages)
+
+    for begin in range(200, 300, 20):
+        host.batch(range(begin, begin + 20))
+    host.batch([], is_end=True)
+
+    wanted = Workload.parse(text).run(host.table).table.to_pylist()
+    assert not differences(wanted, host.rows, "exact")
+    assert not any(store.pages for store in host.stores)
 
 
 def test_a_bucket_with_little_state_has_it_in_one_place_until_it_grows():

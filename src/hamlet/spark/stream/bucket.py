@@ -158,7 +158,7 @@ def step(
     if fed.num_rows:
         session.feed(fed)
     if kept is not None and len(kept):
-        log.add(data, kept, _or_beginning(watermark_us), session.lent_us)
+        log.add(data, job.extras, kept, _or_beginning(watermark_us), session.lent_us)
     after = _as_if_over(job, lane, session) if is_early else None
     if is_end:
         closed.append(session.close_all())
@@ -276,7 +276,7 @@ def _waited(
     own, lent = [nothing], [nothing]
     firsts: dict[int, int] = {}
     for came in log.due(before):
-        table = job.fed(lane, came.data).table
+        table = job.fed_later(lane, came.data, came.extras)
         times = numpy_of(table.column(TIME).cast(pa.int64()))
         is_new = (times >= session.released) & (times < before)
         (lent if came.is_lent else own).append(table.filter(pa.array(is_new)))
@@ -296,7 +296,7 @@ def _lender(
     def lend() -> pa.Table:
         tables = [job.fed(lane, ()).table]
         for came in log.lent():
-            table = job.fed(lane, came.data).table
+            table = job.fed_later(lane, came.data, came.extras)
             times = numpy_of(table.column(TIME).cast(pa.int64()))
             tables.append(table.filter(pa.array((times >= came.after_us) & (times < released_us))))
         return _all_rows(tables)

@@ -84,8 +84,11 @@ class Checkpoint:
     def generations(self) -> tuple[Generation, ...]:
         """All workloads that the stream has had, in order; none where it has not begun."""
         begun = self.begun_with()
-        if begun is None:
-            return ()
+        return () if begun is None else self.noted(begun)
+
+    def noted(self, begun: Mapping[str, Any] | None = None) -> tuple[Generation, ...]:
+        """The same of a stream that has been noted and is about to begin."""
+        begun = self._read_json(*BEGUN) if begun is None else begun
         names = sorted(self._store.names(*CHANGES))
         return history_of(begun, [self._read_json(*CHANGES, name) for name in names])
 

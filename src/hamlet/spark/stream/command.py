@@ -202,7 +202,7 @@ class StreamRun:
         )
         self._tell_change(history, checkpoint)
         if self.figures is not None:
-            self.figures.queries(queries_of(checkpoint.generations()))
+            self.figures.queries(queries_of(checkpoint.noted()))
         query = self._started(results)
         seen, changed = -1, None
         try:

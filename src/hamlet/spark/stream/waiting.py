@@ -45,12 +45,14 @@ class Came(NamedTuple):
 
     at: Its place among the others; batches that were put together have one.
     data: Its rows, as they came.
+    extras: Columns that they came with, as `StreamJob.extras`; None where that was not noted.
     after_us: The watermark at that time: rows before it were late.
     is_lent: Whether it is kept for as long as somebody may ask for it again.
     """
 
     at: int
     data: list[bytes]
+    extras: list[str] | None
     after_us: int
     is_lent: bool
 
@@ -84,23 +86,31 @@ class WaitingLog:
         first = int(self.entries[is_waiting, _FIRST].min(initial=NEVER - 1)) + 1
         return min(first, int(self.entries[~is_waiting, _UNTIL].min(initial=NEVER)))
 
-    def add(self, data: Sequence[bytes], times: Longs, after_us: int, lent_us: int) -> None:
+    def add(
+        self,
+        data: Sequence[bytes],
+        extras: Sequence[str],
+        times: Longs,
+        after_us: int,
+        lent_us: int,
+    ) -> None:
         """Let the rows of a batch wait.
 
         Args:
             data: The rows.
+            extras: Columns that they come with.
             times: The times of those that are not late.
             after_us: The watermark, before which rows are late.
             lent_us: So long after a row it may be asked for again; 0 where it is not.
         """
         last = int(times.max())
         until = last + lent_us if lent_us else _NOT_LENT
-        parts = [Came(0, list(data), after_us, is_lent=lent_us > 0)]
+        parts = [Came(0, list(data), list(extras), after_us, is_lent=lent_us > 0)]
         self._put(parts, int(times.min()), last, until, 0)
 
     def _put(self, parts: Sequence[Came], first: int, last: int, until: int, level: int) -> None:
         number = int(self.entries[:, _NUMBER].max(initial=-1)) + 1
-        header = {"parts": [[part.after_us, len(part.data)] for part in parts]}
+        header = {"parts": [[part.after_us, len(part.data), part.extras] for part in parts]}
         rows = pack(_ROWS, header, [piece for part in parts for piece in part.data])
         self._places.put_page(_place(number), rows)
         self.written += len(rows)
@@ -122,8 +132,9 @@ class WaitingLog:
             if data is not None:
                 header, views = unpack(_ROWS, data)
                 pieces = iter([bytes(view) for view in views])
-                for after_us, count in header.get("parts", [[after, len(views)]]):
-                    yield Came(at, list(islice(pieces, count)), after_us, until != _NOT_LENT)
+                for after_us, count, extras in header.get("parts", [[after, len(views), None]]):
+                    some = list(islice(pieces, count))
+                    yield Came(at, some, extras, after_us, until != _NOT_LENT)
 
     def begin_from(self, firsts: dict[int, int]) -> None:
         """Have only later rows of some batches wait: the first of each, NEVER where none does."""
