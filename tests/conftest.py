@@ -108,9 +108,9 @@ def _java() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any) -> None:
-    """Wait for what was begun, which those that test have collected beside, before the first test.
+    """Wait for what was begun, beside which tests have been collected, before the first test.
 
-    What the compared systems need is compiled while tests wait for Spark, and others for that.
+    The first time, kernels of the compared systems are compiled while tests wait for Spark.
     """
     stash = node.config.stash
     started = stash[STARTED]
