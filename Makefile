@@ -71,7 +71,7 @@ patient-types: $(READY)
 	@nice -n 19 $(BIN)/mypy
 
 # What needs neither Spark nor processes that are killed: while working, `make test` before it is done.
-test-fast: $(READY) ## tests without Spark and without those marked slow, on all cores: about a minute
+test-fast: $(READY) ## tests without Spark and without those marked slow, on all cores: a minute and a half
 	$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not slow' --ignore tests/spark
 
 # Other versions of Spark, each in an environment of its own. Streams need 4.1. They leave sockets to the garbage

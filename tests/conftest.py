@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 STARTED = pytest.StashKey[list[subprocess.Popen[bytes]]]()
 BESIDE = pytest.StashKey[subprocess.Popen[bytes]]()
 WARM = [sys.executable, "-m", "hamlet", "warm"]
+LONGEST_S = 900  # as a test: see pyproject.toml
 CASES = Path(__file__).parent / "cases"
 # How long an example takes depends on what is compiled for the first time, and on other work.
 # What fails is made smaller, but not explained line by line: to trace what is run takes minutes.
@@ -108,17 +109,25 @@ def _java() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any) -> None:
-    """Wait for what was begun, which those that test have collected beside, before the first test.
+    """Wait for what was begun, beside which tests have been collected, before the first test.
 
-    What the compared systems need is compiled while tests wait for Spark, and others for that.
+    The first time, kernels of the compared systems are compiled while tests wait for Spark.
     """
     stash = node.config.stash
     started = stash[STARTED]
-    if any([process.wait() for process in started][:2]):
+    if any([_status(process) for process in started][:2]):
         pytest.exit("the kernels cannot be compiled", returncode=3)
     if len(started) > 2 and (nice := shutil.which("nice")):
         stash[BESIDE] = subprocess.Popen([nice, "-n", "19", *WARM, "--systems"])
     stash[STARTED] = []
+
+
+def _status(process: subprocess.Popen[bytes]) -> int:
+    try:
+        return process.wait(timeout=LONGEST_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 def pytest_collection_finish() -> None:

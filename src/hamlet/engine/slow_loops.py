@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.kernel.interpreted import earlier_in_windows
+from hamlet.kernel.pairs import earlier_in_windows
 from hamlet.kernel.run import Standing
 from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import Role

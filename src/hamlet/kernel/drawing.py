@@ -26,10 +26,10 @@ from hamlet.kernel.interpreted import (
     WalkedEvents,
     is_open,
     latest_matches,
-    partition_ranges,
     steps_of,
     templates_of,
 )
+from hamlet.kernel.pairs import ranges_of_partitions
 from hamlet.plan.program import Role
 from hamlet.plan.template import START, Step
 
@@ -191,7 +191,7 @@ class Trellis:
         self._rows = encoded.batch.extreme_attributes
         self.ranges = [
             (low, high)
-            for low, high in partition_ranges(encoded.batch.part)
+            for low, high in ranges_of_partitions(encoded.batch.part)
             if partitions(int(encoded.batch.part[low]))
         ]
 
