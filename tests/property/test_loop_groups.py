@@ -602,3 +602,37 @@ def test_a_query_that_begins_to_go_its_own_way_leaves_and_comes_back(
         engine_rows(workload, events, numbers="float", sharing=way) for way in ("dynamic", "apart")
     )
     assert [row["log10"] for row in rows] == pytest.approx([row["log10"] for row in expected])
+
+
+# Numbers of many words
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rising", [0.1, 0.95], ids=["stay small", "outgrow"])
+def test_long_numbers_are_over_snapshots_while_coefficients_are_small(
+    rising: float, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred Zs before an X make counts of two to four words; rising Ts make coefficients so."""
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    workload = ";".join(
+        f"q{i}: RETURN COUNT(*), SUM(T.y) PATTERN SEQ(Z+, X, T+, {end}) WHERE T.x < NEXT(T).x "
+        f"AND T.y > {-(10**6) + i} WITHIN 240 s SLIDE 120 s"
+        for i, end in enumerate(("Y", "X", "Y"))
+    )
+    events = [
+        {**event, "type": "Z" if i % 200 < 100 else event["type"]}
+        for i, event in enumerate(long_stream(Random(11), 600, rising))
+    ]
+    expected = engine_rows(workload, events, sharing="apart")
+    assert max(len(row["exact"]) for row in expected if row["exact"]) > 40  # three words
+
+    shared = Workload.parse(workload).run(events, sharing="always", trace=True)
+
+    assert shared.statistics.snapshots > 5
+    assert "share" in shared.trace.column("decided").to_pylist()
+    for sharing in ("always", "never", "dynamic"):
+        assert engine_rows(workload, events, sharing=sharing) == expected
+    monkeypatch.setitem(batch.SHARING, "dynamic", BY_COIN)
+    for seed in range(3):
+        monkeypatch.setattr(batch, "SEED", seed)
+        assert engine_rows(workload, events) == expected

@@ -50,6 +50,9 @@ LOOK, LOOKS = 0.2, 10
 STEP, SNAPSHOT_LIVE = 50.0, 0.6
 # Of a split: for each stored event and snapshot, or entry and window
 SPLIT_CELL = 0.7
+# How many numbers of one word one of two is like, and for each word one of more: these are added
+# word by word, and not several at once
+OF_TWO_WORDS, OF_A_WORD = 4.0, 4.5
 # Of an event, whatever its row is like: classes go through the events one after the other
 EVENT = 60.0
 # And what more where it may be a snapshot by itself, as predicates differ
@@ -108,6 +111,17 @@ def tree_ns(columns: float, live: float) -> float:
 def row_ns(columns: float, live: float) -> float:
     """Of a row in the better table."""
     return min(scan_ns(columns, live), TREE + tree_ns(columns, live))
+
+
+def in_words(words: int) -> float:
+    """How many numbers of one word one of so many is like.
+
+    >>> in_words(1), in_words(2), in_words(4)
+    (1.0, 4.0, 18.0)
+    """
+    if words <= 1:
+        return 1.0
+    return OF_TWO_WORDS if words == 2 else OF_A_WORD * words
 
 
 def less_ns(columns: float) -> float:

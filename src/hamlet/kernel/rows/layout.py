@@ -37,6 +37,7 @@ SCALARS = (
     "PREDICATES",  # different edge predicates of units: see predicates.py
     "DISPUTED",  # of a thousand events of the loop those on which they are expected to disagree
     "SAME_KEYS",  # whether they compare the same f of every event in the same way
+    "WORDS",  # of a number
 )
 ARRAYS = (
     "START_AT",  # ranges that a new window has one empty trend in, and how often they do
@@ -107,6 +108,7 @@ HEADER = len(SCALARS) + len(ARRAYS)
     PREDICATES,
     DISPUTED,
     SAME_KEYS,
+    WORDS,
     START_AT,
     START_TIMES,
     START_STEP,

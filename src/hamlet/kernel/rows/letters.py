@@ -40,6 +40,7 @@ from hamlet.kernel.rows.layout import (
     SHARING,
     UNEQUAL,
     UP_TO,
+    WORDS,
 )
 from hamlet.kernel.rows.ops import Op, emptied, feeds, in_turn, ops_of, skipped
 from hamlet.kernel.rows.places import Placing
@@ -153,6 +154,7 @@ def lay_out(
     sharing: int,
     seed: int = 0,
     disputed: tuple[int, bool] = (0, False),
+    words: int = 1,
 ) -> Ints:
     """The code of a group for the letters of a batch.
 
@@ -166,12 +168,14 @@ def lay_out(
         seed: Of the coin, where that decides.
         disputed: Of a thousand events of the loop those on which edge predicates will disagree, and
             whether all of these compare the same f of every event in the same way.
+        words: Of a number.
     """
     code = laid_for(made, letters).code.copy()
     code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
     is_asked = sharing != BY_BENEFIT or may_pay(made)
     code[SHARING], code[SEED] = sharing if made.is_sharable and is_asked else OWN, seed
     code[DISPUTED], code[SAME_KEYS] = disputed
+    code[WORDS] = words
     return code
 
 
@@ -365,6 +369,7 @@ def _scalars(made: PlacedGroup, by_letter: list[_Doing]) -> dict[str, int]:
         "FED_COLUMNS": max((sum(each.entries) for each in by_letter), default=0),
         "STARTS_LOOP": int(any(row == 0 for row, _ in placed.starts)),
         "PREDICATES": len(group.predicates),
+        "WORDS": 1,
     }
 
 

@@ -21,6 +21,7 @@ from hamlet.kernel.rows.cost import (
     SNAPSHOT_WIDE,
     STEP,
     TREE,
+    in_words,
     less_ns,
     scan_ns,
     tree_ns,
@@ -63,6 +64,7 @@ from hamlet.kernel.rows.layout import (
     STARTS_LOOP,
     SURVEYED,
     WITHIN,
+    WORDS,
 )
 
 # A table of coefficients has no more cells than this.
@@ -215,7 +217,7 @@ def survey_own(P, ts, letter, first, end):
 
 # The arithmetic of kernel/rows/cost.py, compiled
 scan_cost, tree_cost = apart(scan_ns), apart(tree_ns)
-less_cost = apart(less_ns)
+less_cost, word_cost = apart(less_ns), apart(in_words)
 
 
 @inlined
@@ -259,6 +261,18 @@ def own_columns(P):
 
 
 @apart
+def own_numbers(P):
+    """The same in numbers of one word."""
+    return float(P[OVERLAP] * P[COLUMNS]) * of_column(P)
+
+
+@inlined
+def of_column(P):
+    """How many numbers of one word a window of a column has."""
+    return P[COMPONENTS] * word_cost(P[WORDS]) + P[EXTREMES]
+
+
+@apart
 def shared_columns(P, s):
     """The width of a row over snapshots, on average."""
     return (P[COMPONENTS] + P[ROW_EXTREMES]) * (_snapshots(P, s) + AT_HAND)
@@ -274,7 +288,7 @@ def _snapshots(P, s):
 @apart
 def own_event_ns(P, is_tree, live):
     """Of an event of the loop, over own columns."""
-    return row_ns_of(is_tree, own_columns(P), live)
+    return row_ns_of(is_tree, own_numbers(P), live)
 
 
 @apart
@@ -284,8 +298,8 @@ def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, sing
     A snapshot of a single event is a read and a row for each edge predicate.
     """
     columns = (wide + AT_HAND) * (P[COMPONENTS] + P[ROW_EXTREMES])
-    cells = entries * P[OVERLAP] * (P[COMPONENTS] + P[EXTREMES])
-    settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
+    cells = entries * P[OVERLAP] * of_column(P)
+    settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_numbers(P)
     if is_tree:
         row = shared_tree_cost(columns, live)
     else:
