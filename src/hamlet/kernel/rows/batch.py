@@ -211,9 +211,9 @@ def _run_class(
     single = np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64)
     cells = len(turned.ts) * group.overlap * made.columns * group.components
     longest = int((turned.ranges[:, 2] - turned.ranges[:, 1]).max(initial=1))
-    found = min(longest, _LOOKED_AT) if len(group.predicates) == 1 else longest
+    looked_at = min(longest, _LOOKED_AT) if len(group.predicates) == 1 else longest
     (part, unit, window, v, x), redo, counts, decisions = stoppable(
-        run, code, *turned, zero, single, scale, is_traced, steps=cells * found * words
+        run, code, *turned, zero, single, scale, is_traced, steps=cells * looked_at * words
     )
     n, most, most_x = len(part), group.components, group.extremes
     components = v.reshape((n, most, *v.shape[1:]))
