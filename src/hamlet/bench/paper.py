@@ -99,15 +99,15 @@ def measure(
 
 def _missing(data: str | None) -> dict[str, ReadError]:
     """The sweeps over real files that are not there, and what is said of them."""
-    found: dict[str, ReadError] = {}
+    missing: dict[str, ReadError] = {}
     for name, sweep in SWEEPS.items():
         data_set = next(iter(sweep(QUICK))).data_set
         if data_set in real_files():
             try:
                 path_of(data_set, data)
             except ReadError as error:
-                found[name] = error
-    return found
+                missing[name] = error
+    return missing
 
 
 def _key(point: dict[str, Any]) -> str:

@@ -203,9 +203,9 @@ class OneByOne(Engine):
 
     def _each_over(self, table: Any) -> Took:
         """What all queries take for a table, one after the other."""
-        found = [_took(Stages(one, table, self.options)) for one in self.alone]
-        kernels = sum(each.kernel or 0.0 for each in found)
-        return Took(sum(each.latency for each in found), kernels)
+        runs = [_took(Stages(one, table, self.options)) for one in self.alone]
+        kernels = sum(each.kernel or 0.0 for each in runs)
+        return Took(sum(each.latency for each in runs), kernels)
 
 
 class Loops:

@@ -67,10 +67,10 @@ class Paced:
         if missing:
             message = f"{len(missing)} windows of a paced replay had no results"
             raise InternalError(message)
-        found = np.array([there[end] for end in self.ends.tolist()]) - self.due
+        latencies = np.array([there[end] for end in self.ends.tolist()]) - self.due
         return {
-            "latency_s": float(np.median(found)),
-            "p99_s": float(np.quantile(found, 0.99)),
+            "latency_s": float(np.median(latencies)),
+            "p99_s": float(np.quantile(latencies, 0.99)),
             "total_s": time.perf_counter() - begun,
         }
 

@@ -210,10 +210,10 @@ class Urn:
 
     def different(self, n: int, random: Random) -> list[tuple[tuple[int, ...], ...]]:
         """Some of them, none twice."""
-        found: dict[tuple[tuple[int, ...], ...], None] = {}
-        while len(found) < min(n, self.count):
-            found[self.draw(random)] = None
-        return list(found)
+        examples: dict[tuple[tuple[int, ...], ...], None] = {}
+        while len(examples) < min(n, self.count):
+            examples[self.draw(random)] = None
+        return list(examples)
 
     def shown(self, drawn: tuple[tuple[int, ...], ...]) -> Example:
         """The events of a trend, or of the two of a pair, with all their columns."""

@@ -22,6 +22,7 @@ from hamlet.kernel.machine.memory import ENTRY
 from hamlet.kernel.numbers import next_words
 from hamlet.kernel.rows import RowRecords, run_rows
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
+from hamlet.kernel.sifting import in_turn, sifted
 from hamlet.kernel.stopping import stoppable
 from hamlet.kernel.trees import lay_out_trees
 from hamlet.plan.number_mode import NumberMode
@@ -202,6 +203,7 @@ def run_group(
     whole: NDArray[np.int64],
 ) -> Emission:
     """All windows of the units of one group in some partitions, under a policy of sharing."""
+    batch, whole = sifted(made, batch, whole)
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
     is_traced = counters.bursts_decided is not None
@@ -337,8 +339,8 @@ class _Sizes(NamedTuple):
 
 def _sizes_of(compiled: Compiled) -> _Sizes:
     """The sizes of code, worked out once."""
-    found: _Sizes = compiled.sizes.get_or_make(None, lambda: _sizes_from(compiled))
-    return found
+    sizes: _Sizes = compiled.sizes.get_or_make(None, lambda: _sizes_from(compiled))
+    return sizes
 
 
 def _sizes_from(compiled: Compiled) -> _Sizes:
@@ -379,9 +381,9 @@ def _laid_out(
     is_traced: bool,
 ) -> tuple[Memory, EventArrays, Sides, Stored, Records]:
     """What the machine is handed for a batch; `zero` is an array of the kind of its numbers."""
-    code = compiled.code
+    code, tables = compiled.code, by_letter(compiled, events.letters)
+    events = in_turn(events, tables.in_turn)
     trees = lay_out_trees(compiled, events)
-    tables = by_letter(compiled, events.letters)
     packed, state = image_of(compiled, trees, tables)
     _set_sizes(state, compiled, events, is_traced)
     seen = EventArrays(

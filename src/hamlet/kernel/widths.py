@@ -40,6 +40,8 @@ _TWO_WORDS, _WORD, _WALK = 2.0, 0.3, 1.0
 # The most classes of units, and how many blocks of units of like lengths are told apart
 _MOST_CLASSES = 4
 _MOST_BLOCKS = 16
+# Of so many events of a loop in a partition one in a few is looked at for where it is busiest.
+_MANY_LOOPS, _EVERY = 256, 4
 # Below this many events there is less to be gained than it takes to look.
 _FEW_EVENTS = 2_000
 
@@ -122,17 +124,17 @@ def _alike(bits: Doubles, events: Ints) -> list[list[int]]:
     # By the blocks that are in classes, the last of them first: what they take, and their cuts
     best: list[list[tuple[float, list[int]]]] = [[(0.0, [])]]
     for end in range(1, len(blocks) + 1):
-        top, units, found = longest[end - 1], 0, []
+        top, units, tried = longest[end - 1], 0, []
         for first in range(end - 1, -1, -1):
             top, units = np.maximum(top, longest[first]), units + sizes[first]
             takes = walk + units * float(events[long] @ _takes(top))
-            found += [
+            tried += [
                 (before + takes, [*cuts, first])
                 for before, cuts in best[first]
                 if len(cuts) < _MOST_CLASSES
             ]
         # Of as many classes the best
-        best.append([min(c for c in found if len(c[1]) == n) for n in {len(c[1]) for c in found}])
+        best.append([min(c for c in tried if len(c[1]) == n) for n in {len(c[1]) for c in tried}])
     _, cuts = min(best[-1])
     ends = [*cuts[1:], len(blocks)]
     return [np.concatenate(blocks[a:b]).tolist() for a, b in zip(cuts, ends, strict=True)]
@@ -170,16 +172,49 @@ def expected_bits(program: Program, compiled: Compiled, batch: EventBatch, range
     for unit, ((doubled, _), within) in enumerate(zip(units, code.u_within.tolist(), strict=True)):
         alike.setdefault((doubled, within), []).append(unit)
     spans = batch.ts[end - 1] - batch.ts[first]
+    busy = _Busiest(batch)
     for (doubled, within), some in alike.items():
         long = np.flatnonzero((bits[some].max(axis=0) >= _SAFE_BITS) & (spans >= within))
         if len(long):
-            steps = np.ascontiguousarray(table[:, doubled])
             begins, ends = first[long], end[long]
-            _narrow(batch.letter, batch.ts, steps, within, begins, ends)
+            busy.narrow(table[:, doubled], within, begins, ends)
             sums = _summed(batch.letter, table, begins, ends)
             found = _bits_of([units[unit] for unit in some], sums, ends - begins)
             bits[np.ix_(np.array(some), long)] = found + extra[some][:, None]
     return bits
+
+
+class _Busiest:
+    """Finds where partitions have the most of what letters count for."""
+
+    def __init__(self, batch: EventBatch) -> None:
+        self.letter, self.ts = batch.letter, batch.ts
+        self._of: dict[bytes, NDArray[np.int32]] = {}
+
+    def narrow(self, counts: Doubles, within: int, first: Ints, end: Ints) -> None:
+        """Narrow partitions to the stretch as long as a window that has the most.
+
+        Args:
+            counts: By letter what its events count for.
+            within: The length of the window.
+            first: Where partitions begin.
+            end: Where they end.
+        """
+        some = counts[counts > 0.0]
+        if not len(some) or (some != some[0]).any():
+            _narrow(self.letter, self.ts, np.ascontiguousarray(counts), within, first, end)
+            return
+        rows = self._those(counts > 0.0)
+        low, high = (np.searchsorted(rows, each) for each in (first, end))
+        _narrow_alike(rows, low, high, self.ts, within, first, end)
+
+    def _those(self, is_asked: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The events of some letters."""
+        key = is_asked.tobytes()
+        if key not in self._of:
+            rows = np.empty(len(self.ts), np.int32)
+            self._of[key] = rows[: _choose(self.letter, is_asked, rows)]
+        return self._of[key]
 
 
 class _Columns:
@@ -239,6 +274,39 @@ def _sum(letter, table, first, end, sums):  # type: ignore[no-untyped-def]
         for i in range(first[p], end[p]):
             for c in range(table.shape[1]):
                 sums[p, c] += table[letter[i], c]
+
+
+@jit.interpretable
+def _choose(letter, is_asked, rows):  # type: ignore[no-untyped-def]
+    """Fill in the events of some letters; how many there are."""
+    count = 0
+    for event in range(len(letter)):
+        rows[count] = event
+        count += int(is_asked[letter[event]])
+    return count
+
+
+@jit.interpretable
+def _narrow_alike(rows, low, high, ts, within, first, end):  # type: ignore[no-untyped-def]
+    """As `_narrow` where some events count for the same, and others for nothing: `rows` has these.
+
+    Of each partition they stand from `low` to `high`. A window has at most one more than any before
+    it had, so all that is asked at each of them is whether it has. Of many only some are looked at:
+    what is found has as many as the busiest stretch but for a few.
+    """
+    for p in range(len(first)):
+        step = 1 if high[p] - low[p] < _MANY_LOOPS else _EVERY
+        most, last = 0, -1  # the most of those that are looked at, times the step
+        for row in range(low[p], high[p], step):
+            if row - most >= low[p] and ts[rows[row]] - ts[rows[row - most]] < within:
+                most, last = most + step, row
+        if last < 0:
+            continue
+        # With what stands before them in the window, and between those that are looked at
+        stretch, latest = rows[last], ts[rows[last]]
+        while stretch > first[p] and ts[stretch - 1] > latest - within:
+            stretch -= 1
+        first[p], end[p] = stretch, rows[min(last + step, high[p]) - 1] + 1
 
 
 @jit.interpretable

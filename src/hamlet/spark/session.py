@@ -204,8 +204,8 @@ def java_version(java: Path) -> int:
     except (OSError, subprocess.CalledProcessError):
         return 0
     # The first number of 17.0.9; before Java 9 the second, of 1.8.0.
-    found = re.search(r'version "(?:1\.)?(\d+)', left.stderr + left.stdout)
-    return int(found[1]) if found else 0
+    match = re.search(r'version "(?:1\.)?(\d+)', left.stderr + left.stdout)
+    return int(match[1]) if match else 0
 
 
 def _java_from_pip() -> Path | None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
+# Of more letters it is not found out which may come first.
+_MOST_LETTERS = 256
+
 
 def placed_loops(code: Code) -> Ints:
     """Lazy ops with the rows of their loops given by where they begin in the numbers."""
@@ -168,12 +171,15 @@ class LetterTables(NamedTuple):
     alike: For each letter the first that does the same.
     is_used: Which bundles are of use: those that some letter is for all units of.
     counters: What lazy events are added to.
+    in_turn: [letters, letters]: whether an event of the first may be taken in before one of the
+        second, though they are of one time. None where that is not found out.
     """
 
     letters: Ints
     alike: Ints
     is_used: list[bool]
     counters: Counters
+    in_turn: NDArray[np.bool_] | None
 
 
 def by_letter(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
@@ -220,7 +226,41 @@ def _tables(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
         is_whole or not any(op in touched for member in bundle.ops for op in member)
         for bundle, is_whole in zip(compiled.bundles, bundles.is_used, strict=True)
     ]
-    return LetterTables(_flat(arrays), _first_alike(of_letters, wakes), is_used, counters)
+    # Which events are for all of a bundle is decided step by step.
+    turns = None if compiled.bundles else _in_turn(compiled.code, of_letters)
+    return LetterTables(_flat(arrays), _first_alike(of_letters, wakes), is_used, counters, turns)
+
+
+def _in_turn(code: Code, letters: _Letters) -> NDArray[np.bool_] | None:
+    """For each two letters whether events of the one may come first; see `LetterTables`.
+
+    They may where the second reads nothing that the first feeds, in rows or in what is stored, and
+    where no guard of a unit that knows both is among them.
+    """
+    count, units, rows = len(letters.ops), len(code.u_w), len(code.r_start)
+    # Where trends move, all events of one time are one step to whoever waits for the next.
+    if count > _MOST_LETTERS or code.u_steps.any():
+        return None
+    # After the rows of all units stands for each what it stores.
+    reads, feeds = (np.zeros((count, rows + units), np.float32) for _ in range(2))
+    knows, guards = (np.zeros((count, units), np.float32) for _ in range(2))
+    loops = code.lazies.reshape(-1, at.LAZY)
+    stores = ~_reads_rows_only(code)
+    read_by, fed_by = _parted(code.o_src_p, code.o_src_row), _parted(code.o_dst_p, code.o_dst_row)
+    guarded = code.g_unit[code.gop_guard]
+    for letter in range(count):
+        lazy = loops[np.isin(loops[:, at.LZ_Z], letters.lazy[letter]), at.LZ_OP].tolist()
+        for op in [*letters.ops[letter], *lazy]:
+            unit = code.o_unit[op]
+            reads[letter, code.u_rbase[unit] + np.array(read_by[op], np.int64)] = 1
+            feeds[letter, code.u_rbase[unit] + np.array(fed_by[op], np.int64)] = 1
+            if stores[op]:
+                reads[letter, rows + unit] = feeds[letter, rows + unit] = 1
+            knows[letter, unit] = 1
+        guards[letter, guarded[letters.gops[letter]]] = 1
+    knows = np.maximum(knows, guards)
+    barred = guards @ knows.T
+    return np.asarray((feeds @ reads.T == 0) & (barred == 0) & (barred.T == 0))
 
 
 def _first_alike(of_letters: _Letters, wakes: list[list[int]]) -> Ints:
@@ -239,11 +279,11 @@ def _wakes(compiled: Compiled, letters: NDArray[np.uint8]) -> list[list[int]]:
             rows = code.o_src_row[slice(*code.o_src_p[op : op + 2])]
             if (code.r_start[code.u_rbase[unit] + rows] == 1).any():
                 by_atom.setdefault(int(code.z_atom[z]), []).append(unit)
-    found: list[list[int]] = [[] for _ in letters]
+    wakes: list[list[int]] = [[] for _ in letters]
     for atom, units in by_atom.items():
         for letter in np.flatnonzero(letters[:, atom]).tolist():
-            found[letter] += [unit for unit in units if unit not in found[letter]]
-    return found
+            wakes[letter] += [unit for unit in units if unit not in wakes[letter]]
+    return wakes
 
 
 def _only_go_on(compiled: Compiled, of_letters: _Letters) -> list[bool]:

@@ -81,9 +81,9 @@ def arranged(table: EventTable, attributes: tuple[str, ...], letter: Rows) -> Ar
     keyed, in_time = _Keyed.of(table, attributes), _InTime.of(table)
     if keyed.count == 1:
         return _in_one_partition(table, attributes, keyed, letter, in_time)
-    found = _by_partition(table, attributes, keyed, letter, in_time, None)
-    if in_time.is_sorted or is_sorted_inside(found.part, found.ts, found.order):
-        return found
+    in_order = _by_partition(table, attributes, keyed, letter, in_time, None)
+    if in_time.is_sorted or is_sorted_inside(in_order.part, in_order.ts, in_order.order):
+        return in_order
     rows = in_time.sorted(_all_rows(len(table)), len(table))
     return _by_partition(table, attributes, keyed, letter, in_time, rows)
 

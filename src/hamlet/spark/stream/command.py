@@ -202,7 +202,7 @@ class StreamRun:
         )
         self._tell_change(history, checkpoint)
         if self.figures is not None:
-            self.figures.queries(queries_of(checkpoint.generations()))
+            self.figures.queries(queries_of(checkpoint.noted()))
         query = self._started(results)
         seen, changed = -1, None
         try:
@@ -255,9 +255,9 @@ class StreamRun:
         now = checkpoint.generations()
         if not history or len(now) == len(history):
             return
-        found = differences(history[-1].meanings(), now[-1].meanings())
-        parts = [f"{len(names)} {what}" for what, names in found.items()]
-        named = ", ".join((*found["added"], *found["removed"]))
+        changes = differences(history[-1].meanings(), now[-1].meanings())
+        parts = [f"{len(names)} {what}" for what, names in changes.items()]
+        named = ", ".join((*changes["added"], *changes["removed"]))
         moment = shown_moment(now[-1].since_us)
         self._say(f"workload  {', '.join(parts)} ({named}), from {moment} on")
 
