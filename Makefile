@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint types tests kills soak test test-fast test-browser test-cluster test-versions check check-wheel format bench clean
+.PHONY: help setup demo lint types patient-types tests kills soak test test-fast test-browser test-cluster test-versions check check-wheel format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,16 +58,21 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
+# One that hangs ends its process with a message after a quarter of an hour; the other processes do the rest.
+SIDE_BY_SIDE := --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 tests: $(READY)
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest $(SIDE_BY_SIDE)
 
-# Types are checked beside the tests: that keeps one core busy, for a minute the first time.
+# Types are checked beside the tests, while these wait for something: that takes a minute of one core the first time.
 test: lint ## lint, types, doctests and tests, on all cores
-	@$(MAKE) --no-print-directory --jobs 2 types tests
+	@$(MAKE) --no-print-directory --jobs 2 patient-types tests
+
+patient-types: $(READY)
+	@nice -n 19 $(BIN)/mypy
 
 # What needs neither Spark nor processes that are killed: while working, `make test` before it is done.
-test-fast: $(READY) ## tests without Spark and without those marked slow, on all cores: about a minute
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m 'not slow' --ignore tests/spark
+test-fast: $(READY) ## tests without Spark and without those marked slow, on all cores: a minute and a half
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not slow' --ignore tests/spark
 
 # Other versions of Spark, each in an environment of its own. Streams need 4.1. They leave sockets to the garbage
 # collector, which tells of them as it comes by: that is no mistake of a test.
@@ -109,7 +114,7 @@ test-cluster: $(READY) ## tests on a cluster of Spark on this machine; takes min
 
 KILLS ?= 100
 kills: $(READY) ## a stream that is killed 100 times while its workload changes; KILLS=N for others; takes hours
-	HAMLET_KILLS=$(KILLS) $(BIN)/pytest -s tests/spark/test_stream_kill.py
+	HAMLET_KILLS=$(KILLS) $(BIN)/pytest -o faulthandler_timeout=0 -s tests/spark/test_stream_kill.py
 
 SOAK ?= 60
 soak: $(READY) ## a stream of an hour whose groups come and go: is memory flat; SOAK=MINUTES for others

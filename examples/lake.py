@@ -1,7 +1,6 @@
 """Events in a table of a lake, results in another: a batch, then a stream that is merged into it.
 
-python examples/lake.py delta
-python examples/lake.py iceberg
+python examples/lake.py delta     # or iceberg
 
 Spark gets the packages of the format from Maven; there have to be some for this version of Spark.
 Streams need Spark 4.1: before, only the batch is run.
@@ -71,7 +70,6 @@ try:
     rides.where(f"unix_micros(time) < {middle}").write.format(FORMAT).saveAsTable("events")
     workload.run(spark.table("events"), wide=True).write.format(FORMAT).saveAsTable("results")
     print(f"a batch gave {spark.table('results').count()} rows")
-
     if VERSION != "4.0":
         rides.where(f"unix_micros(time) >= {middle}").writeTo("events").append()
         today = workload.run(spark.readStream.table("events"), wide=True).writeStream

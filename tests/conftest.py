@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import Phase, settings
@@ -26,6 +27,11 @@ from hamlet.share.coefficients import VARIABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+# What was begun before all tests, and what is compiled beside them
+STARTED = pytest.StashKey[list[subprocess.Popen[bytes]]]()
+BESIDE = pytest.StashKey[subprocess.Popen[bytes]]()
+WARM = [sys.executable, "-m", "hamlet", "warm"]
+LONGEST_S = 900  # as a test: see pyproject.toml
 CASES = Path(__file__).parent / "cases"
 # How long an example takes depends on what is compiled for the first time, and on other work.
 # What fails is made smaller, but not explained line by line: to trace what is run takes minutes.
@@ -68,38 +74,60 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how many examples are enough, and compile before tests run side by side."""
+    """Choose how many examples are enough, and begin what tests side by side would wait for."""
     is_fast = config.getoption("markexpr") == "not slow"
     settings.load_profile("fast" if is_fast else "hamlet")
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA)
     # What a shell runs in the background ignores Ctrl-C, and what it starts does too: tests that
     # interrupt themselves or a process would wait for ever.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # until all is collected: see below
-    # Else each process would compile the same.
     if not hasattr(config, "workerinput") and getattr(config.option, "numprocesses", None):
-        command = [sys.executable, "-m", "hamlet", "warm", "--numbers"]
-        started = [subprocess.Popen([*command, numbers]) for numbers in ("exact", "float")]
-        if any([process.wait() for process in started]):
-            pytest.exit("the kernels cannot be compiled", returncode=3)
-        if not is_fast:
-            _keep_java_classes()
-    if JAVA_CLASSES.exists() and os.environ["SPARK_SUBMIT_OPTS"] == JAVA:
-        # A Java that is another than that which has kept them takes no notice of them.
-        os.environ["SPARK_SUBMIT_OPTS"] += f" -XX:SharedArchiveFile={JAVA_CLASSES}"
+        config.stash[STARTED] = _compiling() if is_fast else [*_compiling(), *_keeping_classes()]
 
 
-def _keep_java_classes() -> None:
-    """Have processes with Spark start in half the time; where Java cannot do it, they take longer.
+def _compiling() -> list[subprocess.Popen[bytes]]:
+    """Processes that compile what most tests need: else each of those that test would."""
+    return [subprocess.Popen([*WARM, "--numbers", numbers]) for numbers in ("exact", "float")]
+
+
+def _keeping_classes() -> Iterator[subprocess.Popen[bytes]]:
+    """One that has those with Spark start in half the time, unless Java cannot do it.
 
     It takes about as long as two of them take without.
     """
-    if JAVA_CLASSES.exists():
-        return
-    JAVA_CLASSES.parent.mkdir(exist_ok=True)
-    command = [sys.executable, str(SPARK / "java_classes.py"), str(JAVA_CLASSES)]
-    subprocess.run(command, capture_output=True, check=False)
+    if not JAVA_CLASSES.exists():
+        JAVA_CLASSES.parent.mkdir(exist_ok=True)
+        command = [sys.executable, str(SPARK / "java_classes.py"), str(JAVA_CLASSES)]
+        environment, quiet = os.environ | {"SPARK_SUBMIT_OPTS": _java()}, subprocess.DEVNULL
+        yield subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
+
+
+def _java() -> str:
+    return os.environ.get("SPARK_SUBMIT_OPTS", JAVA)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any) -> None:
+    """Wait for what was begun, beside which tests have been collected, before the first test.
+
+    The first time, kernels of the compared systems are compiled while tests wait for Spark.
+    """
+    stash = node.config.stash
+    started = stash[STARTED]
+    if any([_status(process) for process in started][:2]):
+        pytest.exit("the kernels cannot be compiled", returncode=3)
+    if len(started) > 2 and (nice := shutil.which("nice")):
+        stash[BESIDE] = subprocess.Popen([nice, "-n", "19", *WARM, "--systems"])
+    stash[STARTED] = []
+
+
+def _status(process: subprocess.Popen[bytes]) -> int:
+    try:
+        return process.wait(timeout=LONGEST_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 def pytest_collection_finish() -> None:
@@ -111,9 +139,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
     """Let Python clear up as it does: modules in C tell of what is left."""
     gc.unfreeze()
+    if (beside := config.stash.get(BESIDE, None)) is not None:
+        beside.terminate()
+        beside.wait()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -137,6 +168,18 @@ def shipped_coefficients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     path.write_text("{}", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(path))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def java_options() -> Iterator[None]:
+    """How Java runs for Spark, in all processes that tests start."""
+    options = _java()
+    if JAVA_CLASSES.exists() and options == JAVA:
+        # A Java that is another than that which has kept them takes no notice of them.
+        options += f" -XX:SharedArchiveFile={JAVA_CLASSES}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", options)
         yield
 
 

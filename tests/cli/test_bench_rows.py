@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hamlet.bench.sharing_rows import WAYS, RowPoint, measured, points
 
 
+@pytest.mark.slow
 def test_a_point_of_the_grid_is_measured_in_all_ways() -> None:
     times = measured(RowPoint(queries=3, live=30, windows=4, burst=5), events=600, repeat=1)
 

@@ -165,6 +165,8 @@ def test_bench_real_prints_what_it_writes_and_names_files_that_are_missing(hamle
         "one by one, float",
         "together, exact",
         "one by one, exact",
+        "DuckDB",
+        "together, those in SQL",
     ]
     assert "taxi_trips.csv.gz: there is no such file" in trips["missing"]
     assert trips["missing"] in err

@@ -34,7 +34,7 @@ def schema(data_set: str) -> Schema:
 
 @pytest.mark.parametrize("data_set", ALL)
 @pytest.mark.parametrize("kind", GENERATORS)
-@pytest.mark.parametrize("queries", [1, 7, 200])
+@pytest.mark.parametrize("queries", [1, 7, pytest.param(200, marks=pytest.mark.slow)])
 def test_texts_are_canonical_and_plan(kind: str, data_set: str, queries: int):
     text = GENERATORS[kind](data_set, queries, seed=queries)
 
@@ -45,6 +45,7 @@ def test_texts_are_canonical_and_plan(kind: str, data_set: str, queries: int):
     assert sum(len(one.queries) for one in workload.plan.sets) == queries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_set", DATA_SETS)
 @pytest.mark.parametrize("kind", GENERATORS)
 def test_queries_name_only_what_the_events_have(kind: str, data_set: str):

@@ -259,16 +259,18 @@ class ChangingHost:
             Generation(number, text, "", "dynamic", self.settings.buckets or 1, since_us=since)
         )
         self.hosts.append(host)
-        self._set_spans()
+        self.start()
 
-    def _set_spans(self) -> None:
+    def start(self, late_rows: str | None = None) -> None:
+        """Go on after a stop: generations that are over are no more."""
         closed = self.hosts[-1].watermark_us
-        for live in live_ones(self.history, self.hosts[-1].workload.plan, None):
+        newest = self.hosts[-1].workload.plan
+        self.live = [each.generation.number for each in live_ones(self.history, newest, closed)]
+        for live in live_ones(self.history, newest, None):
             host = self.hosts[live.generation.number]
-            host.job = replace(host.job, span=live.span)
-            host.light = StreamJobs.of([host.job]).without_templates()
-        over = live_ones(self.history, self.hosts[-1].workload.plan, closed)
-        self.live = [each.generation.number for each in over]
+            is_only = len(self.live) == 1
+            host.job = replace(host.job, span=live.span, is_only=is_only, late_rows=late_rows)
+            host.light = StreamJobs((host.job,)).without_templates()
 
     def batch(self, rows: Sequence[int], *, is_end: bool = False) -> None:
         """One batch of rows, by their numbers, for all generations that are not over."""
@@ -287,11 +289,13 @@ def _truths(atom: Atom, events: EventTable) -> Any:
     return holds(atom.condition, lambda column: events.column(column.attribute), len(events))
 
 
-def batches(ts: Any, lateness_us: int, chance: random.Random) -> Iterator[list[int]]:
+def batches(
+    ts: Any, lateness_us: int, chance: random.Random, sizes: Sequence[int] = ()
+) -> Iterator[list[int]]:
     """Numbers of rows, out of order within what they may be late, cut at random."""
     arrival = sorted(range(len(ts)), key=lambda row: int(ts[row]) + chance.randint(0, lateness_us))
     while arrival:
-        size = chance.choice([1, 2, 3, 5, 8, len(arrival)])
+        size = chance.choice(sizes or [1, 2, 3, 5, 8, len(arrival)])
         some, arrival = arrival[:size], arrival[size:]
         chance.shuffle(some)
         yield some

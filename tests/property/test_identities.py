@@ -94,6 +94,11 @@ def _long_integers() -> Iterator[None]:
     sys.set_int_max_str_digits(before)
 
 
+def spread_of(key: tuple[Any, ...]) -> float:
+    """What a variance is the difference of, for values below five; 0 for what is no difference."""
+    return {"VARIANCE": 25.0, "STDDEV": 5.0}.get(key[3].partition("(")[0], 0.0)
+
+
 def assert_close(
     one: Rows, other: Rows, scale: Rows | None = None, tolerance: float = 1e-9
 ) -> None:
@@ -103,9 +108,9 @@ def assert_close(
         if value is None or found is None or math.isinf(value):
             assert value == found, key
         else:
-            size = max(abs(value), abs(scale[key]["value"]) if scale else 0.0)
+            size = max(abs(value), abs(scale[key]["value"]) if scale else 0.0, spread_of(key))
             assert abs(value - found) <= tolerance * size, (key, value, found)
-        if scale is None and row["log10"] is not None:
+        if scale is None and row["log10"] is not None and not spread_of(key):
             assert abs(row["log10"] - other[key]["log10"]) <= tolerance * max(1.0, row["log10"]), (
                 key
             )
@@ -294,12 +299,15 @@ def test_counts_of_thousands_of_digits(size: int, sharing: str) -> None:
         [2**63 - 1, -(2**63), 2**62, 1],
     ],
 )
+@pytest.mark.parametrize(
+    "sizes", [(2, 9, 70), pytest.param((10_000,), marks=pytest.mark.slow)], ids=["short", "long"]
+)
 def test_sums_of_large_integers_keep_every_digit(
-    values: list[int], tied: float, sharing: str
+    values: list[int], tied: float, sizes: tuple[int, ...], sharing: str
 ) -> None:
     query = """RETURN SUM(B.x), COUNT(*) PATTERN SEQ(A, B+) WITHIN 30 d;
                RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 30 d"""
-    for size in (2, 9, 70, 10_000):
+    for size in sizes:
         events = stream(size, seed=size, types="BBBBB", tied=tied)
         events = [e | {"x": values[i % len(values)]} for i, e in enumerate(events)]
         events.insert(0, {"type": "A", "time": -1, "x": 0})

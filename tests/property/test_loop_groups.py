@@ -350,7 +350,7 @@ def test_queries_for_other_events_have_other_tables() -> None:
         {**event, "carrier": random.randrange(40)} for event in stream_of_thresholds(4000, 40, 0.0)
     ]
 
-    found = decided(workload, events, is_float=True, is_traced=True)
+    found = decided(workload, events, is_traced=True)
 
     (group,) = groups_of(workload, events)
     assert len(group.units) == len(conditions)
@@ -415,16 +415,14 @@ def between(queries: int, window: str) -> str:
     )
 
 
-def decided(workload: str, events: list[Any], is_float: bool, is_traced: bool) -> RowRecords:
-    """What the rows of a workload come to, under the dynamic policy."""
+def decided(workload: str, events: list[Any], is_traced: bool) -> RowRecords:
+    """What the rows of a workload come to in floats, under the dynamic policy."""
     plan = Workload.parse(workload).plan
-    pipeline = SetPipeline.of(plan, plan.sets[0], Options())
+    pipeline = SetPipeline.of(plan, plan.sets[0], Options(numbers="float"))
     encoded = pipeline.encode(EventTable.of(events, plan))
     made = pipeline.compile(encoded).row_groups[0]
-    zero = np.empty(0, np.float64 if is_float else np.int64)
-    return run_rows(
-        made, encoded.batch, partition_ranges(encoded.batch), zero, "dynamic", is_traced
-    )
+    ranges, zero = partition_ranges(encoded.batch), np.empty(0, np.float64)
+    return run_rows(made, encoded.batch, ranges, zero, "dynamic", is_traced)
 
 
 @pytest.mark.parametrize(
@@ -442,7 +440,7 @@ def test_bursts_split_and_windows_merge_as_the_stream_changes(
     monkeypatch.setattr(batch, "KIND", KINDS[kind])
     workload, events = between(queries, window), changing_stream(queries, 600, (25, 1), 4000)
 
-    found = decided(workload, events, is_float=True, is_traced=True)
+    found = decided(workload, events, is_traced=True)
 
     taken = found.decisions[:, T_DECISION].tolist()
     assert {KEEP_OWN, KEEP_SHARED, SPLIT, MERGE} == set(taken)
@@ -460,8 +458,8 @@ def test_bursts_split_and_windows_merge_as_the_stream_changes(
 def test_what_is_written_down_changes_no_decision() -> None:
     workload, events = between(25, "60 s SLIDE 15 s"), changing_stream(25, 600, (25, 1), 3000)
 
-    seen = decided(workload, events, is_float=True, is_traced=True)
-    unseen = decided(workload, events, is_float=True, is_traced=False)
+    seen = decided(workload, events, is_traced=True)
+    unseen = decided(workload, events, is_traced=False)
 
     assert len(seen.decisions) == seen.bursts > 0
     assert len(unseen.decisions) == 0
@@ -486,7 +484,7 @@ def test_a_query_that_alone_begins_bursts_leaves_the_others() -> None:
         kind = f"X{q}" if i % 6 == 0 else f"Y{random.randrange(queries)}" if i % 50 == 1 else "T"
         events.append({"type": kind, "time": i, "v": random.randrange(100)})
 
-    found = decided(workload, events, is_float=True, is_traced=True)
+    found = decided(workload, events, is_traced=True)
 
     assert len(set(found.decisions[:, T_CLASS].tolist())) == 2
     assert set(found.decisions[:, T_COLUMNS].tolist()) == {queries - 1, 1}
@@ -604,3 +602,37 @@ def test_a_query_that_begins_to_go_its_own_way_leaves_and_comes_back(
         engine_rows(workload, events, numbers="float", sharing=way) for way in ("dynamic", "apart")
     )
     assert [row["log10"] for row in rows] == pytest.approx([row["log10"] for row in expected])
+
+
+# Numbers of many words
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rising", [0.1, 0.95], ids=["stay small", "outgrow"])
+def test_long_numbers_are_over_snapshots_while_coefficients_are_small(
+    rising: float, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many Zs before an X make counts of three words and more; rising Ts make coefficients long."""
+    monkeypatch.setattr(batch, "KIND", KINDS[kind])
+    workload = ";".join(
+        f"q{i}: RETURN COUNT(*), SUM(T.y) PATTERN SEQ(Z+, X, T+, {end}) WHERE T.x < NEXT(T).x "
+        f"AND T.y > {-(10**6) + i} WITHIN 300 s SLIDE 150 s"
+        for i, end in enumerate(("Y", "X", "Y"))
+    )
+    events = [
+        {**event, "type": "Z" if i % 200 < 150 else event["type"]}
+        for i, event in enumerate(long_stream(Random(11), 600, rising))
+    ]
+    expected = engine_rows(workload, events, sharing="apart")
+    assert max(len(row["exact"]) for row in expected if row["exact"]) > 40  # three words
+
+    shared = Workload.parse(workload).run(events, sharing="always", trace=True)
+
+    assert shared.statistics.snapshots > 5
+    assert "share" in shared.trace.column("decided").to_pylist()
+    for sharing in ("always", "never", "dynamic"):
+        assert engine_rows(workload, events, sharing=sharing) == expected
+    monkeypatch.setitem(batch.SHARING, "dynamic", BY_COIN)
+    for seed in range(3):
+        monkeypatch.setattr(batch, "SEED", seed)
+        assert engine_rows(workload, events) == expected

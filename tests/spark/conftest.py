@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +12,38 @@ from hamlet.spark.session import QUICK_WORKERS, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from pyspark.sql import SparkSession
 
 # Not the zone of any machine that tests run on, and with a summer time: it should not matter.
 _ZONE = "America/New_York"
+# What tests take so long or short by
+_LASTING = (
+    "spark.sql.adaptive.enabled",
+    "spark.sql.codegen.wholeStage",
+    "spark.sql.session.timeZone",
+    "spark.sql.shuffle.partitions",
+)
+
+# A stream may wait for rows for ever; where pytest is killed for that, processes are left behind.
+_MOST_SECONDS = 840
+
+
+@pytest.fixture(autouse=True)
+def an_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that takes for ever fails, and whatever it has begun is ended by its fixtures."""
+    most = getattr(request.module, "MOST_SECONDS", _MOST_SECONDS)
+
+    def too_long(_number: int, _frame: FrameType | None) -> None:
+        told = f"{request.node.name} takes more than {most} seconds"
+        raise TimeoutError(told)
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(most)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +79,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(autouse=True)
+def _settings_stay_as_they_are(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that leaves another number of tasks behind would make all after it take longer."""
+    if "spark" not in request.fixturenames:
+        yield
+        return
+    conf = request.getfixturevalue("spark").conf
+    before = {name: conf.get(name) for name in _LASTING}
+    yield
+    assert {name: conf.get(name) for name in _LASTING} == before
+
+
 @pytest.fixture
 def new_session(spark: SparkSession) -> Iterator[Callable[[], SparkSession]]:
     """Sessions beside that of all tests, which is the active one again afterwards.
@@ -66,7 +106,7 @@ def new_session(spark: SparkSession) -> Iterator[Callable[[], SparkSession]]:
 def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
     """Change settings of the session for one test; dots in their names are written __.
 
-    They are those of spark.sql, and of spark.hamlet where that is said.
+    They are those of spark.sql, and of spark.hamlet where that is said. None is Spark's own value.
     """
     before: dict[str, str | None] = {}
 
@@ -75,14 +115,18 @@ def settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
             full = "spark." if name.startswith("hamlet") else "spark.sql."
             full += name.replace("__", ".")
             before.setdefault(full, spark.conf.get(full, None))
-            spark.conf.set(full, str(value))
+            _set(spark, full, value)
 
     yield change
     for name, value in before.items():
-        if value is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, value)
+        _set(spark, name, value)
+
+
+def _set(spark: SparkSession, name: str, value: Any) -> None:
+    if value is None:
+        spark.conf.unset(name)
+    else:
+        spark.conf.set(name, str(value))
 
 
 @pytest.fixture

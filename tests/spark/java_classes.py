@@ -29,8 +29,9 @@ def load_classes(folder: Path) -> None:
     workload.write_text(WORKLOAD, encoding="utf-8")
     (source / "events.csv").write_text(EVENTS, encoding="utf-8")
     places = [f"--out={folder / 'out'}", f"--checkpoint={folder / 'checkpoint'}"]
-    answer("stream", str(workload), f"--source={source}", *places, "--once", "--flush")
+    # The stream last: it may have to wait until the kernels are compiled.
     answer("run", str(workload), f"--events={source}", "--engine=spark", "--format=json")
+    answer("stream", str(workload), f"--source={source}", *places, "--once", "--flush")
 
 
 def answer(*arguments: str) -> None:

@@ -11,15 +11,21 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from conformance import differences, load_cases
-from stream_host import Host
+from stream_host import Host, batches
 
 from hamlet import Workload
 from hamlet.engine import Options
+from hamlet.engine.state import long_runs
+from hamlet.engine.state.set_state import SetState
 from hamlet.errors import ReadError, RunError
+from hamlet.kernel.packing import pack, unpack
+from hamlet.spark.stream import bucket as stream_bucket
 from hamlet.spark.stream import pages as stream_pages
+from hamlet.spark.stream import waiting as stream_waiting
 from hamlet.spark.stream.bucket import BYTES_WRITTEN, LATE, PAGES_READ, PAGES_WRITTEN, step
 from hamlet.spark.stream.job import job_of
 from hamlet.spark.stream.lanes import spread
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECOND = 10**6
+SLOW = pytest.mark.slow
 # Nothing to group by in common: no GROUPBY with an equivalence, and GROUPBY by different attributes
 # of one partitioning, next to queries that have their groups whole, and one without partitions.
 APART = """
@@ -177,6 +184,119 @@ def test_what_a_batch_writes_does_not_grow_with_the_rows_that_wait(
     # Once the first pages are there nothing is released until the lateness has passed.
     assert max(written[2:30]) < 2 * min(written[2:30])
     assert {row["window_start"] for row in host.rows} == {20.0 * n for n in range(20)}
+
+
+TABLES = """
+lone: RETURN COUNT(*), SUM(T.y), MAX(T.x) PATTERN SEQ(A, T+) WHERE {edge} WITHIN 60 s SLIDE 20 s;
+ends: RETURN g, COUNT(*), AVG(T.x) PATTERN SEQ(A, NOT C, T+, C) WHERE {edge} GROUPBY g
+      WITHIN 45 s SLIDE 20 s;
+wide: RETURN COUNT(*), MIN(T.y) PATTERN SEQ(A, (SEQ(T, NOT C))+) WHERE {edge} AND [g] WITHIN 300 s
+"""
+EDGES = "T.x < NEXT(T).x", "T.x >= NEXT(T).y", "T.x = NEXT(T).x", "T.x - NEXT(T).x <= 2"
+
+
+def events_of_tables(chance: random.Random, count: int, has_huge: bool) -> list[dict[str, Any]]:
+    """Fractions need more digits as time goes on; some integers in the middle are no doubles."""
+    return [
+        {
+            "type": chance.choice("TTTTTTTTTTTTTTTTAC"),
+            "time": place // 2,
+            "x": chance.randrange(12)
+            + (2**60 if has_huge and count // 3 < place < count // 2 else 0),
+            "y": chance.randrange(1, 9) / 2.0 ** (place // 100),
+            "g": chance.choice("uvw"),
+        }
+        for place in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(n, marks=SLOW) for n in range(4, 16))])
+def test_tables_go_on_where_their_rows_and_runs_are_apart_from_pages(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+):
+    chance = random.Random(seed)
+    # From the first batch on, or from some batch on; now and then a run is not remembered.
+    monkeypatch.setattr(stream_pages, "MOST_TOGETHER", chance.choice([0, 0, 4000]))
+    monkeypatch.setattr(long_runs, "LONG", chance.choice([1, 1000]))
+    monkeypatch.setattr(stream_waiting, "_MANY", chance.choice([3, 64]))
+    monkeypatch.setattr(long_runs, "_MOST_REMEMBERED", chance.choice([0, 5000, 1 << 26]))
+    has_huge, numbers = seed % 2 == 1, chance.choice(["exact", "float"])
+    events = events_of_tables(chance, 400, has_huge)
+    settings = StreamSettings(chance.choice([0, 3, 40]) * SECOND, chance.choice([1, 2]), 4)
+    text = TABLES.format(edge=EDGES[seed % 4])
+    host = Host(text, events, settings, bits=chance.choice([0.0, 1.0]), numbers=numbers)
+
+    for rows in batches(host.ts, settings.lateness_us, chance, [1, 5, 20, 60]):
+        host.batch(rows)
+    host.batch([], is_end=True)
+
+    wanted = Workload.parse(text).run(host.table, numbers=numbers).table.to_pylist()
+    assert len(wanted) > 30
+    assert not differences(wanted, host.rows, numbers)
+    assert not any(store.pages for store in host.stores)
+    # Rows as they came, pages and runs were apart.
+    written = [page for store in host.stores for page in store.written]
+    assert min(written) < 0 <= min(page for page in written if page >= 0) < 1 << 20 <= max(written)
+
+
+def test_rows_in_open_windows_are_written_once_and_hardly_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stream_pages, "MOST_TOGETHER", 0)
+    text = "q: RETURN COUNT(*) PATTERN T+ WHERE T.x < NEXT(T).x WITHIN 1000 s"
+    events = [{"type": "T", "time": n / 10, "x": n * 7919 % 10007} for n in range(9000)]
+    host = Host(text, events, StreamSettings(0, 1, 4), numbers="float")
+    written = []
+
+    for begin in range(0, 9000, 100):
+        before = host.told[BYTES_WRITTEN]
+        host.batch(range(begin, begin + 100))
+        written.append(host.told[BYTES_WRITTEN] - before)
+    (store,) = host.stores
+    read = store.read.copy()
+    host.batch([], is_end=True)
+
+    # Half as many more are mostly merged with few others.
+    assert sorted(written[60:])[15] < 2 * sorted(written[10:30])[10]
+    # A batch of rows is read when the watermark comes to its first row, and to its last;
+    # and when batches are put together.
+    assert max(Counter(place for place in read if place < 0).values()) == 3
+    assert len(host.rows) == 1
+    assert not store.pages
+
+
+def test_a_bucket_as_earlier_versions_have_left_it_goes_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stream_pages, "MOST_TOGETHER", 0)
+    chance = random.Random(5)
+    events = events_of_tables(chance, 300, has_huge=False)
+    text = TABLES.format(edge=EDGES[0])
+    host = Host(text, events, StreamSettings(10 * SECOND, 2, 4))
+    # They kept the rows of open windows on pages, and had no shelf.
+    with monkeypatch.context() as before:
+        before.setattr(SetState, "lent_us", 0)
+        before.setattr(long_runs, "LONG", 1 << 40)
+        before.setattr(stream_bucket, "_sessions", {})
+        for begin in range(0, 200, 20):
+            host.batch(range(begin, begin + 20))
+    for store in host.stores:
+        header, pieces = unpack("the state of a stream", store.data or b"")
+        at = next(n for n, piece in enumerate(pieces) if getattr(piece, "ndim", 0) == 2)
+        pieces[at] = np.ascontiguousarray(pieces[at][:, :3])
+        del pieces[at - 1]
+        for name in ("shelf", "what", "pieces"):
+            del header[name]
+        store.data = pack("the state of a stream", header, pieces)
+        for place in [page for page in store.pages if page < 0]:
+            # Nor did they note what rows had come with.
+            rows = unpack("rows that wait", store.pages[place])[1]
+            store.pages[place] = pack("rows that wait", {}, rows)
+    assert all(page < 1 << 20 for store in host.stores for page in store.pages)
+
+    for begin in range(200, 300, 20):
+        host.batch(range(begin, begin + 20))
+    host.batch([], is_end=True)
+
+    wanted = Workload.parse(text).run(host.table).table.to_pylist()
+    assert not differences(wanted, host.rows, "exact")
+    assert not any(store.pages for store in host.stores)
 
 
 def test_a_bucket_with_little_state_has_it_in_one_place_until_it_grows():

@@ -18,8 +18,10 @@ from stream_host import ChangingHost, batches
 from stream_law import changes_of, comparable, lawful
 
 from hamlet import Workload
+from hamlet.engine.state import long_runs
 from hamlet.errors import PlanError, QueryError, ReadError, RunError, UnknownName
 from hamlet.spark import StreamingWorkload
+from hamlet.spark.stream import pages as stream_pages
 from hamlet.spark.stream.generations import (
     MOST_GENERATIONS,
     Generation,
@@ -78,8 +80,11 @@ def written(names: Sequence[str]) -> str:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_queries_come_and_go_by_the_law(seed: int):
+def test_queries_come_and_go_by_the_law(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     chance = random.Random(seed)
+    # What waits for the watermark is mostly apart, as where many rows come.
+    monkeypatch.setattr(stream_pages, "MOST_TOGETHER", chance.choice([0, 0, 1 << 16]))
+    monkeypatch.setattr(long_runs, "LONG", chance.choice([1, 1 << 14]))
     table = events(160, seed)
     lateness = chance.choice([0, 1, 4]) * SECOND
     settings = StreamSettings(lateness, chance.choice([1, 3]), chance.choice([1, 4]))
@@ -91,10 +96,12 @@ def test_queries_come_and_go_by_the_law(seed: int):
     host = ChangingHost(written(names[0]), table, settings, bits=chance.choice([0.0, 1.0]))
     times = [round(time * SECOND) for time in table["time"].to_pylist()]
     changes_at = set(chance.sample(range(1, 30), 4))
-    for number, rows in enumerate(batches(times, lateness, chance)):
+    for number, rows in enumerate(batches(times, lateness, chance, [1, 2, 3, 5, 8])):
         if number in changes_at:
             names.append(some())
             host.change(written(names[-1]))
+        elif chance.random() < 0.2:
+            host.start(chance.choice([None, str(tmp_path / "late")]))
         host.batch(rows)
     host.batch([], is_end=True)
 

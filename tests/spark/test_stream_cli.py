@@ -211,6 +211,13 @@ def test_changes_of_the_file_are_taken_over_while_the_stream_runs(
     told: list[str] = []
 
     def change_and_stop() -> None:
+        try:
+            make_changes()
+        finally:
+            # Also where something has gone wrong: the stream would go on for ever.
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def make_changes() -> None:
         """What somebody does beside the stream, step by step as it tells how it goes."""
         wait_until(lambda: sum(line.startswith("batch") for line in told) >= 2)
         path.write_text(WORKLOAD.replace("COUNT(*)", "COUNT(*", 1), encoding="utf-8")
@@ -220,7 +227,6 @@ def test_changes_of_the_file_are_taken_over_while_the_stream_runs(
         before = sum(line.startswith("batch") for line in told)
         write(folder / "in" / "1.csv", csv_lines(some[150:]), 1)
         wait_until(lambda: sum(line.startswith("batch") for line in told) >= before + 2)
-        os.kill(os.getpid(), signal.SIGINT)
 
     beside = threading.Thread(target=change_and_stop)
     with pytest.MonkeyPatch.context() as patch:

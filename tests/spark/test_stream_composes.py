@@ -90,8 +90,7 @@ def test_results_are_aggregated_by_event_time_and_the_session_is_as_it_was(
     spark: SparkSession, files: tuple[Path, pa.Table], tmp_path: Path, settings: Callable[..., None]
 ) -> None:
     folder, in_time = files
-    for name in NEEDED:
-        spark.conf.unset(name)
+    settings(**{name.removeprefix("spark.sql.").replace(".", "__"): None for name in NEEDED})
     before = {name: spark.conf.get(name, None) for name in NEEDED}
     batch = WORKLOAD.run(in_time).table.to_pylist()
 

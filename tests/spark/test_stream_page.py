@@ -79,6 +79,7 @@ def test_a_stream_is_watched_and_then_goes_on_with_more_tasks(
         url = said[0]
         until(lambda: ask(url, "figures.json")["totals"]["results"])
         seen = {"figures": ask(url, "figures.json")}
+        assert [each["name"] for each in seen["figures"]["queries"]] == ["pairs"]
         seen["results"] = ask(url, "results.json?query=pairs")
         (tmp_path / "w.hql").write_text(f"{PAIRS}; {MORE}")
         until(lambda: len(ask(url, "figures.json")["queries"]) == 2)

@@ -133,15 +133,15 @@ class Costs:
 def _shares(counts: NDArray[np.float64], took: NDArray[np.float64]) -> NDArray[np.float64]:
     """Least squares of relative errors, with no negative cost: what would be one is left out."""
     left = list(range(counts.shape[1]))
-    found = np.zeros(counts.shape[1])
+    shares = np.zeros(counts.shape[1])
     while left:
         scaled = counts[:, left] / took[:, None]
         solved = np.linalg.lstsq(scaled, np.ones(len(took)), rcond=None)[0]
         if (solved >= 0).all():
-            found[left] = solved
+            shares[left] = solved
             break
         left.pop(int(np.argmin(solved)))
-    return found
+    return shares
 
 
 def shapes(quick: bool) -> list[Shape]:

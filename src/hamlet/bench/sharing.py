@@ -286,9 +286,9 @@ def measure_decisions(scale: Scale) -> Iterator[Wanted]:
         answers = [each.answers()[0] for each in kernels.values()]
         check_equal(answers[1], answers[0])
         times = in_turn(kernels, scale.careful)
-        found = _over(times["dynamic"], times["always"])
+        ratio = _over(times["dynamic"], times["always"])
         what = f"decisions, {what}: dynamic against always"
-        yield Wanted(what, MOST_FOR_DECISIONS, "x the time", found)
+        yield Wanted(what, MOST_FOR_DECISIONS, "x the time", ratio)
 
 
 def _over(one: list[float], other: list[float]) -> Spread:
@@ -302,9 +302,9 @@ def _over(one: list[float], other: list[float]) -> Spread:
 def _wanted(points: list[dict[str, Any]]) -> Iterator[Wanted]:
     for point in points:
         best = point["best_other"]
-        found = Spread(**point["dynamic_over"][best])
+        ratio = Spread(**point["dynamic_over"][best])
         what = f"{point['sweep']} {point['x']}: dynamic against {best}, the best"
-        yield Wanted(what, MOST_OVER_BEST, "x the time", found)
+        yield Wanted(what, MOST_OVER_BEST, "x the time", ratio)
     for point in points:
         if point["stretch"]:
             for other in ("always", "static"):

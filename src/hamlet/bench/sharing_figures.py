@@ -187,8 +187,8 @@ def suffix(size: Size, _tell: Tell) -> Iterator[Wanted]:
         taken = over(times["shared"], times["sort"])
         trees = _TREES[live, windows]
         what = f"SEQ(Xi, T+, D), n = {live}, w = {windows}, kernel, against trees"
-        found = Spread(trees / taken.median, trees / taken.high, trees / taken.low)
-        yield Wanted(what, 30, "x as fast", found)
+        ratio = Spread(trees / taken.median, trees / taken.high, trees / taken.low)
+        yield Wanted(what, 30, "x as fast", ratio)
 
 
 def runs(size: Size, _tell: Tell) -> Iterator[Wanted]:
@@ -307,12 +307,12 @@ FIGURES: dict[str, Callable[[Size, Any], Iterator[Wanted]]] = {
 
 def measure_grid(size: Size, tell: Tell) -> list[RowTimes]:
     """Own columns, snapshots and the cheaper of them, at each point of the grid."""
-    found = []
+    of_points = []
     every = list(points(size.is_quick, size.is_coarse))
     for number, point in enumerate(every, 1):
-        found.append(measured(point, repeat=min(3, size.repeat)))
-        tell(f"  {number} of {len(every)}: {found[-1].line}")
-    return found
+        of_points.append(measured(point, repeat=min(3, size.repeat)))
+        tell(f"  {number} of {len(every)}: {of_points[-1].line}")
+    return of_points
 
 
 def grid_wanted(grid: Sequence[RowTimes]) -> Iterator[Wanted]:

@@ -49,11 +49,11 @@ def soak(minutes: float, tell: Callable[[str], None], master: str | None = None)
     spark = start(master, settings={"spark.driver.memory": "2g"}, quiet=True)
     try:
         with tempfile.TemporaryDirectory(prefix="hamlet-soak-") as folder:
-            found = _run(spark, Path(folder), 60 * minutes, tell)
+            report = _run(spark, Path(folder), 60 * minutes, tell)
     finally:
         if is_ours:
             spark.stop()
-    return {**circumstances(), "minutes": minutes, **found, "kept": all_kept(found)}
+    return {**circumstances(), "minutes": minutes, **report, "kept": all_kept(report)}
 
 
 def all_kept(found: dict[str, Any]) -> bool:
@@ -167,13 +167,13 @@ def _children(process: int) -> Iterator[tuple[int, str, int]]:
             continue
         fields = rest.split()
         pid, name = head.split(" (", 1)
-        found = int(pid), name, int(fields[21]) * page
-        parents.setdefault(int(fields[1]), []).append(found)
+        child = int(pid), name, int(fields[21]) * page
+        parents.setdefault(int(fields[1]), []).append(child)
     waiting = [process]
     while waiting:
-        for found in parents.get(waiting.pop(), []):
-            yield found
-            waiting.append(found[0])
+        for child in parents.get(waiting.pop(), []):
+            yield child
+            waiting.append(child[0])
 
 
 def as_text(report: dict[str, Any]) -> str:

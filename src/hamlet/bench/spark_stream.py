@@ -218,14 +218,14 @@ class _Bench:
             assert live.query is not None
             live.query.processAllAvailable()
         live.stop()
-        found = Spread.of(taken)
-        self.tell(f"  {found.median:.3g} s to take over a change of {CHANGED} queries")
+        spread = Spread.of(taken)
+        self.tell(f"  {spread.median:.3g} s to take over a change of {CHANGED} queries")
         return {
             "case": "stream change",
             "what": f"a change of {CHANGED} queries",
-            "found": found._asdict(),
+            "found": spread._asdict(),
             "ceiling": CHANGE_S,
-            "ok": found.median <= CHANGE_S,
+            "ok": spread.median <= CHANGE_S,
         }
 
     def check(self) -> None:

@@ -38,6 +38,6 @@ def wanted_line(each: dict[str, Any]) -> str:
     """A figure in a line of text."""
     spread = Spread(**each["found"])
     at = "at most" if each["unit"] == "x the time" else "at least"
-    found = f"{spread.median:8.3f}  {spread.low:.3f} .. {spread.high:.3f}"
+    figures = f"{spread.median:8.3f}  {spread.low:.3f} .. {spread.high:.3f}"
     limit = f"{at} {each['limit']:g} {each['unit']}"
-    return f"{each['what']:<72}{found:<28}{limit:<24}{'ok' if each['ok'] else 'short'}"
+    return f"{each['what']:<72}{figures:<28}{limit:<24}{'ok' if each['ok'] else 'short'}"

@@ -68,15 +68,15 @@ def answers_of_sets(plan: WorkloadPlan, sets: Sequence[ClosedSet]) -> list[SetAn
     What it takes to begin is more than what a few thousand records take.
     """
     together: list[ClosedSet] = []
-    found: list[SetAnswers] = []
+    answers: list[SetAnswers] = []
     for each in sets:
         if len(each.emission.part) <= _FEW_RECORDS and _go_together(each, together):
             together.append(each)
         else:
-            found.append(each.answers(plan))
+            answers.append(each.answers(plan))
     if together:
-        found.append(finish_together(plan, [each.emitted for each in together]))
-    return found
+        answers.append(finish_together(plan, [each.emitted for each in together]))
+    return answers
 
 
 def _go_together(one: ClosedSet, others: Sequence[ClosedSet]) -> bool:

@@ -180,8 +180,8 @@ def _of_how_many(some: EventTable, seen: Seen) -> str:
 
 def _blamed(query: Query, some: EventTable, count: Counting) -> str:
     blamed = _rows_without(query, some, count)
-    found = [f"without {what} it would have {counted(rows, 'row')}" for what, rows in blamed]
-    return "; ".join(found) or _structure(query, some, count)
+    blames = [f"without {what} it would have {counted(rows, 'row')}" for what, rows in blamed]
+    return "; ".join(blames) or _structure(query, some, count)
 
 
 # Places that no event comes to

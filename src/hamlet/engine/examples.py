@@ -27,6 +27,7 @@ from hamlet.errors import PlanError, UnknownName, counted, listed
 from hamlet.events.times import given_times
 from hamlet.kernel import drawing
 from hamlet.kernel.drawing import Choice, Trellis
+from hamlet.kernel.encode.arranging import moments_of
 from hamlet.kernel.jit import interpreted
 from hamlet.plan.aggregates import DURATION, LENGTH
 from hamlet.plan.query import OTHER, Match, asked_types
@@ -209,10 +210,10 @@ class Urn:
 
     def different(self, n: int, random: Random) -> list[tuple[tuple[int, ...], ...]]:
         """Some of them, none twice."""
-        found: dict[tuple[tuple[int, ...], ...], None] = {}
-        while len(found) < min(n, self.count):
-            found[self.draw(random)] = None
-        return list(found)
+        examples: dict[tuple[tuple[int, ...], ...], None] = {}
+        while len(examples) < min(n, self.count):
+            examples[self.draw(random)] = None
+        return list(examples)
 
     def shown(self, drawn: tuple[tuple[int, ...], ...]) -> Example:
         """The events of a trend, or of the two of a pair, with all their columns."""
@@ -264,6 +265,7 @@ def urn_of(origin: Origin, number: int, table: EventTable, row: Row, how: str) -
     pipeline = Pipelines(alone).of(replace(options, trace=False, system="hamlet"))[0]
     with interpreted(True):
         encoded = pipeline.encode(events)
+        moments = moments_of(events)[encoded.rows].tolist()
     check_size(query, len(encoded.batch))
     names = groups_of(encoded.keys, encoded.groupings[0]).texts.to_pylist()
     of_partition = encoded.groupings[0].of_partition
@@ -274,7 +276,7 @@ def urn_of(origin: Origin, number: int, table: EventTable, row: Row, how: str) -
         query.window.clock.time(row.start),
         lambda partition: names[of_partition[partition]] == row.group,
     )
-    return Urn(trellis.trends(_choice(query, trellis, how)), events, encoded.rows)
+    return Urn(trellis.trends(_choice(query, trellis, moments, how)), events, encoded.rows)
 
 
 def events_of_row(table: EventTable, query: Query, row: Row) -> EventTable:
@@ -350,12 +352,12 @@ def check_size(query: Query, events: int) -> None:
         raise PlanError(reason, "Ask for a shorter window, or for more grouping attributes.")
 
 
-def _choice(query: Query, trellis: Trellis, how: str) -> Choice:
+def _choice(query: Query, trellis: Trellis, moments: list[int], how: str) -> Choice:
     ways = {"random": Choice, "longest": drawing.longest, "shortest": drawing.shortest}
     if how in ways:
         return ways[how]()
     if how == "first":
-        return drawing.first_to_end(trellis.steps)
+        return drawing.first_to_end(moments)
     for place, aggregate in enumerate(query.extremes):
         if aggregate.name == how:
             return _attaining(trellis, place, aggregate)

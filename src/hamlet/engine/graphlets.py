@@ -154,10 +154,10 @@ class _Set:
     def _groups(self) -> Iterator[tuple[str, list[int]]]:
         """The rows of each partition, in order of time."""
         keys = [self.table.table.column(name).to_pylist() for name in self.sharable.partition]
-        found: dict[tuple[Any, ...], list[int]] = {}
+        groups: dict[tuple[Any, ...], list[int]] = {}
         for row in np.argsort(self.table.ts, kind="stable").tolist():
-            found.setdefault(tuple(key[row] for key in keys), []).append(row)
-        for values, rows in found.items():
+            groups.setdefault(tuple(key[row] for key in keys), []).append(row)
+        for values, rows in groups.items():
             pairs = zip(self.sharable.partition, values, strict=True)
             yield ", ".join(f"{name} = {value}" for name, value in pairs), rows
 
@@ -178,10 +178,10 @@ class _Set:
 
 def _by_window(members: list[PlannedQuery]) -> Iterator[list[PlannedQuery]]:
     """Queries of one table, those with the same window together: a window is shown of these."""
-    found: dict[Window, list[PlannedQuery]] = {}
+    by_window: dict[Window, list[PlannedQuery]] = {}
     for one in members:
-        found.setdefault(one.query.window, []).append(one)
-    yield from found.values()
+        by_window.setdefault(one.query.window, []).append(one)
+    yield from by_window.values()
 
 
 def _microseconds(time: Any) -> int:
@@ -276,7 +276,7 @@ class _Loop:
         """The rows of each burst, and what was decided about it."""
         decided = self.decided
         others = {place.type for query in self.queries for place in query.places} - {self.type}
-        found: list[tuple[list[int], str]] = []
+        bursts: list[tuple[list[int], str]] = []
         is_over, told = True, "share" if self.known["shared"] else "alone"
         ts = self.of.table.ts
         # What comes in at the time of an E comes in after it: they do not see each other.
@@ -284,14 +284,14 @@ class _Loop:
             if row in self.loops:
                 at = int(ts[row])
                 if at in decided if decided else is_over:
-                    found.append(([], decided.get(at, told)))
-                if not found:
-                    found.append(([], told))
-                found[-1][0].append(row)
+                    bursts.append(([], decided.get(at, told)))
+                if not bursts:
+                    bursts.append(([], told))
+                bursts[-1][0].append(row)
                 is_over = False
             elif self.of.type_of(row) in others:
                 is_over = True
-        return found
+        return bursts
 
     # Asking
 
@@ -309,8 +309,8 @@ class _Loop:
         if not any(map(self._is_single, seen)):
             return self._counted(seen, row, self.names, entries, asking)
         plain = [each for each in seen if each == row or not self._is_single(each)]
-        found = self._counted(seen, row, self.names, {}, asking)
-        found |= self._counted(plain, row, (), entries, asking)
+        counts = self._counted(seen, row, self.names, {}, asking)
+        counts |= self._counted(plain, row, (), entries, asking)
         for single in seen:
             both = self._agreeing([single, row], asking)
             if self._is_single(single) and single != row and both is not None:
@@ -318,8 +318,8 @@ class _Loop:
                 more = self._counted([*plain, single], row, (), entry, both)
                 less = self._counted(plain, row, (), entry, both)
                 # But for the one that is the event alone.
-                found |= {name: more[name] - less[name] - 1 for name in entry}
-        return found
+                counts |= {name: more[name] - less[name] - 1 for name in entry}
+        return counts
 
     def _counted(
         self,
@@ -349,8 +349,8 @@ class _Loop:
         rows += [(self.type, self._time(row), row)]
         rows += [(end_of(name), self._time(row) + 1, row) for name in names.values()]
         planned = [probe(q, self.type, names[q.name], self.window) for q in self.queries]
-        found = self._answered(planned, rows)
-        return [query for query in self.queries if found[names[query.name]]]
+        counts = self._answered(planned, rows)
+        return [query for query in self.queries if counts[names[query.name]]]
 
     def _is_single(self, row: int) -> bool:
         """Whether a row is of E, and not the same to all queries."""
@@ -383,12 +383,12 @@ class _Loop:
                     zip(types, (first, first, second, second), strict=True)
                 )
             ]
-        found = dict.fromkeys(range(len(pairs)), 0)
+        counts = dict.fromkeys(range(len(pairs)), 0)
         for answer in self._answers(planned, rows):
             starts = answer.rows["window_start"].to_pylist()
             for start, value in zip(starts, answer.rows["exact.0"].to_pylist(), strict=True):
-                found[start // _PAIR] += int(value)
-        return [trends == _TRENDS_OF_PAIR for trends in found.values()]
+                counts[start // _PAIR] += int(value)
+        return [trends == _TRENDS_OF_PAIR for trends in counts.values()]
 
     def _agreeing(self, rows: list[int], asking: Query | None = None) -> Query | None:
         """A query that admits some rows: the one that asks, if it does."""
@@ -401,12 +401,12 @@ class _Loop:
         self, planned: list[PlannedQuery], rows: list[tuple[str, int, int]]
     ) -> dict[str, int]:
         """What queries count over rows."""
-        found = dict.fromkeys((one.query.name for one in planned), 0)
+        counts = dict.fromkeys((one.query.name for one in planned), 0)
         for answer in self._answers(planned, rows):
-            found[planned[answer.query].query.name] = sum(
+            counts[planned[answer.query].query.name] = sum(
                 map(int, answer.rows["exact.0"].to_pylist())
             )
-        return found
+        return counts
 
     def _answers(
         self, planned: list[PlannedQuery], rows: list[tuple[str, int, int]]
@@ -448,19 +448,19 @@ class _Loop:
     ) -> list[Graphlet]:
         is_map = self.known["kind"] == "burst"
         is_shared = self.known["shared"] and not self.is_turned
-        found: list[Graphlet] = []
+        graphlets: list[Graphlet] = []
         for number, (rows, decided) in enumerate(bursts):
             is_shared = is_shared and decided in ("share", "merge")
             events = [self._event(row, counted[row]) for row in rows]
             graphlet = Graphlet(decided, events=events)
-            found.append(graphlet)
+            graphlets.append(graphlet)
             if is_shared:
                 graphlet.snapshot = _name(number)
                 first = number if is_map else 0
                 for row, event in zip(rows, events, strict=True):
                     event.expression = self._expression(counted[row], first, number)
-                self._value(found, rows, (first, number))
-        return found
+                self._value(graphlets, rows, (first, number))
+        return graphlets
 
     def _expression(self, counts: dict[str, int], first: int, last: int) -> dict[str, int]:
         """Coefficients of snapshots of bursts, and of single events."""

@@ -122,9 +122,9 @@ class Outlook:
 
     def as_data(self) -> dict[str, Any]:
         """Plain data; times are text."""
-        found = asdict(self)
-        found["span"] = None if self.span is None else [_plain(each) for each in self.span]
-        return found
+        data = asdict(self)
+        data["span"] = None if self.span is None else [_plain(each) for each in self.span]
+        return data
 
     @property
     def lines(self) -> list[str]:
@@ -189,12 +189,12 @@ def _types(plan: WorkloadPlan, table: EventTable) -> tuple[dict[str, int], int]:
     """How many events of each type there are, most first, and how many types are asked for."""
     words = [] if table.types.words is None else table.types.words.to_pylist()
     counts = np.bincount(table.types.data, minlength=len(words)).tolist() if words else []
-    found = {word: count for word, count in zip(words, counts, strict=True) if count}
+    seen = {word: count for word, count in zip(words, counts, strict=True) if count}
     asked = {place.type for planned in plan.queries for place in planned.query.places}
-    by_size = sorted(found, key=lambda word: (word not in asked, -found[word]))
+    by_size = sorted(seen, key=lambda word: (word not in asked, -seen[word]))
     # Where queries ask for no type by its name, all are one.
     name = {OTHER: "of any type"} if asked == {OTHER} else {}
-    return {name.get(word, word): found[word] for word in by_size}, sum(w in asked for w in found)
+    return {name.get(word, word): seen[word] for word in by_size}, sum(w in asked for w in seen)
 
 
 def _of_query(

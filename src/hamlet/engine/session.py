@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,13 +49,14 @@ from hamlet.kernel.run import Counters
 from hamlet.share.policy import POLICIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from hamlet.engine import Options
     from hamlet.engine.closed import ClosedSet
+    from hamlet.engine.state.long_runs import Shelf
     from hamlet.events.times import Times
     from hamlet.plan.workload import WorkloadPlan
 
@@ -87,6 +89,10 @@ class Session:
 
     Attributes:
         released: The time before which all events have come.
+        lent_us: So long after a row a host that keeps rows has to have it; 0 where none is asked
+            for again.
+        lend: Gives the rows that a host keeps: all that it had fed as lent and that had been
+            released when it last took up the session.
         statistics: What was done. `events_used` are the rows that were taken in: of a type that
             some query asks for, in time, with a value for each partition attribute.
     """
@@ -123,6 +129,7 @@ class Session:
         for state in self._sets:
             by_keys.setdefault(tuple(sorted(state.sharable.partition)), []).append(state)
         self._keyings = [Keying(sets, types, known) for sets in by_keys.values()]
+        self.lent_us = max((state.lent_us for state in self._sets), default=0)
         self._partial = partial_schema(self.plan, known, options.numbers)
         self._code, self._means = self._fingerprint(options), self._meaning()
         self._begin()
@@ -132,6 +139,7 @@ class Session:
         self.statistics = RunStatistics()
         self._is_changed = np.zeros(self.pages, np.bool_)
         self._closed = np.full(self.pages, BEGINNING, np.int64)
+        self.lend: Callable[[], pa.Table] | None = None
         self._failure: BaseException | None = None
         for state in self._sets:
             state.begin()
@@ -158,8 +166,12 @@ class Session:
 
     # Events
 
-    def feed(self, table: pa.Table) -> None:
+    def feed(self, table: pa.Table, is_lent: bool = False) -> None:
         """Take in rows, in any order; those before what was released are late, and left out.
+
+        Args:
+            table: The rows.
+            is_lent: Whether the host keeps them too: what is asked for again is not kept here.
 
         Raises:
             SchemaError: A column is missing, or is of another type than at the beginning.
@@ -174,7 +186,7 @@ class Session:
             wanted = keying.wanted(events, codes) & ~is_late
             is_used |= wanted
             if wanted.any():
-                added.append((keying, keying.rows(events, codes, wanted, self.pages)))
+                added.append((keying, keying.rows(events, codes, wanted, self.pages, is_lent)))
         lacking = rows_without(events, types_by_key(self.plan), ~is_late)
         with self._changing():
             for keying, rows in added:
@@ -228,11 +240,23 @@ class Session:
         for keying in self._keyings:
             rows = keying.waiting.release(until if until < FAR else FAR + 1)
             self._is_changed[rows.page] = True
+            lend = self._lend_for(keying)
             for state in keying.sets:
-                closed = state.advance(rows, until, self._closed, self._is_changed, counters)
+                closed = state.advance(rows, until, self._closed, self._is_changed, counters, lend)
                 results += [] if closed is None else [closed]
         self.statistics.count(counters)
         return results
+
+    def _lend_for(self, keying: Keying) -> Callable[[set[int]], RawRows] | None:
+        """What gives the rows of some pages that the host keeps."""
+        return None if self.lend is None else partial(self._lent, self.lend, keying)
+
+    def _lent(self, lend: Callable[[], pa.Table], keying: Keying, pages: set[int]) -> RawRows:
+        events = self._intake.events(lend())
+        codes = self._intake.codes(events)
+        wanted = keying.wanted(events, codes)
+        rows = keying.rows(events, codes, wanted, self.pages, is_lent=True)
+        return rows.taken(np.isin(rows.page, sorted(pages)))
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -274,8 +298,10 @@ class Session:
         for keying in self._keyings:
             keying.waiting.first_by_page(deadlines)
         deadlines += 1
-        for state in self._sets:
-            state.lower_deadlines(deadlines, self._closed)
+        for keying in self._keyings:
+            lend = self._lend_for(keying)
+            for state in keying.sets:
+                state.lower_deadlines(deadlines, self._closed, lend)
         return deadlines
 
     # Bytes
@@ -331,19 +357,22 @@ class Session:
             ):
                 state.store.go_on_sharing(bundles, learnt)
 
-    def take_pages(self, only_changed: bool = True) -> dict[int, bytes | None]:
+    def take_pages(
+        self, only_changed: bool = True, shelf: Shelf | None = None
+    ) -> dict[int, bytes | None]:
         """The state of each page, or of each that has changed since they were taken or loaded.
 
         None stands for a page that has nothing on it any more. The session still has what it had:
-        see `forget_pages`.
+        see `forget_pages`. With a shelf, long runs are there and not on pages; each is put there
+        once, and whoever loads the pages has the same shelf.
         """
         is_wanted = self._is_changed if only_changed else np.ones(self.pages, np.bool_)
-        packed = self._packed(is_wanted)
+        packed = self._packed(is_wanted, shelf)
         wanted = np.flatnonzero(is_wanted).tolist() if only_changed else sorted(packed)
         self._is_changed = np.zeros(self.pages, np.bool_)
         return {page: packed.get(page) for page in wanted}
 
-    def load_pages(self, pages: Mapping[int, bytes]) -> None:
+    def load_pages(self, pages: Mapping[int, bytes], shelf: Shelf | None = None) -> None:
         """Add the state of pages of which the session has nothing; all of them or none.
 
         Raises:
@@ -367,7 +396,7 @@ class Session:
             for page, (header, _) in read.items():
                 self._closed[page] = header["closed"]
             for state, some in zip(self._sets, parts, strict=True):
-                add_parts(state, some)
+                add_parts(state, some, shelf)
             for keying, rows in zip(self._keyings, waiting, strict=True):
                 keying.waiting.add(RawRows.joined(rows, keying.schema))
 
@@ -395,10 +424,10 @@ class Session:
             self._is_changed[:] = False
             self._closed[:] = min(self.released, FAR)
 
-    def _packed(self, is_wanted: NDArray[np.bool_]) -> dict[int, bytes]:
+    def _packed(self, is_wanted: NDArray[np.bool_], shelf: Shelf | None = None) -> dict[int, bytes]:
         """The bytes of each page that has something."""
         self._check()
-        sets = [parts_by_page(state, is_wanted) for state in self._sets]
+        sets = [parts_by_page(state, is_wanted, shelf) for state in self._sets]
         waiting: list[dict[int, RawRows]] = []
         for keying in self._keyings:
             rows = keying.waiting.all()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hamlet.kernel.interpreted import earlier_in_windows
+from hamlet.kernel.pairs import earlier_in_windows
 from hamlet.kernel.run import Standing
 from hamlet.plan.predicates import show_edge
 from hamlet.plan.program import Role
@@ -82,13 +82,13 @@ class SlowLoop:
 
 def slow_loops(queries: Sequence[Query], program: Program, encoded: EncodedSet) -> list[SlowLoop]:
     """The queries of a set that compare pairs of events one by one."""
-    found = []
+    loops = []
     for number, query in enumerate(queries):
         slow = undecided_predicates(query, program, encoded)
         if slow:
             earlier, _ = earlier_of_query(query, number, program, encoded)
-            found.append(SlowLoop(query.name, show_edge(slow[0]), earlier))
-    return found
+            loops.append(SlowLoop(query.name, show_edge(slow[0]), earlier))
+    return loops
 
 
 def undecided_predicates(
@@ -114,11 +114,11 @@ def earlier_of_query(
     is_own = (program.template_query == number) & (program.template_role != Role.GUARD)
     atoms = np.unique(program.state_atom[is_own[program.state_template]])
     is_asked = np.asarray(batch.letters[:, atoms].any(axis=1))[batch.letter]
-    found = np.zeros(len(batch), np.int64)
-    found[is_asked] = earlier_in_windows(
+    earlier = np.zeros(len(batch), np.int64)
+    earlier[is_asked] = earlier_in_windows(
         batch.part[is_asked], batch.ts[is_asked], query.window.within_us
     )
-    return found, is_asked
+    return earlier, is_asked
 
 
 @contextmanager

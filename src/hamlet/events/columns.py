@@ -267,20 +267,20 @@ def _differ_at_their_ends(words: pa.Array) -> bool:
     eights: NDArray[np.uint64] = np.ndarray(len(data) - _EIGHT + 1, "<u8", data, strides=(1,))
     before = _EIGHT - np.minimum(ends, _EIGHT)
     missing = _EIGHT - np.minimum(ends - offsets[:-1], _EIGHT)
-    found = eights[ends - _EIGHT + before]
-    found = found << (8 * before).astype(np.uint64) >> (8 * missing).astype(np.uint64)
-    found.sort()
-    return not bool((found[1:] == found[:-1]).any())
+    tails = eights[ends - _EIGHT + before]
+    tails = tails << (8 * before).astype(np.uint64) >> (8 * missing).astype(np.uint64)
+    tails.sort()
+    return not bool((tails[1:] == tails[:-1]).any())
 
 
 def text_bytes(words: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Where each text begins, and where the last ends, in the bytes of all."""
     wide = types.is_large_string(words.type)
     _, offsets, data = words.buffers()
-    found: NDArray[Any] = np.frombuffer(offsets, np.int64 if wide else np.int32)
-    found = found[words.offset : words.offset + len(words) + 1]
+    bounds: NDArray[Any] = np.frombuffer(offsets, np.int64 if wide else np.int32)
+    bounds = bounds[words.offset : words.offset + len(words) + 1]
     bytes_of = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return found.astype(np.int64, copy=False), bytes_of
+    return bounds.astype(np.int64, copy=False), bytes_of
 
 
 def ranks_of(words: pa.Array) -> NDArray[np.int64]:

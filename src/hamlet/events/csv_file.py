@@ -217,9 +217,9 @@ class _Records:
         for last in range(first, min(first + _MOST_LINES, len(lines))):
             quotes += lines[last].count('"')
             if quotes % 2 == 0:
-                found = self._fields("\n".join(lines[first : last + 1]))
-                if found is not None and len(found) == self._width:
-                    return found, last + 1 - first
+                values = self._fields("\n".join(lines[first : last + 1]))
+                if values is not None and len(values) == self._width:
+                    return values, last + 1 - first
                 return None, 1
         return None, 1
 
@@ -231,12 +231,12 @@ class _Records:
         fields: list[str | None] = []
         position = 0
         while True:
-            found = self._field.match(record, position)
-            if found is None:
+            match = self._field.match(record, position)
+            if match is None:
                 return None
-            quoted, bare, end = found.groups()
+            quoted, bare, end = match.groups()
             fields.append(bare if quoted is None else quoted.replace('""', '"'))
-            position = found.end()
+            position = match.end()
             if not end:
                 return fields
 

@@ -88,10 +88,10 @@ def _column(
     """The values of a column, and which of its rows are faulty where any is."""
     if sort == "text":
         return pa.chunked_array(pieces, None if pieces else TYPES["text"]), None
-    found = list(pool.map(lambda piece, look: values_of_texts(piece, sort, look), pieces, looks))
-    column = pa.chunked_array([values for values, _ in found], TYPES[sort])
-    if all(faulty is None for _, faulty in found):
+    read = list(pool.map(lambda piece, look: values_of_texts(piece, sort, look), pieces, looks))
+    column = pa.chunked_array([values for values, _ in read], TYPES[sort])
+    if all(faulty is None for _, faulty in read):
         return column, None
     return column, np.concatenate(
-        [np.zeros(len(v), np.bool_) if faulty is None else faulty for v, faulty in found]
+        [np.zeros(len(v), np.bool_) if faulty is None else faulty for v, faulty in read]
     )

@@ -214,10 +214,10 @@ def _with_ends(query: Query, rows: Any) -> Any:
 
 def rows_by_query(queries: Sequence[Query], answers: Iterable[Answer]) -> list[Any]:
     """For each query its rows in order, or None where there is no answer."""
-    found: list[list[Any]] = [[] for _ in queries]
+    by_query: list[list[Any]] = [[] for _ in queries]
     for answer in answers:
-        found[answer.query].append(answer.rows)
-    return [_sorted(query, tables) for query, tables in zip(queries, found, strict=True)]
+        by_query[answer.query].append(answer.rows)
+    return [_sorted(query, tables) for query, tables in zip(queries, by_query, strict=True)]
 
 
 def _sorted(query: Query, tables: list[Any]) -> Any:

@@ -148,10 +148,10 @@ def _is_there(function: Any, kind: str) -> bool:
 
 
 def _kind_of_numbers(part: _Part, args: tuple[Any, ...]) -> str:
-    found = args[0]  # all arguments in one tuple: see kept_on_disk in kernel/jit.py
+    kind = args[0]  # all arguments in one tuple: see kept_on_disk in kernel/jit.py
     for place in part.numbers:
-        found = found.types[place]
-    return str(found)
+        kind = kind.types[place]
+    return str(kind)
 
 
 @dataclass(slots=True)
@@ -173,8 +173,8 @@ def _watched() -> KernelTime:
 
     class Watch(event.Listener):
         # What a function calls is compiled while the function is: the outermost lock counts.
-        def __init__(self, found: KernelTime) -> None:
-            self.found = found
+        def __init__(self, watched: KernelTime) -> None:
+            self.found = watched
             self.depth = 0
             self.begun = 0.0
 
@@ -188,6 +188,6 @@ def _watched() -> KernelTime:
             if self.depth == 0:
                 self.found.seconds += time.perf_counter() - self.begun
 
-    found = KernelTime()
-    event.register("numba:compiler_lock", Watch(found))  # type: ignore[no-untyped-call]
-    return found
+    watched = KernelTime()
+    event.register("numba:compiler_lock", Watch(watched))  # type: ignore[no-untyped-call]
+    return watched

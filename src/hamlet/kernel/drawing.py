@@ -26,10 +26,10 @@ from hamlet.kernel.interpreted import (
     WalkedEvents,
     is_open,
     latest_matches,
-    partition_ranges,
     steps_of,
     templates_of,
 )
+from hamlet.kernel.pairs import ranges_of_partitions
 from hamlet.plan.program import Role
 from hamlet.plan.template import START, Step
 
@@ -112,9 +112,12 @@ def quickest(times: Sequence[float]) -> Choice:
     )
 
 
-def first_to_end(steps: Sequence[int]) -> Choice:
-    """Only trends whose last event is the first that any trend ends with."""
-    return Choice(rank=lambda label, event: steps[event], together=max)
+def first_to_end(moments: Sequence[int]) -> Choice:
+    """Only trends whose last event is the first that any trend ends with.
+
+    Given the number of the moment of each event, which is the same in all partitions.
+    """
+    return Choice(rank=lambda label, event: moments[event], together=max)
 
 
 def least(rank: Callable[[int, int], int]) -> Choice:
@@ -188,14 +191,9 @@ class Trellis:
         self._rows = encoded.batch.extreme_attributes
         self.ranges = [
             (low, high)
-            for low, high in partition_ranges(encoded.batch.part)
+            for low, high in ranges_of_partitions(encoded.batch.part)
             if partitions(int(encoded.batch.part[low]))
         ]
-
-    @property
-    def steps(self) -> list[int]:
-        """For each event the number of its moment."""
-        return self.events.step
 
     @property
     def times(self) -> list[float]:
@@ -207,7 +205,7 @@ class Trellis:
 
         By event and state; those that give nothing are left out.
         """
-        found: dict[tuple[int, int], float] = {}
+        extremes: dict[tuple[int, int], float] = {}
         for template in self.templates.values():
             for low, high in self.ranges:
                 for i in range(low, high):
@@ -215,8 +213,8 @@ class Trellis:
                         extreme = template.states[s].extremes[place]
                         value = self.events.extremes[extreme[0]][i] if extreme else float("nan")
                         if extreme and value == value:
-                            found[i, s] = value * extreme[1]
-        return found
+                            extremes[i, s] = value * extreme[1]
+        return extremes
 
     def trends(self, choice: Choice) -> Pass | Pairs:
         """Count the trends, or pairs of trends, that a choice is about."""
@@ -358,12 +356,12 @@ class Pass:
 
     def _labels(self, part: int, i: int, s: int) -> dict[int, int]:
         """How many partial trends of each label end with an event at a state."""
-        found: dict[int, int] = defaultdict(int)
+        counts: dict[int, int] = defaultdict(int)
         for _, _, label, count in self._ways(part, i, s):
-            found[label] += count
-        if not found:
+            counts[label] += count
+        if not counts:
             return {}
-        return {label: found[label] for label in self.choice.best(list(found))}
+        return {label: counts[label] for label in self.choice.best(list(counts))}
 
     def _ways(self, part: int, i: int, s: int) -> Iterator[tuple[Any, int, int, int]]:
         """Where partial trends come from: a column and how much of it, or one event, or START.
@@ -461,10 +459,10 @@ class Pairs:
         self, one: Pass, other: Pass, choice: Choice
     ) -> list[tuple[list[int], list[int]]]:
         """Ranks of the two sides whose pairs all have at most the rank."""
-        found: dict[int, list[int]] = defaultdict(list)
+        ranks: dict[int, list[int]] = defaultdict(list)
         for p in one.ranks:
-            found[bisect_right(other.ranks, self.rank, key=partial(choice.together, p))].append(p)
-        return [(p, other.ranks[:end]) for end, p in found.items() if end]
+            ranks[bisect_right(other.ranks, self.rank, key=partial(choice.together, p))].append(p)
+        return [(p, other.ranks[:end]) for end, p in ranks.items() if end]
 
     def _count(self, choice: Choice) -> int:
         """How many pairs there are of at most the rank."""

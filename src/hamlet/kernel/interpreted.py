@@ -21,6 +21,7 @@ import numpy as np
 
 from hamlet.kernel.base import Emission, components_of, extreme_at, values_of_codes
 from hamlet.kernel.number_table import NumberTable
+from hamlet.kernel.pairs import pairs_in_windows, ranges_of_partitions
 from hamlet.kernel.stack_code import CONST, NEXT, PREVIOUS, emit
 from hamlet.kernel.stack_machine import operated
 from hamlet.plan.letters import Atom
@@ -73,23 +74,6 @@ def steps_needed(queries: Sequence[Query], program: Program, batch: EventBatch) 
     return needed
 
 
-def pairs_in_windows(batch: EventBatch, within: int) -> int:
-    """How many pairs of events are in one partition, and less than a window apart."""
-    return int(earlier_in_windows(batch.part, batch.ts, within).sum())
-
-
-def earlier_in_windows(
-    part: NDArray[np.int32], ts: NDArray[np.int64], within: int
-) -> NDArray[np.int64]:
-    """For each event how many come before it in its partition, less than a window apart."""
-    found = np.zeros(len(part), np.int64)
-    for low, high in partition_ranges(part):
-        times = ts[low:high]
-        earliest = np.searchsorted(times, times - within, side="right")
-        found[low:high] = np.arange(high - low) - earliest
-    return found
-
-
 def _templates_of_edges(program: Program) -> NDArray[np.int32]:
     """The template that each edge belongs to."""
     at = np.where(program.edge_target >= 0, program.edge_target, program.edge_source)
@@ -107,10 +91,10 @@ def interpret(
         encoded: Its events; their weights are finite, since infinite values are malformed.
         mode: The kind of numbers that the emission is to have.
     """
-    found = _Found(mode)
+    emitted = _Emitted(mode)
     events = WalkedEvents.of(program, encoded)
     templates = templates_of(queries, program, encoded, events.shift)
-    for low, high in partition_ranges(encoded.batch.part):
+    for low, high in ranges_of_partitions(encoded.batch.part):
         latest = {
             number: (low, latest_matches(template, events, low, high))
             for number, template in templates.items()
@@ -120,14 +104,8 @@ def interpret(
         for number, template in templates.items():
             if not template.is_guard:
                 for window, numbers in _windows(template, events, latest, low, high):
-                    found.add(part, number, window, numbers, template)
-    return found.emission()
-
-
-def partition_ranges(part: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """Where the events of each partition are."""
-    firsts = np.flatnonzero(np.diff(part, prepend=-1)).tolist()
-    yield from zip(firsts, [*firsts[1:], len(part)], strict=True) if firsts else ()
+                    emitted.add(part, number, window, numbers, template)
+    return emitted.emission()
 
 
 # Events
@@ -547,7 +525,7 @@ def is_open(
 # What was found
 
 
-class _Found:
+class _Emitted:
     """Records of closed windows, as an emission in the end."""
 
     def __init__(self, mode: NumberMode) -> None:

@@ -137,12 +137,12 @@ class NumberTable:
 
     def column(self, component: int) -> list[Any]:
         """One component as Python has it: integers, or pairs of a mantissa and an exponent."""
-        found: list[Any] = []
+        numbers: list[Any] = []
         for place, words in zip(self.place[component].tolist(), self.words.tolist(), strict=True):
             here = self.data[place : place + words] if place >= 0 else self.data[:0]
             if self.mode.has_exponents:
                 pair = [*here.tolist(), 0.0, 0.0][:2]
-                found.append((pair[0], pair[1]))
+                numbers.append((pair[0], pair[1]))
             else:
-                found += integers(here[None]) if len(here) else [0]
-        return found
+                numbers += integers(here[None]) if len(here) else [0]
+        return numbers

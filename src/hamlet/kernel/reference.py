@@ -283,13 +283,13 @@ class Partition:
 
         All ways of matching one trend are followed side by side, so it is found once.
         """
-        found: MarkedTrends = {}
+        marked: MarkedTrends = {}
 
         def extend(trend: Trend, ways: set[Way]) -> None:
             complete = {way.marks for way in ways if self._is_complete(trend, way)}
             if complete:
                 # All ways agree on the marks, or the query would have been refused.
-                (found[trend],) = complete
+                (marked[trend],) = complete
             going_on: dict[Event, set[Way]] = {}
             for event in self.events:
                 if not trend or trend[-1].is_before(event):
@@ -301,7 +301,7 @@ class Partition:
                     extend((*trend, event), further)
 
         extend((), {Way((), None, (pattern,))})
-        return found
+        return marked
 
     def _is_kept(
         self, before: Event, after: Event, match: Match, going_on: Iterable[Event]

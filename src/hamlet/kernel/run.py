@@ -339,8 +339,8 @@ class _Sizes(NamedTuple):
 
 def _sizes_of(compiled: Compiled) -> _Sizes:
     """The sizes of code, worked out once."""
-    found: _Sizes = compiled.sizes.get_or_make(None, lambda: _sizes_from(compiled))
-    return found
+    sizes: _Sizes = compiled.sizes.get_or_make(None, lambda: _sizes_from(compiled))
+    return sizes
 
 
 def _sizes_from(compiled: Compiled) -> _Sizes:

@@ -22,8 +22,8 @@ def sizes_of(values: NDArray[np.float64]) -> tuple[float, float]:
     (0.5, 3.0)
     """
     least, greatest = _sizes(read_only(values).view(np.int64))
-    found = np.array([least + 1, greatest], np.int64).view(np.float64)
-    return float(found[0]), float(found[1])
+    sizes = np.array([least + 1, greatest], np.int64).view(np.float64)
+    return float(sizes[0]), float(sizes[1])
 
 
 @interpretable

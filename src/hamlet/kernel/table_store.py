@@ -75,18 +75,18 @@ class TableStore:
     @property
     def is_live(self) -> NDArray[np.bool_]:
         """Of which slots anything is kept."""
-        found = np.zeros(self.count, np.bool_)
+        live = np.zeros(self.count, np.bool_)
         for group in self.groups:
-            found |= group.words > 0
-        return found
+            live |= group.words > 0
+        return live
 
     @property
     def deadline(self) -> Longs:
         """By slot when the first window ends that may hold something; NEVER where none does."""
-        found = np.full(self.count, NEVER, np.int64)
+        deadlines = np.full(self.count, NEVER, np.int64)
         for group in self.groups:
-            np.minimum(found, group.deadline, out=found)
-        return found
+            np.minimum(deadlines, group.deadline, out=deadlines)
+        return deadlines
 
     def is_due(self, until: int) -> bool:
         """Whether a window ends by a time that may hold something."""
@@ -227,12 +227,12 @@ class GroupTables:
 
     def taken(self, slots: Longs) -> dict[int, tuple[Longs, KeptArrays, Longs]]:
         """What is kept in some slots: by kind of numbers where in `slots` they stand, and what."""
-        found = {}
+        by_kind = {}
         for words in np.unique(self.words[slots][self.words[slots] > 0]).tolist():
             which = np.flatnonzero(self.words[slots] == words)
             some = slots[which]
-            found[words] = which, *self._arrays[words].of(self._head[some], self._size[some])
-        return found
+            by_kind[words] = which, *self._arrays[words].of(self._head[some], self._size[some])
+        return by_kind
 
     def described(self, slots: Longs) -> Longs:
         """Deadlines and sizes of some slots, in four columns."""

@@ -124,17 +124,17 @@ def _alike(bits: Doubles, events: Ints) -> list[list[int]]:
     # By the blocks that are in classes, the last of them first: what they take, and their cuts
     best: list[list[tuple[float, list[int]]]] = [[(0.0, [])]]
     for end in range(1, len(blocks) + 1):
-        top, units, found = longest[end - 1], 0, []
+        top, units, tried = longest[end - 1], 0, []
         for first in range(end - 1, -1, -1):
             top, units = np.maximum(top, longest[first]), units + sizes[first]
             takes = walk + units * float(events[long] @ _takes(top))
-            found += [
+            tried += [
                 (before + takes, [*cuts, first])
                 for before, cuts in best[first]
                 if len(cuts) < _MOST_CLASSES
             ]
         # Of as many classes the best
-        best.append([min(c for c in found if len(c[1]) == n) for n in {len(c[1]) for c in found}])
+        best.append([min(c for c in tried if len(c[1]) == n) for n in {len(c[1]) for c in tried}])
     _, cuts = min(best[-1])
     ends = [*cuts[1:], len(blocks)]
     return [np.concatenate(blocks[a:b]).tolist() for a, b in zip(cuts, ends, strict=True)]

@@ -362,10 +362,15 @@ class PatternBinder:
         places = tuple(self._types.get(variable.text, ()))
         if not places and self.places:
             known = sorted({*self._types, *self._aliases})
+            remedy = f"The pattern has {listed(known)}." if known else ""
+            if variable.text.upper() == "ANY" or not known:
+                remedy = f"Events of ANY are called by an alias: ANY e. {remedy}".strip()
+            else:
+                remedy += did_you_mean(variable.text, known)
             self._refuse(
                 "unknown-variable",
                 f"{variable.text} is not in the pattern",
-                f"The pattern has {listed(known)}." + did_you_mean(variable.text, known),
+                remedy,
                 variable.span,
             )
         return places

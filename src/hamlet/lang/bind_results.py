@@ -151,15 +151,11 @@ class ResultBinder:
         self, written: tree.Expression, results: dict[str, Expression | None]
     ) -> Expression | None:
         """The condition that rows must satisfy."""
-        checker = KindChecker(lambda _: ANY, has_aggregates=True)
-        if isinstance(written, tree.BareName) and written.name.text in results:
-            shown = print_condition(written)
-            self._refuse(
-                "not-a-condition",
-                f"{shown} is not a condition, it is a number",
-                f"Compare it with something: {shown} > 10",
-                written.span,
-            )
+        checker = KindChecker(
+            lambda _: ANY,
+            bare_kind=lambda node: "number" if node.name.text in results else ANY,
+            has_aggregates=True,
+        )
         checker.condition(written)
         self.problems += checker.problems
         return self._formula(written, results, "HAVING")

@@ -39,7 +39,8 @@ class Definitions:
     _by_name: dict[str, Defined] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for definition in self.written:
+        for number, definition in enumerate(self.written):
+            self._check_order(definition, self.written[number + 1 :])
             self._define(definition)
 
     def __contains__(self, name: str) -> bool:
@@ -54,6 +55,17 @@ class Definitions:
             return name
         base = self[name].type
         return None if base is None else base.text
+
+    def _check_order(self, one: tree.Definition, later: tuple[tree.Definition, ...]) -> None:
+        """Refuse a definition of one that comes later: nothing would tell it from a plain type."""
+        name = one.type
+        if name is not None and name != one.name and any(name == each.name for each in later):
+            self._refuse(
+                "defined-later",
+                f"{name.text} is defined after {one.name.text}, which is of it",
+                f"Define {name.text} first.",
+                name,
+            )
 
     def _define(self, one: tree.Definition) -> None:
         name = one.name.text

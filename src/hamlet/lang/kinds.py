@@ -27,6 +27,7 @@ from hamlet.plan.value_kinds import (
     arithmetic_kind,
     called,
     may_meet,
+    one_of,
 )
 
 if TYPE_CHECKING:
@@ -40,13 +41,15 @@ class KindChecker:
     """Finds the kind of an expression and collects every use of the wrong kind."""
 
     attribute_kind: Callable[[tree.AttributeRef], str]
+    # What is called by a bare name, where that may be right: an aggregate in HAVING
+    bare_kind: Callable[[tree.BareName], str] = lambda _: ANY
     problems: list[Problem] = field(default_factory=list)
     has_aggregates: bool = False  # whether what is called are aggregates, which are numbers
 
     def condition(self, node: tree.Expression) -> None:
         """Check an expression that must be true or false."""
         kind = self.kind(node)
-        if isinstance(node, tree.BareName | tree.Equivalence):
+        if isinstance(node, tree.BareName | tree.Equivalence) and kind == ANY:
             return  # reported elsewhere
         if kind not in ("boolean", ANY) or (
             kind == ANY and not isinstance(node, tree.AttributeRef | tree.Call)
@@ -55,7 +58,7 @@ class KindChecker:
             self._refuse(
                 "not-a-condition",
                 f"{shown} is not a condition, it is {called(kind)}",
-                f"Compare it with something: {shown} = ...",
+                f"Compare it with something: {shown} {'>' if kind == 'number' else '='} ...",
                 node,
             )
 
@@ -66,7 +69,9 @@ class KindChecker:
                 return self.attribute_kind(node)
             case tree.Literal(value=value):
                 return ANY if value is None else _LITERAL_KINDS[type(value)]
-            case tree.BareName() | tree.Equivalence():
+            case tree.BareName():
+                return self.bare_kind(node)
+            case tree.Equivalence():
                 return ANY  # reported elsewhere
             case tree.Duration():
                 return self._literal("duration", duration_us(node))
@@ -172,7 +177,9 @@ class KindChecker:
             )
         self._one_event(node)
         known = [kind for kind in kinds if kind != ANY]
-        return (known[0] if known else ANY) if function.gives == SAME else function.gives
+        if function.gives != SAME:
+            return function.gives
+        return known[0] if known else one_of(function.takes)
 
     def _argument(
         self, value: tree.Expression | tree.Star, node: tree.Call, function: Function
@@ -261,7 +268,9 @@ class KindChecker:
                 "wrong-kind",
                 f"{print_condition(node.left)} is {called(left)} and "
                 f"{print_condition(node.right)} is {called(right)}: they cannot be compared",
-                _unquoted(node.left, node.right) or _timely(node, left, right),
+                _unquoted(node.left, node.right)
+                or (self.has_aggregates and _in_seconds(node.left, node.right))
+                or _timely(node, left, right),
                 _literal(node.left, node.right) or node,
             )
         elif node.operator not in ("=", "!=") and "boolean" in (left, right):
@@ -308,12 +317,22 @@ def _unquoted(*sides: tree.Expression) -> str:
     return ""
 
 
+def _in_seconds(*sides: tree.Expression) -> str:
+    """What to write for a duration among aggregates, which are numbers."""
+    for side in sides:
+        length = duration_us(side) if isinstance(side, tree.Duration) else None
+        if isinstance(length, int):
+            return f"DURATION is in seconds: write {length / 1e6:g}."
+    return ""
+
+
 def _timely(node: tree.Comparison, left: str, right: str) -> str:
     """What to write where a time or a duration meets something else."""
-    for side, kind in ((node.right, left), (node.left, right)):
+    for side, other, kind in ((node.right, node.left, left), (node.left, node.right, right)):
         value = side.value if isinstance(side, tree.Literal) else None
         if kind == "time" and isinstance(value, str) and re.fullmatch(ISO, value.strip()):
-            return f"Write TIMESTAMP '{value.strip()}'"
+            is_day = isinstance(other, tree.Call) and len(value.strip()) == len("2026-03-01")
+            return f"Write {'DATE' if is_day else 'TIMESTAMP'} '{value.strip()}'"
         if kind == "time" and isinstance(value, int | float):
             return "Write a time as TIMESTAMP '2026-03-01 08:00:00'."
         if kind == "duration" and isinstance(value, int | float):

@@ -36,6 +36,7 @@ _FOREIGN = {
     "REGEXP": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
     "RLIKE": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
     "SIMILAR": "Write T.city LIKE 'San%', with % for any text and _ for one character.",
+    "ESCAPE": "% and _ always stand for other text: no sign takes that meaning away.",
     "WHEN": "There is no CASE: write each case with AND, and OR between them.",
 }
 
@@ -146,14 +147,14 @@ def empty_query(semicolon: Token) -> Problem:
     )
 
 
-def missing_semicolon(token: Token) -> Problem:
-    """A second RETURN where the query before it is complete."""
-    return Problem(
-        "missing-semicolon",
-        "a new query starts here without ';' after the one before",
-        "Put ';' between two queries.",
-        token_span(token),
-    )
+def missing_semicolon(token: Token, *, after_definitions: bool = False) -> Problem:
+    """A second RETURN where the query before it is complete, or a first one in definitions."""
+    if after_definitions:
+        message, remedy = "a query starts here without ';' before it", "Put ';' after definitions."
+    else:
+        message = "a new query starts here without ';' after the one before"
+        remedy = "Put ';' between two queries."
+    return Problem("missing-semicolon", message, remedy, token_span(token))
 
 
 def unreadable_head(head: list[Token], has_clauses: bool) -> Problem:
@@ -341,7 +342,9 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
             example = f"One after the other is a sequence: {_EXAMPLES['PATTERN']}"
         if before.type == "NUMBER":
             example = "Write a count like this: B{2,5}"
-        if "MATCH" in (before.upper(), token.upper()):
+        if before.type == "LBRACE":
+            example = "Write a count like this: B{2}, B{2,} or B{0,5}"
+        if {"MATCH", "NEXT", "CONTIGUOUS"} & {before.upper(), token.upper()}:
             example = _example_of("MATCH")
     if clause in ("WHERE", "HAVING"):
         example = _FOREIGN.get(token.upper(), example)

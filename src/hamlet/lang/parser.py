@@ -88,7 +88,7 @@ def _read_definitions(parts: _Parts, problems: list[Problem]) -> tuple[tree.Defi
     tokens = [*parts.head, *(token for clause in parts.clauses for token in clause)]
     returned = next((token for token in tokens if token.type == "RETURN"), None)
     if returned is not None:
-        problems.append(mistakes.missing_semicolon(returned))
+        problems.append(mistakes.missing_semicolon(returned, after_definitions=True))
         return ()
     tokens[0].type = "DEFINE"
     return _read_clause(tokens, problems) or ()
@@ -152,10 +152,13 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _mark_match(tokens: list[Token]) -> None:
-    """Turn MATCH with a word that ends a PATTERN into a clause of its own."""
+    """Turn MATCH with a word that ends a clause into a clause of its own.
+
+    Only behind PATTERN is it in its place, and there it may be followed by a word that is wrong.
+    """
     clause = ""
     for i, token in enumerate(tokens):
-        if clause == "PATTERN" and _is_match(tokens, i):
+        if _is_match(tokens, i) and (clause == "PATTERN" or tokens[i + 1].upper() in MATCHES):
             token.type = "MATCH"
         if token.type in CLAUSES or token.type == "SEMICOLON":
             clause = token.type

@@ -64,6 +64,17 @@ def may_meet(left: str, right: str) -> bool:
     return _may_be(left, right) or _may_be(right, left)
 
 
+def one_of(kinds: tuple[str, ...]) -> str:
+    """What is known of a value that is of one of some kinds.
+
+    >>> one_of(("number", "duration")), one_of(("number", "text"))
+    ('amount', 'any')
+    """
+    if len(kinds) == 1:
+        return kinds[0]
+    return AMOUNT if set(kinds) <= set(_AMOUNTS) else ANY
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """What a function of one event's values takes and gives.

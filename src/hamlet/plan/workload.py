@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
+from hamlet.plan.query import ANY
 from hamlet.plan.template import END, START, PlannedQuery, Template
 
 if TYPE_CHECKING:
@@ -212,24 +213,34 @@ def merged_names(members: Iterable[PlannedQuery]) -> dict[Occurrence, str]:
     """The states of a merged template with their names: the type alone where that is enough.
 
     States of one type are told apart by their aliases, where all queries have the same, or else by
-    numbers.
+    numbers; those of a defined type are called by its name, where no query has another.
     """
     aliases: dict[Occurrence, set[str]] = {}
+    defined: dict[Occurrence, set[str]] = {}
     for planned in members:
         for template in planned.templates.branches:
             for occurrence, state in zip(_occurrences(template), template.states, strict=True):
                 aliases.setdefault(occurrence, set()).add(_alias(planned, state))
+                defined.setdefault(occurrence, set()).add(_defined(planned, state))
     names: dict[Occurrence, str] = {}
     for of, count in Counter(name for name, _ in aliases).items():
         those = [aliases[of, place] for place in range(count)]
+        called = [_only(defined[of, place]) or of for place in range(count)]
         if count == 1:
-            shown = [of if of not in ("START", "END") else f"{of} #1"]
+            shown = [called[0] if called[0] not in ("START", "END") else f"{called[0]} #1"]
         elif all(len(aliases_of) == 1 and "" not in aliases_of for aliases_of in those):
-            shown = [f"{of} {next(iter(aliases_of))}" for aliases_of in those]
+            shown = [
+                f"{name} {next(iter(aliases_of))}"
+                for name, aliases_of in zip(called, those, strict=True)
+            ]
         else:
             shown = []
         if len(set(shown)) < count:
-            shown = [f"{of} #{place + 1}" for place in range(count)]
+            alone = {name for name in called if name != of and called.count(name) == 1}
+            shown = [
+                name if name in alone else f"{name} #{called[: place + 1].count(name)}"
+                for place, name in enumerate(called)
+            ]
         names |= {(of, place): name for place, name in enumerate(shown)}
     taken: set[str] = set()
     for occurrence in aliases:
@@ -243,6 +254,19 @@ def merged_names(members: Iterable[PlannedQuery]) -> dict[Occurrence, str]:
 def _alias(planned: PlannedQuery, state: State) -> str:
     names = dict.fromkeys(planned.query.places[place].alias or "" for place in state.places)
     return "|".join(name for name in names if name)
+
+
+def _defined(planned: PlannedQuery, state: State) -> str:
+    """What was defined as the type of a state's events; nothing where that is a plain type."""
+    query = planned.query
+    name = _only({query.places[place].written or "" for place in state.places})
+    types = {place.type for place in query.places if place.written == name}
+    return name if len(types) == 1 and name != ANY else ""
+
+
+def _only(names: set[str]) -> str:
+    """The one name of some; nothing where there are several."""
+    return next(iter(names)) if len(names) == 1 else ""
 
 
 def _occurrences(template: Template) -> list[Occurrence]:

@@ -175,14 +175,14 @@ def bundle_reports(
     compiled: Compiled, plan: WorkloadPlan, program: Program, mode: NumberMode, sharable_set: int
 ) -> list[BundleReport]:
     """The bundles of a set, with the names of their queries."""
-    code, found = compiled.code, []
+    code, reports = compiled.code, []
     members = bundle_queries(compiled, plan, program)
     triples = zip(compiled.bundles, members, compiled.patience, strict=True)
     for bundle, queries, patience in triples:
         size = bundle_size(bundle, code, mode)
         name = _type_of(bundle, code, program)
-        found.append(BundleReport(sharable_set, name, queries, size, patience))
-    return found
+        reports.append(BundleReport(sharable_set, name, queries, size, patience))
+    return reports
 
 
 def _type_of(bundle: Bundle, code: Code, program: Program) -> str:

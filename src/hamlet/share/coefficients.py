@@ -90,8 +90,8 @@ class CoefficientTable:
 
     def of(self, kind: NumberKind) -> Coefficients:
         """The coefficients of one kind."""
-        found: Coefficients = getattr(self, kind)
-        return found
+        coefficients: Coefficients = getattr(self, kind)
+        return coefficients
 
 
 # Integers that fit a register cost what doubles do. A wide double has an exponent to align. Exact

@@ -209,8 +209,8 @@ def _long_schema(job: Job) -> StructType:
 
 
 def _spark_schema(schema: pa.Schema) -> StructType:
-    found: Any = from_arrow_schema(without_large(schema), prefer_timestamp_ntz=True)
-    return found  # type: ignore[no-any-return]
+    made: Any = from_arrow_schema(without_large(schema), prefer_timestamp_ntz=True)
+    return made  # type: ignore[no-any-return]
 
 
 def _key_schema(events: EventFrame) -> pa.Schema:

@@ -114,17 +114,17 @@ def _chosen(
 
 def _together(plan: WorkloadPlan, apart: Iterable[Brought]) -> list[Brought]:
     """Sets brought together by what their queries group by in common; those without it apart."""
-    found: list[Brought] = []
+    brought: list[Brought] = []
     for each in apart:
         common = _common(plan, each)
-        for place, other in enumerate(found):
+        for place, other in enumerate(brought):
             both = tuple(key for key in other.by if key in common)
             if both and _groups_are_whole(plan, other):
-                found[place] = Brought(both, (*other.sets, *each.sets))
+                brought[place] = Brought(both, (*other.sets, *each.sets))
                 break
         else:
-            found.append(Brought(common, each.sets) if common else each)
-    return found
+            brought.append(Brought(common, each.sets) if common else each)
+    return brought
 
 
 def _common(plan: WorkloadPlan, brought: Brought) -> Key:
@@ -154,11 +154,11 @@ def _evenly_grouped(
     counted = counted.where("h IS NOT NULL").groupBy("i", "h").agg(F.count(F.lit(1)).alias("n"))
     n = F.col("n").cast("double")
     sums = [F.sum(n).alias("rows"), F.sum(n * (n - 1)).alias("pairs"), F.max(n).alias("largest")]
-    found = counted.groupBy("i").agg(*sums).collect()
+    counts = counted.groupBy("i").agg(*sums).collect()
     wanted = _GROUPS_OF_TASK * at_once * max(1.0, math.log(at_once))
     return {
         asked[row["i"]]
-        for row in found
+        for row in counts
         # How likely two rows are of one group is one in as many as there would be of one size.
         if row["pairs"] * wanted <= row["rows"] * (row["rows"] - 1)
         and row["largest"] * 2 * at_once <= row["rows"]

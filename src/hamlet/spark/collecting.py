@@ -45,8 +45,8 @@ class Collecting:
 
     def table(self, chosen: DataFrame) -> EventTable:
         """Some of the rows, with all their columns."""
-        found = chosen.select(*self._columns()).toArrow()
-        return engine_options.events_of(_in_utc(found), self.plan, self.options, has_all=True)
+        rows = chosen.select(*self._columns()).toArrow()
+        return engine_options.events_of(_in_utc(rows), self.plan, self.options, has_all=True)
 
     def _columns(self) -> list[Column]:
         """All columns by their names; of those with the same name the first."""

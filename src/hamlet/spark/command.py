@@ -175,12 +175,12 @@ class Run:
 
 def _queries_in(folder: Path, queries: Sequence[str]) -> set[str]:
     """Which queries have rows in a folder of parts; it is read only until all are found."""
-    found: set[str] = set()
+    named: set[str] = set()
     for batch in dataset.dataset(folder, format="parquet").to_batches(columns=["query"]):
-        found |= set(pc.unique(batch.column(0)).to_pylist())
-        if len(found) == len(queries):
+        named |= set(pc.unique(batch.column(0)).to_pylist())
+        if len(named) == len(queries):
             break
-    return found
+    return named
 
 
 def text_at(url: str, master: str | None, remote: str | None) -> str:
@@ -268,18 +268,22 @@ def _elsewhere(work: Callable[[], None]) -> None:
 
 # Errors
 
+JAVA_IS_GONE = (ConnectionRefusedError, ConnectionResetError)
+
 
 @contextmanager
 def _told() -> Iterator[None]:
     """What goes wrong in Spark, as one sentence."""
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, *JAVA_IS_GONE) as error:
         raise explained(error) from error
 
 
 def explained(error: Exception) -> HamletError:
     """An error of Hamlet that a task has had, or what Spark itself says."""
+    if isinstance(error, JAVA_IS_GONE):
+        return RunError("Spark", "its Java process has ended, and nobody here has asked it to")
     text = str(error)
     match = re.search(r"hamlet\.errors\.(\w+): (.*)", text)
     if match and match[1] != errors.InternalError.__name__:
@@ -288,7 +292,15 @@ def explained(error: Exception) -> HamletError:
         remedy = "give it more memory, for example with PYSPARK_SUBMIT_ARGS='--driver-memory 4g"
         return RunError("Spark", f"it ran out of memory; {remedy} pyspark-shell'")
     lines = [line for line in text.splitlines() if line.strip()] or [type(error).__name__]
-    return RunError("Spark", lines[0].strip())
+    return RunError("Spark", _last_of_traceback(lines) or lines[0].strip())
+
+
+def _last_of_traceback(lines: Sequence[str]) -> str:
+    """What a Python of Spark's says in the end of what went wrong; empty where it is none."""
+    first = "Traceback (most recent call last):"
+    begun = [n for n, line in enumerate(lines) if line.endswith(first)]
+    after = lines[begun[0] + 1 :] if begun else []
+    return next((line for line in after if not line.startswith(" ")), "")
 
 
 # Progress

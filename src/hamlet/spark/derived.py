@@ -168,18 +168,18 @@ def _linked(
     candidates: Mapping[str, frozenset[str]], others: Collection[str]
 ) -> Iterator[tuple[set[str], set[str]]]:
     """Derived attributes by what links them, and the attributes that only they look at."""
-    found: list[tuple[set[str], set[str]]] = []
+    linked: list[tuple[set[str], set[str]]] = []
     for name, made_of in candidates.items():
         names, attributes = {name}, set(made_of.difference(others))
         apart = []
-        for each in found:
+        for each in linked:
             if attributes & each[1]:
                 names |= each[0]
                 attributes |= each[1]
             else:
                 apart.append(each)
-        found = [*apart, (names, attributes)]
-    yield from found
+        linked = [*apart, (names, attributes)]
+    yield from linked
 
 
 # Plans over derived attributes

@@ -56,8 +56,8 @@ def _seen(collecting: Collecting) -> tuple[Seen, dict[str, int]]:
     events = collecting.events
     by_type = collecting.good.groupBy(events.types.alias("type"))
     counted = by_type.agg(F.count(F.lit(1)).alias("events"), F.min(events.time).alias("first"))
-    found = counted.limit(_MOST_TYPES).toArrow()
-    counts = dict(zip(found["type"].to_pylist(), found["events"].to_pylist(), strict=True))
-    firsts = microseconds(pa.chunked_array(found["first"]))[0] if counts else None
+    table = counted.limit(_MOST_TYPES).toArrow()
+    counts = dict(zip(table["type"].to_pylist(), table["events"].to_pylist(), strict=True))
+    firsts = microseconds(pa.chunked_array(table["first"]))[0] if counts else None
     first = None if firsts is None else int(firsts.min())
     return Seen(frozenset(counts), sum(counts.values()), first, events.times), counts

@@ -51,10 +51,10 @@ def origin_of(collecting: Collecting) -> Origin:
         ]
         most = max(most_events(query) for query in queries.values())
         chosen = collecting.good.where(reduce(or_, is_asked, F.lit(False)))
-        found = collecting.table(chosen.limit(most + 1))
-        if len(found) > most:
-            check_size(queries[next(iter(queries))], len(found))
-        return found
+        table = collecting.table(chosen.limit(most + 1))
+        if len(table) > most:
+            check_size(queries[next(iter(queries))], len(table))
+        return table
 
     return Origin(plan, collecting.options, collected)
 

@@ -147,10 +147,10 @@ class SparkResults:
         text = group if isinstance(group, str) or group is None else group_text(group)
         row = self._row(self._queries[number], window, text)
         events = self.origin.events({number: [row]})
-        found = examples_of(self.origin, number, events, row, n=n, how=how, seed=seed)
-        if not found.count and how == "random":
+        examples = examples_of(self.origin, number, events, row, n=n, how=how, seed=seed)
+        if not examples.count and how == "random":
             raise self._no_row(query, window, text)
-        return found
+        return examples
 
     def _row(self, query: Query, window: Any, group: str | None) -> Row:
         """The first row of a query with a window and group."""
@@ -164,11 +164,11 @@ class SparkResults:
                 rows = rows.where(F.col("window_start") == moment_column(start, kind))
             rows = rows if group is None else rows.where(F.col("group") == group)
             by = ("window_start", "window_end", "group")
-            found = rows.select(*by).orderBy(*by).limit(1).toArrow()
-            if not found.num_rows:
+            first = rows.select(*by).orderBy(*by).limit(1).toArrow()
+            if not first.num_rows:
                 raise self._no_row(query.name, window, group)
-            start, end = (int(_microseconds(found[name])[0].as_py()) for name in by[:2])
-            return Row(start, end, str(found["group"][0]))
+            start, end = (int(_microseconds(first[name])[0].as_py()) for name in by[:2])
+            return Row(start, end, str(first["group"][0]))
         return Row(start, int(query.window.ends(np.array([start]))[0]), group)
 
     def _start(self, query: Query, window: Any) -> int | None:
@@ -221,18 +221,18 @@ class SparkResults:
 
     def _observed(self, wait_s: float) -> list[dict[str, Any]]:
         """The numbers that Spark has observed; it would wait for them for ever."""
-        found: list[dict[str, Any]] = []
+        observed: list[dict[str, Any]] = []
 
         def wait() -> None:
-            found.extend(each.get for each in (self._counts.observation, *self._told))
+            observed.extend(each.get for each in (self._counts.observation, *self._told))
 
         thread = threading.Thread(target=wait, daemon=True)
         thread.start()
         thread.join(wait_s)
-        if thread.is_alive() or len(found) <= len(self._told):
+        if thread.is_alive() or len(observed) <= len(self._told):
             remedy = "Write or collect all results first; they are counted while that is done."
             raise PlanError("results that have not been computed have no statistics", remedy)
-        return found
+        return observed
 
     def notes(self, known: Collection[str] | None = None) -> list[str]:
         """What may be a mistake, and why queries have no rows: see `Results.notes`.

@@ -73,8 +73,8 @@ def parallelism(session: SparkSession) -> int:
     Over Spark Connect nobody tells, but a plan does: Spark cuts a range into as many pieces.
     """
     plan = session.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0]
-    found = re.search(r"splits=(?:Some\()?(\d+)", plan)
-    return int(found[1]) if found else 1
+    match = re.search(r"splits=(?:Some\()?(\d+)", plan)
+    return int(match[1]) if match else 1
 
 
 def _one_of(session: SparkSession, name: str, values: Sequence[str]) -> str:

@@ -197,10 +197,10 @@ def _hot(rows: DataFrame, settings: Settings, of_sample: int) -> tuple[dict[int,
     counted = Observation()
     groups = rows.groupBy("key").agg(F.count(F.lit(1)).alias("n"))
     groups = groups.observe(counted, F.coalesce(F.sum("n"), F.lit(0)).alias("total"))
-    found = groups.where(F.col("n") >= settings.slice_rows / of_sample).collect()
+    large = groups.where(F.col("n") >= settings.slice_rows / of_sample).collect()
     total = int(counted.get["total"])
     least = total / settings.parallelism() / 2
-    return {int(row["key"]): int(row["n"]) for row in found if row["n"] > least}, total
+    return {int(row["key"]): int(row["n"]) for row in large if row["n"] > least}, total
 
 
 def _spans(rows: DataFrame, hot: dict[int, int]) -> dict[int, float]:

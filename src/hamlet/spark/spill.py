@@ -56,17 +56,17 @@ class _Run:
 
     def before(self, ts: int) -> list[pa.Table]:
         """The rows before a time that have not been read yet."""
-        found = [] if self.rest is None else [self.rest]
+        tables = [] if self.rest is None else [self.rest]
         end = int(np.searchsorted(self.firsts, ts))
         batches = [self.file.get_batch(number) for number in range(self.at, end)]
-        found += [pa.Table.from_batches([batch]) for batch in batches]
+        tables += [pa.Table.from_batches([batch]) for batch in batches]
         self.at, self.rest = max(self.at, end), None
-        if found:
-            last = found.pop()
+        if tables:
+            last = tables.pop()
             middle = int(np.searchsorted(self.clock(last), ts))
-            found.append(last.slice(0, middle))
+            tables.append(last.slice(0, middle))
             self.rest = last.slice(middle) if middle < last.num_rows else None
-        return [table for table in found if table.num_rows]
+        return [table for table in tables if table.num_rows]
 
 
 @dataclass(slots=True)
@@ -100,9 +100,9 @@ class Runs:
         cuts = np.unique(firsts[:: max(rows // _BLOCK_ROWS, 1)])[1:].tolist()
         for until in [*cuts, FAR]:
             ts = until if until < FAR else FAR + 1
-            found = [table for run in self.runs for table in run.before(ts)]
+            tables = [table for run in self.runs for table in run.before(ts)]
             # Each cut is the time of some row, so no stretch is empty, the last one included.
-            yield pa.concat_tables(found), until
+            yield pa.concat_tables(tables), until
 
 
 class Pool:

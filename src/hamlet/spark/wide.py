@@ -80,8 +80,8 @@ class Wide:
         """Wide rows of the long ones of the query, whose order is that in which tasks give them."""
         rest: pa.Table | None = None
         for batch in batches:
-            found = pa.Table.from_batches([batch])
-            table = found if rest is None else pa.concat_tables([rest, found])
+            wide = pa.Table.from_batches([batch])
+            table = wide if rest is None else pa.concat_tables([rest, wide])
             whole = table.num_rows // self.width * self.width
             rest = table.slice(whole) if whole < table.num_rows else None
             if whole:

@@ -139,6 +139,7 @@ def test_after_a_warm_up_no_run_compiles_anything():
 _COMPILED_PARTS = ("hamlet.kernel", "hamlet.engine.state", "hamlet.io")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("warmed")
 def test_a_warm_up_leaves_no_function_of_the_engine_to_be_compiled():
     """Would catch a compiled function that no step of the warm-up calls."""

@@ -137,6 +137,17 @@ def test_the_first_to_end(pattern: str) -> None:
     assert set(shown(found)) == {t for t in expected if dict(t[-1])["time"] == first}
 
 
+@pytest.mark.parametrize(("order", "ends"), [(None, [3, 3]), ("n", [3])])
+def test_the_first_to_end_of_all_partitions_of_a_group(order: str | None, ends: list[int]) -> None:
+    text = "RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [k] WITHIN 10 s"
+    events = stream("1 A k=1, 2 A k=1, 5 B k=1, 1 A k=3, 3 B k=3 n=2, 2 A k=2, 3 B k=2 n=1")
+
+    found = Workload.parse(text).run(events, order=order).examples("q1", n=9, how="first")
+
+    assert [trend[-1]["time"] for trend in found] == ends
+    assert {trend[-1]["k"] for trend in found} == ({2, 3} if order is None else {2})
+
+
 @pytest.mark.parametrize(("how", "pick"), [("MIN(B.x)", min), ("MAX(B.x)", max)])
 @pytest.mark.parametrize("pattern", [q for q in QUERIES if "b{" not in q and "ANY" not in q])
 def test_those_that_attain_an_extreme(pattern: str, how: str, pick: Any) -> None:

@@ -635,6 +635,7 @@ def test_a_defined_type_is_its_type_and_its_conditions():
         ("Late AS delay + 1", "not-a-condition"),
         ("Late AS delay = NULL", "null-comparison"),
         ("Late AS delay > 1, Late AS delay > 2", "duplicate-type"),
+        ("Very AS Late WHERE delay > 60, Late AS delay > 15", "defined-later"),
         ("Late delay > 1", "unexpected-text"),
     ],
 )
@@ -668,6 +669,10 @@ def test_definitions_stand_before_the_first_query():
     assert [code for code, _ in _bind(f"{query}; DEFINE B AS x > 1")[1]] == ["clause-order"]
     assert [code for code, _ in _bind(f"DEFINE B AS x > 1 {query}")[1]] == ["missing-semicolon"]
     assert [code for code, _ in _bind("DEFINE B AS x > 1")[1]] == ["empty-workload"]
+
+
+def test_a_definition_may_narrow_the_type_of_its_own_name():
+    assert _defined("A AS A WHERE x > 1, B AS A WHERE y > 1", "SEQ(A, B)") == []
 
 
 # BETWEEN
@@ -716,6 +721,9 @@ def _of_query(written: str) -> list[tuple[str, str]]:
         ("COUNT(*) PATTERN A GROUPBY g HAVING g > 1", [("not-an-aggregate", "g")]),
         ("COUNT(*) PATTERN A HAVING [g]", [("not-an-aggregate", "[g]")]),
         ("COUNT(*) AS n PATTERN A HAVING n", [("not-a-condition", "n")]),
+        ("COUNT(*) AS n PATTERN A HAVING NOT n", [("not-a-condition", "n")]),
+        ("COUNT(*) AS n PATTERN A HAVING n > 'u'", [("wrong-kind", "'u'")]),
+        ("COUNT(*) AS n PATTERN A HAVING n IN (1, 'u')", [("wrong-kind", "'u'")]),
         ("COUNT(*) PATTERN A HAVING COUNT(*)", [("not-a-condition", "COUNT(*)")]),
         ("COUNT(*) PATTERN A HAVING 1 < 2", [("no-aggregate", "1 < 2")]),
         ("COUNT(*) PATTERN A HAVING SUM(C.x) > 1", [("unknown-variable", "C")]),

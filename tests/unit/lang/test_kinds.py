@@ -106,3 +106,19 @@ def test_a_comparison_with_null_is_answered_with_is_null(where, remedy):
 def test_an_attribute_of_another_kind_in_another_type_is_of_no_known_kind():
     assert _problems("A.s = 'x' AND B.s = 1", _SCHEMA, "SEQ(A, B)") == []
     assert _problems("B.s = 'x'", _SCHEMA, "SEQ(A, B)") == [("wrong-kind", "'x'")]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "remedy"),
+    [
+        ("PATTERN A HAVING MAX(DURATION) > 30 min", "DURATION is in seconds: write 1800."),
+        ("PATTERN A WHERE DATE(A.time) = '2026-03-01'", "Write DATE '2026-03-01'"),
+        ("PATTERN A WHERE A.time > '2026-03-01'", "Write TIMESTAMP '2026-03-01'"),
+        ("PATTERN A WHERE ABS(A.s) = 'x'", "Compare values of one kind."),
+        ("PATTERN ANY WHERE ANY.x > 1", "Events of ANY are called by an alias: ANY e."),
+    ],
+)
+def test_kinds_that_do_not_meet_are_answered_with_what_to_write(clauses, remedy):
+    trees, _ = read(f"RETURN COUNT(*) {clauses} WITHIN 1 s")
+
+    assert [problem.remedy for problem in bind(trees)[1]] == [remedy]

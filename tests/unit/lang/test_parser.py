@@ -255,6 +255,9 @@ def test_of_a_repeated_clause_neither_is_taken():
         ),
         ("RETURN COUNT(*) PATTERN A WITHIN 1 s;;", "empty-query", ";"),
         ("RETURN COUNT(*) WHERE A.x = 1 PATTERN A WITHIN 1 s", "clause-order", "PATTERN"),
+        ("RETURN COUNT(*) PATTERN A WHERE A.x = 1 MATCH NEXT WITHIN 1 s", "clause-order", "MATCH"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 1 s MATCH contiguous", "clause-order", "MATCH"),
+        ("RETURN COUNT(*) MATCH ANY PATTERN A WITHIN 1 s", "clause-order", "PATTERN"),
         ("RETURN COUNT(*) PATTERN A WITHIN 1 s WITHIN 2 s", "repeated-clause", "WITHIN"),
         ("q1 RETURN COUNT(*) PATTERN A WITHIN 1 s", "missing-colon", "q1"),
         ("RETURN COUNT(*) PATTERN A) WITHIN 1 s", "unopened-bracket", ")"),
@@ -302,6 +305,22 @@ def test_other_ways_to_match_text_are_answered_with_like(word):
     _, (problem,) = read(f"RETURN COUNT(*) PATTERN A WHERE A.x {word} 'b' WITHIN 1 s")
 
     assert " LIKE '" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("RETURN COUNT(*) PATTERN A{,3} WITHIN 1 s", "B{0,5}"),
+        ("RETURN COUNT(*) PATTERN A{-1} WITHIN 1 s", "B{0,5}"),
+        ("RETURN COUNT(*) PATTERN SEQ(A, B) NEXT WITHIN 1 s", "MATCH NEXT"),
+        ("RETURN COUNT(*) PATTERN A WHERE A.s LIKE 'a' ESCAPE '!' WITHIN 1 s", "no sign"),
+        ("DEFINE A AS x > 1 RETURN COUNT(*) PATTERN A WITHIN 1 s", "';' after definitions"),
+    ],
+)
+def test_what_is_written_elsewhere_is_answered_with_what_to_write_here(text, said):
+    (problem,) = read(text)[1]
+
+    assert said in problem.remedy
 
 
 def test_a_word_behind_a_number_is_a_unit_of_time_or_a_mistake_of_its_own():

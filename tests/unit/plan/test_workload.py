@@ -197,6 +197,22 @@ def test_nesting_adds_the_paper_s_two_loops():
     assert nested.queries_of("A", "C") == ()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("SEQ(Late+, OnTime)", ["Late", "OnTime"]),
+        ("SEQ(Late, OnTime, Late+)", ["Late #2", "OnTime", "Late #1"]),
+        ("SEQ(Big, Trade)", ["Big", "Trade #1"]),
+    ],
+)
+def test_states_of_a_defined_type_are_called_by_its_name(pattern: str, names: list[str]):
+    text = "DEFINE Late AS delay > 15, OnTime AS delay <= 15, Big AS Trade WHERE volume > 9;"
+
+    workload = Workload.parse(f"{text} RETURN COUNT(*) PATTERN {pattern} WITHIN 1 h")
+
+    assert [state.name for state in workload.plan.sets[0].merged.states] == names
+
+
 def test_a_merged_template_holds_the_template_of_each_query_and_no_more():
     whole = plan(
         "SEQ(A, B+)",

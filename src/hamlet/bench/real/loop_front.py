@@ -77,8 +77,8 @@ class Sorted:
         key = ("truth", condition)
         if key not in self._columns:
             events = self.events
-            found = holds(condition, lambda c: events.column(c.attribute), len(events))
-            self._columns[key] = found[self.rows]
+            holding = holds(condition, lambda c: events.column(c.attribute), len(events))
+            self._columns[key] = holding[self.rows]
         return self._columns[key]
 
     def groups(self, names: tuple[str, ...]) -> tuple[Ints, NDArray[np.int32]]:
@@ -279,9 +279,9 @@ class Sieve:
                 parts = (self._condition(operand) for operand in condition.operands)
                 return "(" + f" {condition.operator} ".join(parts) + ")"
             if condition.operator in COMPARISONS:
-                found = self._comparison(condition)
-                if found is not None:
-                    return found
+                text = self._comparison(condition)
+                if text is not None:
+                    return text
         return self._array("truth", condition)
 
     def _comparison(self, condition: Operation) -> str | None:
@@ -315,8 +315,8 @@ def _constant(value: Any, placed: Sorted) -> float | int:
         return value
     attribute, word = value
     words = placed.events.column(attribute).words
-    found = -2 if words is None else words.index(pa.scalar(word, words.type)).as_py()
-    return found if found >= 0 else -2
+    code = -2 if words is None else words.index(pa.scalar(word, words.type)).as_py()
+    return code if code >= 0 else -2
 
 
 @cache

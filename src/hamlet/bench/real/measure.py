@@ -107,8 +107,8 @@ class Contest:
                 compare(f"{query.name} alone", theirs, ours)
                 for how, answers in (("by hand", by_hand), ("in SQL", by_sql)):
                     if query.name in answers:
-                        found = keyed(answers[query.name], query, "window")
-                        compare(f"{query.name} {how}", found, ours)
+                        answered = keyed(answers[query.name], query, "window")
+                        compare(f"{query.name} {how}", answered, ours)
         return rows
 
 

@@ -63,9 +63,9 @@ def _closed(
         is_it = program.template_query == sharable.queries.index(form.query)
         (unit,) = np.flatnonzero(is_it & (program.template_role == form.role)).tolist()
         for part in range(answers.keys.num_rows if answers.keys.num_columns else 1):
-            found = _windows(form, query, panes.pane_us, answers, part)
-            if found is not None:
-                records.add(part, unit, *found)
+            windows = _windows(form, query, panes.pane_us, answers, part)
+            if windows is not None:
+                records.add(part, unit, *windows)
     queries = [panes.plan.queries[number].query for number in sharable.queries]
     (emission,), groups = groups_of([KeyedEmission(records.emission(), answers.keys)], queries)
     return ClosedSet(program, emission, answers.digits, answers.is_integer, groups)
@@ -123,7 +123,7 @@ def _maps(
     picks: Sequence[np.ufunc],
 ) -> Map:
     """The maps of some panes, and at the end that of a pane without events."""
-    found: Map = {}
+    maps: Map = {}
     cells = {
         number: answers.of[number].at(panes, part)
         for number in dict.fromkeys(form.entries.values())
@@ -131,7 +131,7 @@ def _maps(
     }
     for place, number in form.entries.items():
         if number in cells:
-            found[place] = cells[number]
+            maps[place] = cells[number]
     nothing = empty.take(np.zeros(len(panes) + 1, np.int64))
     for row, barred in enumerate(form.barred):
         # Trends that get no event in a pane wait on, unless a guard has a match.
@@ -140,9 +140,9 @@ def _maps(
             if number in answers.of:
                 waits[np.searchsorted(panes, answers.of[number].panes_of(part))] = 0
         ones = constant(1, answers.mode).take_or_zero(waits - 1)
-        stays, moves = _counting(nothing, ones), found.get((row, row))
-        found[row, row] = stays if moves is None else stays.beside(moves, picks)
-    return found
+        stays, moves = _counting(nothing, ones), maps.get((row, row))
+        maps[row, row] = stays if moves is None else stays.beside(moves, picks)
+    return maps
 
 
 def _empty(query: Query, answers: Answers) -> Cell:

@@ -32,7 +32,7 @@ def _divisors(number: int) -> list[int]:
     >>> sorted(_divisors(12)), _divisors(1)
     ([1, 2, 3, 4, 6, 12], [1])
     """
-    found, rest, factor = [1], number, 2
+    divisors, rest, factor = [1], number, 2
     while rest > 1:
         if factor > _LARGEST_FACTOR or factor * factor > rest:
             factor = rest
@@ -40,6 +40,6 @@ def _divisors(number: int) -> list[int]:
         while rest % factor == 0:
             rest //= factor
             powers.append(powers[-1] * factor)
-        found = [one * power for one in found for power in powers]
+        divisors = [one * power for one in divisors for power in powers]
         factor += 1
-    return found
+    return divisors

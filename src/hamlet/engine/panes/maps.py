@@ -90,13 +90,13 @@ def product(first: Map, second: Map, picks: Sequence[np.ufunc]) -> Map:
     leaving: dict[int, list[int]] = {}
     for source, target in second:
         leaving.setdefault(source, []).append(target)
-    found: Map = {}
+    entries: Map = {}
     for (source, middle), one in first.items():
         for target in leaving.get(middle, ()):
             way = one.then(second[middle, target], picks)
-            so_far = found.get((source, target))
-            found[source, target] = way if so_far is None else so_far.beside(way, picks)
-    return found
+            so_far = entries.get((source, target))
+            entries[source, target] = way if so_far is None else so_far.beside(way, picks)
+    return entries
 
 
 def applied(begin: Map, maps: Map, low: Longs, high: Longs, picks: Sequence[np.ufunc]) -> Map:

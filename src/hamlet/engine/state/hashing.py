@@ -38,11 +38,11 @@ def hashes_of(columns: Iterable[pa.ChunkedArray | pa.Array], count: int) -> Hash
         columns: The columns; which is which matters.
         count: The number of rows.
     """
-    found = np.zeros(count, np.uint64)
+    hashes = np.zeros(count, np.uint64)
     for column in columns:
         for words in _words(column):
-            found = _mixed(found * _GOLDEN + words)
-    return found
+            hashes = _mixed(hashes * _GOLDEN + words)
+    return hashes
 
 
 def _mixed(values: Hashes) -> Hashes:
@@ -89,10 +89,10 @@ def _of_text(column: pa.ChunkedArray) -> Hashes:
     _, offsets, data = words.buffers()
     ends = np.frombuffer(offsets, np.int64)[words.offset : words.offset + len(words) + 1]
     letters = np.frombuffer(data or b"", np.uint8)
-    found = np.empty(len(words), np.uint64)
-    _hash_bytes(ends, letters, found)
+    hashes = np.empty(len(words), np.uint64)
+    _hash_bytes(ends, letters, hashes)
     indices: NDArray[np.int32] = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    return found[indices]
+    return hashes[indices]
 
 
 @kept

@@ -71,11 +71,14 @@ class Keying:
         hashes = hashes_of([table.column(name) for name in self.keys], count)
         return (hashes % np.uint64(pages)).astype(np.int32)
 
-    def rows(self, events: EventTable, codes: Codes, wanted: Wanted, pages: int) -> RawRows:
-        """The events that are wanted, as rows."""
+    def rows(
+        self, events: EventTable, codes: Codes, wanted: Wanted, pages: int, is_lent: bool = False
+    ) -> RawRows:
+        """The events that are wanted, as rows; whether the host keeps them as well."""
         table = events.table.select(self.schema.names).cast(self.schema)
         page = self.pages(table, len(events), pages)
-        return RawRows(events.ts, codes, page, table).taken(wanted)
+        lent = np.ones(len(events), np.bool_) if is_lent else None
+        return RawRows(events.ts, codes, page, table, lent).taken(wanted)
 
 
 class Intake:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hamlet.engine.state.layout import Grids
+    from hamlet.engine.state.long_runs import Shelf
     from hamlet.engine.state.set_state import SetState
 
     Longs = NDArray[np.int64]
@@ -38,22 +39,27 @@ class Part:
     pieces: list[Any]
 
 
-def parts_by_page(state: SetState, is_wanted: NDArray[np.bool_]) -> dict[int, Part]:
+def parts_by_page(
+    state: SetState, is_wanted: NDArray[np.bool_], shelf: Shelf | None = None
+) -> dict[int, Part]:
     """What a set keeps of each page that is wanted; pages with nothing are left out."""
     parts: dict[int, Part] = {}
     for page, header, pieces in _kept_by_page(state, is_wanted):
         parts[page] = Part(header, pieces)
-    stored = state.stored.all()
+    stored = state.stored.all().own() if state.lent_us else state.stored.all()
     wanted = is_wanted & state.looks_again(len(is_wanted))
     for page, rows in stored.taken(wanted[stored.page]).by_page():
         part = parts.setdefault(page, Part(_header(state), []))
         part.header["stored"] = True
         part.pieces.extend(rows.pieces())
     if state.tables is not None:
-        for page, header, pieces in state.tables.by_page(is_wanted):
+        for page, header, pieces in state.tables.by_page(is_wanted, shelf):
             part = parts.setdefault(page, Part(_header(state), []))
             part.header["tables"] = header
             part.pieces.extend(pieces)
+        for page in sorted(state.tables.behind):
+            if is_wanted[page]:
+                parts.setdefault(page, Part(_header(state), [])).header["behind"] = True
     return parts
 
 
@@ -91,7 +97,7 @@ def _kept_by_page(
         yield int(page[begin]), header, pieces
 
 
-def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
+def add_parts(state: SetState, parts: list[tuple[int, Part]], shelf: Shelf | None = None) -> None:
     """Let a set have what was kept of some pages, of which it has nothing yet."""
     for grids in _different([part.header["grids"] for _, part in parts]):
         state.extend(grids)
@@ -117,8 +123,9 @@ def add_parts(state: SetState, parts: list[tuple[int, Part]]) -> None:
         if part.header["stored"]:
             rows = RawRows.of_pieces([next(pieces) for _ in range(3)], page, state.schema)
             stored.append(rows)
-        if state.tables is not None and (part.header["stored"] or part.header.get("tables")):
-            state.tables.add_page(page, part.header.get("tables"), pieces)
+        has_tables = any(part.header.get(each) for each in ("stored", "tables", "behind"))
+        if state.tables is not None and has_tables:
+            state.tables.add_page(page, part.header.get("tables"), pieces, shelf)
     if stored:
         state.stored.parts.append(RawRows.joined(stored, state.schema))
     if not last:

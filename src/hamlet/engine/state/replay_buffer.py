@@ -166,6 +166,19 @@ class StoredRows:
                 part for part in self.parts if int(self._clock.times(part.ts).max()) >= oldest
             ]
 
+    def open_pages(self, closed: Longs, until: int) -> set[int]:
+        """The pages with rows in windows that are still open when time has come so far.
+
+        Args:
+            closed: For each page the time by which windows have been closed before.
+            until: The time; FAR for the end of the stream.
+        """
+        if until >= FAR:
+            return set()
+        found = np.full(len(closed), NEVER, np.int64)
+        self.lower_deadlines(found, np.maximum(closed, until))
+        return set(np.flatnonzero(found < NEVER).tolist())
+
     def lower_deadlines(self, found: Longs, closed: Longs) -> None:
         """Lower what was found for each page to when a window with a row in it ends there."""
         for rows in self.parts:

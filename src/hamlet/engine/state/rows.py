@@ -41,12 +41,14 @@ class RawRows:
     types: Their types, as numbers that a session has for them.
     page: The pages that their partitions are on.
     table: Their attributes; without a length where there are none.
+    is_lent: Which of them the host keeps as well, and lends again; None where it keeps none.
     """
 
     ts: Longs
     types: Codes
     page: Codes
     table: pa.Table
+    is_lent: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -60,12 +62,19 @@ class RawRows:
         table = self.table
         if table.num_columns:
             table = table.take(pa.array(which)).combine_chunks()
-        return RawRows(self.ts[which], self.types[which], self.page[which], table)
+        is_lent = None if self.is_lent is None else self.is_lent[which]
+        return RawRows(self.ts[which], self.types[which], self.page[which], table, is_lent)
+
+    def own(self) -> RawRows:
+        """Those that nobody else keeps."""
+        return self if self.is_lent is None else self.taken(~self.is_lent)
 
     def cut(self, start: int, stop: int) -> RawRows:
         """A stretch of the rows, without a copy."""
         table = self.table.slice(start, stop - start) if self.table.num_columns else self.table
-        return RawRows(self.ts[start:stop], self.types[start:stop], self.page[start:stop], table)
+        ts, codes, page = self.ts[start:stop], self.types[start:stop], self.page[start:stop]
+        is_lent = None if self.is_lent is None else self.is_lent[start:stop]
+        return RawRows(ts, codes, page, table, is_lent)
 
     @staticmethod
     def joined(parts: Sequence[RawRows], schema: pa.Schema) -> RawRows:
@@ -78,11 +87,13 @@ class RawRows:
             np.concatenate([empty, *(part.types for part in parts)]),
             np.concatenate([empty, *(part.page for part in parts)]),
             pa.concat_tables([schema.empty_table(), *(part.table for part in parts)]),
+            _joined_lent(parts),
         )
 
     def selected(self, names: Sequence[str]) -> RawRows:
         """The rows with some of the attributes."""
-        return RawRows(self.ts, self.types, self.page, self.table.select(list(names)))
+        table = self.table.select(list(names))
+        return RawRows(self.ts, self.types, self.page, table, self.is_lent)
 
     def event_table(self, types: Sequence[str], order: str | None) -> EventTable:
         """The rows as events; `types` are the names of the types."""
@@ -120,6 +131,15 @@ class RawRows:
         """Rows of one page."""
         ts, codes, data = pieces
         return RawRows(ts, codes, np.full(len(ts), page, np.int32), table_of(data, schema))
+
+
+def _joined_lent(parts: Sequence[RawRows]) -> NDArray[np.bool_] | None:
+    """Which rows are lent, of parts one after another."""
+    if all(part.is_lent is None for part in parts):
+        return None
+    return np.concatenate(
+        [np.zeros(len(p), np.bool_) if p.is_lent is None else p.is_lent for p in parts]
+    )
 
 
 def table_bytes(table: pa.Table) -> bytes:

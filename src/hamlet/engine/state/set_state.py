@@ -39,7 +39,7 @@ from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.workload import WorkloadPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet
 
     Longs = NDArray[np.int64]
+    # Gives the rows of some pages that a host keeps.
+    Lend = Callable[[set[int]], RawRows]
 
 # Partitions that are over stay in the table of keys until they are as many.
 _FEW = 1024
@@ -135,8 +137,19 @@ class SetState:
         self.keys = KeyTable(self.key_schema)
         self.store = RowStore(self.options.mode)
         self.stored.parts = []
+        self._borrowed: set[int] = set()
         if self.tables is not None:
             self.tables.forget()
+
+    @property
+    def lent_us(self) -> int:
+        """How long after a row its host has to keep it, where raw rows are hardly looked at again.
+
+        That is where all units with edge predicates have tables; else 0: rows are kept here.
+        """
+        if self.tables is None or self._replayed_units:
+            return 0
+        return max(window.longest_us for window in self.stored.windows)
 
     def fingerprint(self) -> list[Any]:
         """What the bytes of kept rows depend on, apart from the queries."""
@@ -153,6 +166,7 @@ class SetState:
         closed: Longs,
         is_changed: NDArray[np.bool_],
         counters: Counters,
+        lend: Lend | None = None,
     ) -> ClosedSet | None:
         """Take in rows, all before a time, and close the windows that end by it.
 
@@ -162,6 +176,7 @@ class SetState:
             closed: For each page the time by which windows have been closed before.
             is_changed: For each page whether what is kept of it has changed; set here.
             counters: Where what is done is counted.
+            lend: Gives rows again that the host keeps; None where it keeps none.
 
         Returns:
             What the windows hold, None where no window holds anything.
@@ -174,7 +189,7 @@ class SetState:
         if self._stored_units:
             self.stored.add(rows)
         if self.tables is not None:
-            kept, can_go_on = self._encoded_for_tables(self.tables, rows)
+            kept, can_go_on = self._encoded_for_tables(self.tables, rows, lend)
             if can_go_on:
                 for each in self.tables.advance(kept, until, closed, is_changed, counters):
                     emissions.append(KeyedEmission(*each))
@@ -190,6 +205,9 @@ class SetState:
         if again is not None and encoded_again is not None:
             is_changed[again.page] = True
             emissions += self._run_again(again, encoded_again, until, closed, counters, replayed)
+        if self.tables is not None and self.tables.behind:
+            # Of the others nothing is left that tables could be made of.
+            self.tables.behind &= self.stored.open_pages(closed, until)
         emissions = [keyed for keyed in emissions if len(keyed.emission.part)]
         return self._closed(emissions) if emissions else None
 
@@ -208,13 +226,14 @@ class SetState:
                 return encoded, encoded_again
 
     def _encoded_for_tables(
-        self, tables: KeptTables, rows: RawRows
+        self, tables: KeptTables, rows: RawRows, lend: Lend | None
     ) -> tuple[EncodedSet | None, bool]:
         """What tables have to take in, and whether they can: else windows are run again."""
         while True:
             grids = self.grids
             new = self.stored.asked(rows)
             if tables.behind:
+                self._borrow(tables.behind, lend)
                 is_new = ~np.isin(new.page, sorted(tables.behind))
                 raw = self.stored.on_pages(tables.behind)
                 new = RawRows.joined([new.taken(is_new), raw], self.schema)
@@ -225,8 +244,16 @@ class SetState:
             return None, True
         if tables.can_go_on(encoded):
             return encoded, True
+        self._borrow(tables.pages | self.stored.pages(), lend)
         tables.drop(self.stored.pages())
         return None, False
+
+    def _borrow(self, pages: set[int], lend: Lend | None) -> None:
+        """Have the rows of some pages that the host keeps, each once."""
+        wanted = pages - self._borrowed
+        if lend is not None and wanted and self.lent_us:
+            self._borrowed |= wanted
+            self.stored.add(lend(wanted))
 
     def _encode(self, rows: RawRows, has_edges: bool) -> EncodedSet:
         table = rows.event_table(self.types, self.options.order)
@@ -341,18 +368,20 @@ class SetState:
         _add_counters(counters, done, len(emission.part))
         return emission
 
-    def lower_deadlines(self, deadlines: Longs, closed: Longs) -> None:
+    def lower_deadlines(self, deadlines: Longs, closed: Longs, lend: Lend | None) -> None:
         """Lower what was found for each page to when a window with an event in it ends there."""
-        found = np.full(len(deadlines), NEVER, np.int64)
+        lowered = np.full(len(deadlines), NEVER, np.int64)
         slots = np.flatnonzero(self.store.words > 0)
-        np.minimum.at(found, self.pages_of(slots, len(found)), self.store.deadline[slots])
+        np.minimum.at(lowered, self.pages_of(slots, len(lowered)), self.store.deadline[slots])
         if self.tables is not None:
-            self.tables.lower_deadlines(found)
+            self.tables.lower_deadlines(lowered)
+        if self.tables is not None and self.tables.behind:
+            self._borrow(self.tables.behind, lend)
         if self.tables is None or self._replayed_units or self.tables.behind:
-            self.stored.lower_deadlines(found, self._shown(closed))
-        is_some = found < NEVER
-        found[is_some] = self._clock.moments(found[is_some])
-        np.minimum(deadlines, found, out=deadlines)
+            self.stored.lower_deadlines(lowered, self._shown(closed))
+        is_some = lowered < NEVER
+        lowered[is_some] = self._clock.moments(lowered[is_some])
+        np.minimum(deadlines, lowered, out=deadlines)
 
     def looks_again(self, pages: int) -> NDArray[np.bool_]:
         """The pages whose raw rows may be looked at again."""

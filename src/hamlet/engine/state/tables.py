@@ -21,6 +21,7 @@ from pyarrow import types as kinds
 from hamlet.engine.state.emitted import ends_of, no_events, picked
 from hamlet.engine.state.keys import KeyTable
 from hamlet.engine.state.layout import digits_of
+from hamlet.engine.state.long_runs import OnShelf, RunsOfPage, cut_out, found_on, long_runs, put_in
 from hamlet.engine.state.rows import table_bytes, table_of
 from hamlet.kernel.compile import compile_code
 from hamlet.kernel.machine import NEVER
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from hamlet.engine.pipeline import SetPipeline
     from hamlet.engine.state.layout import Grids
+    from hamlet.engine.state.long_runs import Shelf
     from hamlet.kernel.base import Emission
     from hamlet.kernel.code import Compiled
     from hamlet.kernel.encode.batch import EncodedSet
@@ -68,10 +70,10 @@ def _can_go_on(predicate: EdgePredicate, schema: pa.Schema) -> bool:
     """Whether values that are compared may be compared with those of other batches."""
     if predicate.operator == "!=":
         return False
-    found = {column.attribute for column in columns_of(predicate.condition)} - {EVENT_TIME}
-    if not found <= set(schema.names):
+    attributes = {column.attribute for column in columns_of(predicate.condition)} - {EVENT_TIME}
+    if not attributes <= set(schema.names):
         return False
-    types = [schema.field(name).type for name in found]
+    types = [schema.field(name).type for name in attributes]
     if not all(map(_is_plain, types)):
         return False
     return not predicate.is_rearranged or (
@@ -111,6 +113,7 @@ class KeptTables:
         units: The units that have them, by template.
         keys: The keys of partitions, by slot.
         store: The tables.
+        pages: Pages that have had tables since all was forgotten.
         behind: Pages whose tables have to be made anew from raw rows.
     """
 
@@ -139,7 +142,9 @@ class KeptTables:
         self.store = TableStore(self._mode)
         if self._compiled is not None:
             self.store.begin(self._compiled)
+        self.pages: set[int] = set()
         self.behind: set[int] = set()
+        self._on_shelf: dict[int, list[OnShelf]] = {}
 
     def set_grids(self, grids: Grids, pages: Iterable[int]) -> None:
         """Have the code for some grids; if that is other code, tables of pages are made anew."""
@@ -157,9 +162,9 @@ class KeptTables:
 
     def drop(self, pages: Iterable[int]) -> None:
         """Keep no tables; those of some pages are to be made anew."""
-        behind = self.behind | set(pages)
+        behind, on_shelf = self.behind | self.pages | set(pages), self._on_shelf
         self.forget()
-        self.behind = behind
+        self.behind, self._on_shelf = behind, on_shelf
 
     def can_go_on(self, encoded: EncodedSet) -> bool:
         """Whether what is compared stands for itself."""
@@ -199,7 +204,9 @@ class KeptTables:
             slots = self.keys.slots_of(keys, len(partition_ranges(batch)))
             self.store.grow(len(self.keys))
         emissions, touched = self.store.advance(compiled, batch, slots, until, counters)
-        is_changed[self.pages_of(touched, len(is_changed))] = True
+        pages = self.pages_of(touched, len(is_changed))
+        is_changed[pages] = True
+        self.pages |= set(pages.tolist())
         self.behind = set()
         for emission in emissions:
             page = self.pages_of(emission.part.astype(np.int64), len(closed))
@@ -229,36 +236,69 @@ class KeptTables:
 
     def live_pages(self, pages: int) -> Mask:
         """The pages of which something is kept, or has to be made anew."""
-        found = np.zeros(pages, np.bool_)
-        found[self.pages_of(np.flatnonzero(self.store.is_live), pages)] = True
-        found[sorted(self.behind)] = True
-        return found
+        live = np.zeros(pages, np.bool_)
+        live[self.pages_of(np.flatnonzero(self.store.is_live), pages)] = True
+        live[sorted(self.behind)] = True
+        return live
 
     # Pages
 
-    def by_page(self, is_wanted: Mask) -> Iterator[tuple[int, dict[str, Any], list[Any]]]:
-        """What is kept of each page that is wanted: plain data, and pieces."""
+    def by_page(
+        self, is_wanted: Mask, shelf: Shelf | None = None
+    ) -> Iterator[tuple[int, dict[str, Any], list[Any]]]:
+        """What is kept of each page that is wanted: plain data, and pieces.
+
+        Long runs go to a shelf where there is one; what pages have no more is dropped there.
+        """
+        is_made = is_wanted.copy()
+        is_made[sorted(self.behind)] = False
         slots = np.flatnonzero(self.store.is_live)
         page = self.pages_of(slots, len(is_wanted))
-        is_wanted = is_wanted.copy()
-        is_wanted[sorted(self.behind)] = False
-        slots, page = slots[is_wanted[page]], page[is_wanted[page]]
+        slots, page = slots[is_made[page]], page[is_made[page]]
+        had = {number: runs for number, runs in self._on_shelf.items() if is_wanted[number]}
         for number in np.unique(page).tolist():
-            mine = slots[page == number]
-            header: dict[str, Any] = {"layout": self._layout, "kinds": []}
-            pieces: list[Any] = [table_bytes(self.keys.taken(mine)), np.array([len(mine)])]
-            for at, group in enumerate(self.store.groups):
-                for words, (which, arrays, heads) in group.taken(mine).items():
-                    header["kinds"].append([at, words])
-                    pieces += [which, group.described(mine[which]), heads]
-                    pieces += [arrays.ints, arrays.doubles, arrays.numbers]
-            yield number, header, pieces
+            runs = None if shelf is None else RunsOfPage(shelf, had.pop(number, []))
+            yield number, *self._page(slots[page == number], runs)
+            if runs is not None:
+                runs.drop_others()
+                self._on_shelf[number] = runs.has
+        if shelf is not None:
+            for number, gone in had.items():
+                RunsOfPage(shelf, gone).drop_others()
+                self._on_shelf[number] = []
 
-    def add_page(self, page: int, header: dict[str, Any] | None, pieces: Iterator[Any]) -> None:
+    def _page(self, slots: Longs, runs: RunsOfPage | None) -> tuple[dict[str, Any], list[Any]]:
+        """What is kept in the slots of a page: plain data, and pieces."""
+        header: dict[str, Any] = {"layout": self._layout, "kinds": []}
+        pieces: list[Any] = [table_bytes(self.keys.taken(slots)), np.array([len(slots)])]
+        if runs is not None:
+            header["runs"] = []
+        for at, group in enumerate(self.store.groups):
+            for words, (which, arrays, heads) in group.taken(slots).items():
+                described = group.described(slots[which])
+                header["kinds"].append([at, words])
+                pieces += [which, described, heads]
+                if runs is None:
+                    pieces += [arrays.ints, arrays.doubles, arrays.numbers]
+                    continue
+                cuts = long_runs(arrays, heads, described[:, 1:])
+                *long, others = cut_out(arrays, cuts)
+                header["runs"].append([runs.kept(each) for each in long])
+                pieces += [*others, cuts]
+        return header, pieces
+
+    def add_page(
+        self,
+        page: int,
+        header: dict[str, Any] | None,
+        pieces: Iterator[Any],
+        shelf: Shelf | None = None,
+    ) -> None:
         """Have what was kept of a page; where that cannot be used it is to be made anew."""
         if header is None:
             self.behind.add(page)
             return
+        self.pages.add(page)
         keys, count = table_of(next(pieces), self._schema), int(next(pieces)[0])
         is_used = header["layout"] == self._layout
         slots = np.zeros(count, np.int64)
@@ -267,9 +307,17 @@ class KeptTables:
             self.store.grow(len(self.keys))
         else:
             self.behind.add(page)
-        for at, words in header["kinds"]:
-            which, described, heads, ints, doubles, numbers = (next(pieces) for _ in range(6))
+        # Without a shelf there are none.
+        long_ones = header.get("runs") or [None] * len(header["kinds"])
+        for (at, words), names in zip(header["kinds"], long_ones, strict=True):
+            which, described, heads, *three = (next(pieces) for _ in range(6))
+            if names is not None:
+                cuts = next(pieces)
+                runs = [found_on(shelf if is_used else None, *each) for each in names]
+                self._on_shelf.setdefault(page, []).extend(runs)
+                three = put_in(three, cuts, runs) if is_used else three
             if is_used:
+                ints, doubles, numbers = three
                 used = np.array([len(ints), len(doubles), len(numbers)], np.int64)
                 arrays = KeptArrays(self._mode, words, ints, doubles, numbers, used)
                 deadline, sizes = described[:, 0], np.ascontiguousarray(described[:, 1:])

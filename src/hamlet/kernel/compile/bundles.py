@@ -176,7 +176,7 @@ def whole_bundles(compiled: Compiled, direct: list[list[int]]) -> WholeBundles:
         for member in each.ops
         for i, op in enumerate(member)
     }
-    found = WholeBundles([], [], [False] * len(bundles))
+    whole = WholeBundles([], [], [False] * len(bundles))
     for some in direct:
         counts: dict[tuple[int, int], int] = {}
         for op in some:
@@ -186,8 +186,8 @@ def whole_bundles(compiled: Compiled, direct: list[list[int]]) -> WholeBundles:
         partial = {b for (b, _), n in counts.items() if n < len(bundles[b].units)}
         full = [key for key in counts if key[0] not in partial]
         taken = set(full)
-        found.rest.append([op for op in some if at.get(op) not in taken])
-        found.whole.append([(b, tuple(m[i] for m in bundles[b].ops)) for b, i in full])
+        whole.rest.append([op for op in some if at.get(op) not in taken])
+        whole.whole.append([(b, tuple(m[i] for m in bundles[b].ops)) for b, i in full])
         for b, _ in full:
-            found.is_used[b] = True
-    return found
+            whole.is_used[b] = True
+    return whole

@@ -128,17 +128,17 @@ def _parents(code: Code, of_accumulator: list[list[int]]) -> dict[int, int]:
 
     It comes before it, and has all the sums that it has.
     """
-    found: dict[int, int] = {}
+    parents: dict[int, int] = {}
     weights = [
         {int(code.zs_weight[k]) for k in _range(code.zs_p, z)} for z in range(len(code.z_atom))
     ]
     counters = [frozenset(each) for each in of_accumulator]
     shared = [z for z, each in enumerate(counters) if each]
     for z in sorted(shared, key=lambda z: len(counters[z])):
-        before = reversed(list(found)[-_LOOKED_AT:])
+        before = reversed(list(parents)[-_LOOKED_AT:])
         fits = (y for y in before if counters[y] <= counters[z] and weights[y] >= weights[z])
-        found[z] = next(fits, -1)
-    return found
+        parents[z] = next(fits, -1)
+    return parents
 
 
 def _totals(first: int, is_shared: list[bool]) -> Ints:

@@ -279,11 +279,11 @@ def _wakes(compiled: Compiled, letters: NDArray[np.uint8]) -> list[list[int]]:
             rows = code.o_src_row[slice(*code.o_src_p[op : op + 2])]
             if (code.r_start[code.u_rbase[unit] + rows] == 1).any():
                 by_atom.setdefault(int(code.z_atom[z]), []).append(unit)
-    found: list[list[int]] = [[] for _ in letters]
+    wakes: list[list[int]] = [[] for _ in letters]
     for atom, units in by_atom.items():
         for letter in np.flatnonzero(letters[:, atom]).tolist():
-            found[letter] += [unit for unit in units if unit not in found[letter]]
-    return found
+            wakes[letter] += [unit for unit in units if unit not in wakes[letter]]
+    return wakes
 
 
 def _only_go_on(compiled: Compiled, of_letters: _Letters) -> list[bool]:

@@ -191,11 +191,11 @@ def _ops(maker: Maker, of_ops: _OpLists, lazy: dict[str, Any]) -> dict[str, Ints
 
 def _ops_by_atom(maker: Maker) -> list[list[int]]:
     """The ops of each atom, without those that are lazy."""
-    found: list[list[int]] = [[] for _ in maker.program.alphabet.atoms]
+    by_atom: list[list[int]] = [[] for _ in maker.program.alphabet.atoms]
     for op, state in enumerate(maker.op_state):
         if state not in maker.lazy_states.get(maker.op_unit[op], ()):
-            found[maker.program.state_atom[state]].append(op)
-    return found
+            by_atom[maker.program.state_atom[state]].append(op)
+    return by_atom
 
 
 def _scan_step(maker: Maker, log: int, _: int, step: Step, is_stack: bool) -> int:
@@ -229,10 +229,10 @@ def _lazy_loops(lazy: dict[str, Any]) -> dict[str, Ints]:
 
 def _lazy_by_atom(maker: Maker, atoms: list[int]) -> list[int]:
     """The number of the loop of each atom, -1 where it has none."""
-    found = [-1] * len(maker.program.alphabet.atoms)
+    by_atom = [-1] * len(maker.program.alphabet.atoms)
     for number, atom in enumerate(atoms):
-        found[atom] = number
-    return found
+        by_atom[atom] = number
+    return by_atom
 
 
 # Guards, logs, predicates

@@ -103,7 +103,7 @@ def lazy_ops(
         ncs: Of each unit its components.
         ends: Of each op the rows that it adds to.
     """
-    found: list[tuple[int, int, int, int, int]] = []
+    ops: list[tuple[int, int, int, int, int]] = []
     units: list[int] = []
     stamps = 0
     for unit, states in sorted(maker.lazy_states.items()):
@@ -112,12 +112,12 @@ def lazy_ops(
             moves = unit in maker.stepping
             own, other = _loop_rows([row for row, _ in maker.sources.lists[op]], ends[op], moves)
             accumulator = atoms.index(int(maker.program.state_atom[state]))
-            found.append((accumulator, op, own, other, stamps))
+            ops.append((accumulator, op, own, other, stamps))
             units.append(unit)
             stamps += STAMPS * ncs[unit] if moves else ncs[unit]
     return {
         "u_lazy_p": counts(len(maker.units), units),
-        "lazies": np.array(found, np.int64).reshape(-1),
+        "lazies": np.array(ops, np.int64).reshape(-1),
     }
 
 

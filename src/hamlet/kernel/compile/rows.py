@@ -47,11 +47,11 @@ def take_out_rows(maker: Maker, forwards: bool = False) -> None:
     keys: dict[Hashable, _Key] = {}
     left: list[Unit] = []
     for unit in maker.units:
-        found = _row_unit(maker, unit)
-        if found is None:
+        row_unit = _row_unit(maker, unit)
+        if row_unit is None:
             left.append(unit)
         else:
-            shape, key, made = found
+            shape, key, made = row_unit
             direction = maker.program.predicates[shape.predicate].direction
             of_loop: Hashable = (maker.execution.type_of(min(shape.loops)), direction, key)
             if forwards:

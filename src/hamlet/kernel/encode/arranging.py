@@ -81,9 +81,9 @@ def arranged(table: EventTable, attributes: tuple[str, ...], letter: Rows) -> Ar
     keyed, in_time = _Keyed.of(table, attributes), _InTime.of(table)
     if keyed.count == 1:
         return _in_one_partition(table, attributes, keyed, letter, in_time)
-    found = _by_partition(table, attributes, keyed, letter, in_time, None)
-    if in_time.is_sorted or is_sorted_inside(found.part, found.ts, found.order):
-        return found
+    in_order = _by_partition(table, attributes, keyed, letter, in_time, None)
+    if in_time.is_sorted or is_sorted_inside(in_order.part, in_order.ts, in_order.order):
+        return in_order
     rows = in_time.sorted(_all_rows(len(table)), len(table))
     return _by_partition(table, attributes, keyed, letter, in_time, rows)
 
@@ -227,6 +227,19 @@ class _InTime:
         is_one = np.zeros(count, np.bool_)
         is_one[rows] = True
         return self._rows[is_one[self._rows]]
+
+
+def moments_of(table: EventTable) -> NDArray[np.int64]:
+    """For each row of a table the number of its moment: simultaneous events have the same one."""
+    in_time, count = _InTime.of(table), len(table)
+    rows = in_time.sorted(_all_rows(count), count)
+    is_later = np.zeros(count, np.bool_)
+    for values in (in_time.ts, in_time.order):
+        if values is not None:
+            is_later[1:] |= values[rows[1:]] != values[rows[:-1]]
+    moments = np.empty(count, np.int64)
+    moments[rows] = np.cumsum(is_later)
+    return moments
 
 
 _NOTHING = read_only(np.empty(0, np.int32))

@@ -297,8 +297,8 @@ def _weight(
 
 def _timed(weight: Weight, ts: NDArray[np.int64]) -> NDArray[np.int64]:
     """What events add to a sum of durations: see `Weight`."""
-    found = ts % weight.span_us if weight.kind == "time" else ts // weight.span_us % 2
-    return -found if weight.is_taken_off else found
+    amounts = ts % weight.span_us if weight.kind == "time" else ts // weight.span_us % 2
+    return -amounts if weight.is_taken_off else amounts
 
 
 # Edges

@@ -128,11 +128,11 @@ def _offsets(ts: Ints, zone: str) -> Ints:
     days, which = np.unique(ts // DAY_US, return_inverse=True)
     first = np.array([offset_us(int(day) * DAY_US, zone) for day in days], np.int64)
     last = np.array([offset_us(int(day + 1) * DAY_US - 1, zone) for day in days], np.int64)
-    found: Ints = first[which]
+    offsets: Ints = first[which]
     for place in np.flatnonzero(first != last):
         change = _change(int(days[place]) * DAY_US, zone)
-        found[(which == place) & (ts >= change)] = last[place]
-    return found
+        offsets[(which == place) & (ts >= change)] = last[place]
+    return offsets
 
 
 def _change(start: int, zone: str) -> int:

@@ -64,8 +64,8 @@ def _asks_many(table: EventTable, asked: _Asked, code_of: dict[str, int]) -> boo
     """Whether enough rows are asked anything, or none is."""
     conditional = [name for name in code_of if asked.types[name].is_conditional]
     rows = _RowsOfType.of(table)
-    found = sum(rows.count(code_of[name]) for name in conditional)
-    return not conditional or found >= _MANY_ROWS * len(table)
+    asking = sum(rows.count(code_of[name]) for name in conditional)
+    return not conditional or asking >= _MANY_ROWS * len(table)
 
 
 # In one pass
@@ -169,7 +169,7 @@ def _in_one_pass(
         return take(known.numbers[:, 0], codes), letters
     packed = bits_of_rows(table, asked.conjuncts)
     letter = np.empty(len(codes), np.int32)
-    found = np.empty(len(known.types) << depth, np.int64)
+    numbers = np.empty(len(known.types) << depth, np.int64)
     met = _number(
         read_only(codes),
         packed,
@@ -179,14 +179,14 @@ def _in_one_pass(
         known.atoms,
         known.numbers.reshape(-1).copy(),
         len(known.letters),
-        found,
+        numbers,
         letter,
     )
     every = [
         *known.letters,
         *(
             _letter(asked, known.types[place >> depth], place & ((1 << depth) - 1))
-            for place in found[:met].tolist()
+            for place in numbers[:met].tolist()
         ),
     ]
     return letter, np.array(every, np.uint8).reshape(len(every), asked.width)
@@ -269,8 +269,8 @@ class _RowsOfType:
             table.kept[_RowsOfType] = _RowsOfType(
                 table.types.data, 0 if words is None else len(words)
             )
-        found: _RowsOfType = table.kept[_RowsOfType]
-        return found
+        rows: _RowsOfType = table.kept[_RowsOfType]
+        return rows
 
     def count(self, code: int) -> int:
         """How many rows have a type."""

@@ -69,8 +69,8 @@ class Partitions:
 
 def present_rows(table: EventTable, attributes: Sequence[str]) -> NDArray[np.bool_] | None:
     """Which rows have a value for every one of some attributes; None where all have."""
-    found = [each for each in (_present(table, one) for one in attributes) if each is not None]
-    return np.logical_and.reduce(found) if found else None
+    present = [each for each in (_present(table, one) for one in attributes) if each is not None]
+    return np.logical_and.reduce(present) if present else None
 
 
 def _present(table: EventTable, attribute: str) -> NDArray[np.bool_] | None:
@@ -100,7 +100,7 @@ def rows_without(
         wanted: Which rows to look at; all where left out.
     """
     words = [] if table.types.words is None else table.types.words.to_pylist()
-    found: dict[str, int] = {}
+    without: dict[str, int] = {}
     for attribute, types_asked in keys.items():
         present = present_rows(table, [attribute])
         if present is None:
@@ -109,8 +109,8 @@ def rows_without(
         missing = is_asked[table.types.data] & ~present
         count = int(np.count_nonzero(missing if wanted is None else missing & wanted))
         if count:
-            found[attribute] = count
-    return found
+            without[attribute] = count
+    return without
 
 
 def _may_be_nan(column: pa.DataType) -> bool:
@@ -143,8 +143,8 @@ def _codes_of_attribute(table: EventTable, attribute: str) -> tuple[Codes, int]:
     key = (_codes_of_attribute, attribute)
     if key not in table.kept:
         table.kept[key] = _codes_found(table, attribute)
-    found: tuple[Codes, int] = table.kept[key]
-    return found
+    codes: tuple[Codes, int] = table.kept[key]
+    return codes
 
 
 def _codes_found(table: EventTable, attribute: str) -> tuple[Codes, int]:

@@ -123,11 +123,11 @@ def recipes_of_aggregates(
     mine: list[list[tuple[int, int]]] = [[] for _ in query.aggregates]
     for place, component in enumerate(components_of(query.aggregates, digits)):
         mine[component.aggregate].append((1 + place, component.weight.exponent))
-    found, extremes = list[Recipe](), 0
+    recipes, extremes = list[Recipe](), 0
     for aggregate, parts in zip(query.aggregates, mine, strict=True):
         over = _SECOND_US if aggregate.measure == DURATION else 1
         if aggregate.finisher == "extreme":
-            found.append(Recipe("extreme", extreme=extremes, over=over))
+            recipes.append(Recipe("extreme", extreme=extremes, over=over))
             extremes += 1
             continue
         is_whole = is_integer.get(str(aggregate.attribute), False)
@@ -137,8 +137,8 @@ def recipes_of_aggregates(
         squares = sum(kind == "square" for kind in aggregate.weights)
         squares *= len(digits.get(aggregate.sum_of("square"), ()))
         made = Recipe(aggregate.finisher, columns, exponents, is_whole, squares=squares)
-        found.append(made._replace(over=over, span_us=aggregate.span_us))
-    return found
+        recipes.append(made._replace(over=over, span_us=aggregate.span_us))
+    return recipes
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +174,11 @@ class Cells:
     def log10(self) -> Doubles:
         """The logarithm of every row, of numbers that are beyond doubles too."""
         if self._log10 is None:
-            found = np.full(len(self.value), np.nan)
+            logarithms = np.full(len(self.value), np.nan)
             for rows, logs, is_known in self.logs:
                 some = logs()
-                found[rows] = some if is_known is None else np.where(is_known, some, np.nan)
-            self._log10 = found
+                logarithms[rows] = some if is_known is None else np.where(is_known, some, np.nan)
+            self._log10 = logarithms
         return self._log10
 
     @property
@@ -226,7 +226,7 @@ def cells_of(
     """
     recipes = [recipes_of(query, digits, is_integer) for query in queries]
     sizes, size = np.diff(starts).tolist(), len(totals.window)
-    found = []
+    of_queries = []
     for number in range(max(map(len, recipes), default=0)):
         alike: dict[Recipe, list[int]] = {}
         for query, some in enumerate(recipes):
@@ -237,8 +237,8 @@ def cells_of(
         for recipe, asking in alike.items():
             rows = _rows_of(asking, starts)
             _work_out(recipe, totals, rows, cells)
-        found.append(cells)
-    return found
+        of_queries.append(cells)
+    return of_queries
 
 
 def rows_kept(
@@ -321,8 +321,8 @@ def _quantities(recipe: Recipe, totals: Totals, rows: Rows) -> Quantities:
     """An aggregate to compute with."""
     if recipe.finisher == "extreme":
         has_exponents = isinstance(totals.components[0], Wides)
-        found = Quantities.of_doubles(totals.extremes[recipe.extreme][rows], has_exponents)
-        return found / found.constant(recipe.over) if recipe.over > 1 else found
+        quantities = Quantities.of_doubles(totals.extremes[recipe.extreme][rows], has_exponents)
+        return quantities / quantities.constant(recipe.over) if recipe.over > 1 else quantities
     columns = [totals.components[column].take(rows) for column in recipe.columns]
     present = columns[0]
     if recipe.finisher == "count":
@@ -334,8 +334,8 @@ def _quantities(recipe: Recipe, totals: Totals, rows: Rows) -> Quantities:
     is_known = present.is_some()
     if recipe.squares:
         squares = _added_up(present, parts[-recipe.squares :])
-        found = variance(_one(present), _added_up(present, parts[: -recipe.squares]), squares)
-        return found if recipe.finisher == "variance" else found.root()
+        quantities = variance(_one(present), _added_up(present, parts[: -recipe.squares]), squares)
+        return quantities if recipe.finisher == "variance" else quantities.root()
     if isinstance(present, Wides):
         total = _total(present, parts)
         return Quantities.of(total if recipe.finisher == "sum" else total.over(present), is_known)

@@ -80,24 +80,24 @@ def truth_of(condition: Expression, aggregates: Mapping[str, Quantities]) -> Tru
         case Operation(operator="not", operands=(inner,)):
             return truth(inner).negated()
         case Operation(operator="or", operands=(first, *others)):
-            found = truth(first)
+            truths = truth(first)
             for inner in others:
-                found = found.either(truth(inner))
-            return found
+                truths = truths.either(truth(inner))
+            return truths
         case Operation(operator="and", operands=(first, *others)):
-            found = truth(first).negated()
+            truths = truth(first).negated()
             for inner in others:
-                found = found.either(truth(inner).negated())
-            return found.negated()
+                truths = truths.either(truth(inner).negated())
+            return truths.negated()
         case Operation(operator="in" | "not in" as symbol, operands=(left, *values)):
-            found, *more = (truth(Operation("=", (left, value))) for value in values)
+            truths, *more = (truth(Operation("=", (left, value))) for value in values)
             for each in more:
-                found = found.either(each)
-            return found if symbol == "in" else found.negated()
+                truths = truths.either(each)
+            return truths if symbol == "in" else truths.negated()
         case Operation(operator="is null" | "is not null" as symbol, operands=(inner,)):
             is_known = computed(inner, aggregates).is_known
-            found = Truth(~is_known, is_known)
-            return found if symbol == "is null" else found.negated()
+            truths = Truth(~is_known, is_known)
+            return truths if symbol == "is null" else truths.negated()
         case Operation(operator=symbol, operands=(left, right)) if symbol in COMPARISONS:
             sign, is_known = computed(left, aggregates).compared(computed(right, aggregates))
             holds = _COMPARED[symbol](sign, 0)

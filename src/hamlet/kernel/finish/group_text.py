@@ -65,10 +65,10 @@ def _piece(column: pa.Array) -> tuple[pa.Array, str]:
 
 def _put_together(between: list[bytes], columns: list[pa.Array]) -> pa.Array:
     """Texts of several columns row by row, with the same words before, between and after them."""
-    found = [text_bytes(column) for column in columns]
-    data = [some[offsets[0] : offsets[-1]] for offsets, some in found]
+    texts = [text_bytes(column) for column in columns]
+    data = [some[offsets[0] : offsets[-1]] for offsets, some in texts]
     firsts = np.cumsum([0, *map(len, data)])
-    offsets = np.stack([each - each[0] for each, _ in found]) + firsts[:-1, None]
+    offsets = np.stack([each - each[0] for each, _ in texts]) + firsts[:-1, None]
     places = np.cumsum([0, *map(len, between)])
     words = np.frombuffer(b"".join(between) + bytes(_EIGHT), np.uint8)
     count = len(columns[0])

@@ -94,13 +94,13 @@ def groups_in_order(groups: Sequence[Groups], grouped: Sequence[Sequence[str]]) 
         grouped: The attributes that each query groups by.
     """
     made: dict[tuple[int, tuple[str, ...]], Groups] = {}
-    found = []
+    of_queries = []
     for each, attributes in zip(groups, grouped, strict=True):
         key = (id(each), tuple(attributes))
         if key not in made:
             made[key] = each.in_order(attributes)
-        found.append(made[key])
-    return found
+        of_queries.append(made[key])
+    return of_queries
 
 
 def _is_arrow(values: Any) -> bool:

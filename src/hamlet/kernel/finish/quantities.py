@@ -82,13 +82,13 @@ class Ratios:
     def root(self) -> Doubles:
         """The square roots of numbers that are not negative, within a rounding of the nearest."""
         value, _ = self.results()
-        found = np.sqrt(value)
+        roots = np.sqrt(value)
         # Beyond the range of doubles, and next to 0, a root may be in it that its square is not in.
         for row in np.flatnonzero((self.sign() > 0) & ~((value > 1 / FAR) & (value < FAR))):
             one = (each.take(np.array([row if len(each) > 1 else 0])) for each in self._sides())
             number, over = (int(each.objects()[0]) for each in one)
-            found[row] = _root(number, over)
-        return found
+            roots[row] = _root(number, over)
+        return roots
 
     def _sides(self) -> tuple[Integers, Integers]:
         return self.number, self.over or self.number.constant(1)
@@ -171,8 +171,8 @@ class Quantities:
 
     def sign(self) -> Signs:
         """-1, 0 or 1."""
-        found: Signs = np.where(self.far == 0, self.finite.sign(), np.sign(self.far))
-        return found.astype(np.int8)
+        signs: Signs = np.where(self.far == 0, self.finite.sign(), np.sign(self.far))
+        return signs.astype(np.int8)
 
     def __neg__(self) -> Quantities:
         return self.constant(0) - self

@@ -170,9 +170,9 @@ class SetTotals:
             # Units other than the patterns are guards, of which nothing is emitted.
             starts = np.append(self.starts[unit_of], self.starts[-1])
             return _with_trends(self.every, starts)
-        found = [joined(query, self.sides(local)) for local, query in enumerate(self.queries)]
-        sizes = [len(totals.window) for totals in found]
-        return _one_after_the_other(found), np.cumsum([0, *sizes])
+        of_queries = [joined(query, self.sides(local)) for local, query in enumerate(self.queries)]
+        sizes = [len(totals.window) for totals in of_queries]
+        return _one_after_the_other(of_queries), np.cumsum([0, *sizes])
 
 
 def _with_trends(every: Totals, starts: Longs) -> tuple[Totals, Longs]:
@@ -229,11 +229,11 @@ def group_of_record(emission: Emission, program: Program, groups: Sequence[Group
     number = {key: place for place, key in enumerate(different)}
     of_query = np.array([number[id(each)] for each in groups], np.int64)
     tables = [each.of_partition for each in different.values()]
-    found = np.empty(len(emission.part), np.int64)
+    numbers = np.empty(len(emission.part), np.int64)
     known = np.stack(tables) if tables else np.empty((0, 0), np.int32)
     of_unit = of_query[program.template_query]
-    _find_groups(*all_read_only(known, of_unit, emission.unit, emission.part), found)
-    return found
+    _find_groups(*all_read_only(known, of_unit, emission.unit, emission.part), numbers)
+    return numbers
 
 
 @interpretable
@@ -346,13 +346,13 @@ def _changes(*columns: NDArray[Any]) -> Bools:
 def _extremes(queries: list[Query], emission: Emission, units: Units, lots: Lots) -> list[Doubles]:
     """The extremes of all records, of one window and group the least or the greatest."""
     most = max((len(query.extremes) for query in queries), default=0)
-    found = [np.full(len(lots.starts), np.nan) for _ in range(most)]
+    columns = [np.full(len(lots.starts), np.nan) for _ in range(most)]
     # An array may lack those that no record has.
-    for number, extremes in enumerate(found[: emission.extremes.shape[1]]):
+    for number, extremes in enumerate(columns[: emission.extremes.shape[1]]):
         signs = _signs(queries, number)[units.query]
         values = np.ascontiguousarray(emission.extremes[:, number])
         _fold_extremes(*all_read_only(values, emission.unit, lots.of_record, signs), extremes)
-    return found
+    return columns
 
 
 def _signs(queries: list[Query], number: int) -> Doubles:

@@ -180,12 +180,12 @@ class Wides:
         if self._plain is not None:
             return self._plain
         with np.errstate(over="ignore"):
-            found = np.ldexp(self.mantissa, np.clip(self.exponent, -3000, 3000).astype(np.int32))
-        far = np.flatnonzero(np.isinf(found) & (self.exponent <= _TOP + 1))
+            doubles = np.ldexp(self.mantissa, np.clip(self.exponent, -3000, 3000).astype(np.int32))
+        far = np.flatnonzero(np.isinf(doubles) & (self.exponent <= _TOP + 1))
         reach = np.ldexp(self.mantissa[far], (self.exponent[far] - _TOP).astype(np.int32))
         near = far[np.abs(reach) <= 1 + _ERROR]
-        found[near] = np.copysign(_GREATEST, self.mantissa[near])
-        return found
+        doubles[near] = np.copysign(_GREATEST, self.mantissa[near])
+        return doubles
 
     def log10(self, value: Doubles | None = None) -> Doubles:
         """Logarithms of positive numbers at any magnitude, NaN for others.

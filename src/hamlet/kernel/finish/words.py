@@ -111,18 +111,18 @@ class Words:
 
     def objects(self) -> NDArray[np.object_]:
         """Python's integers."""
-        found = np.empty(len(self), np.object_)
+        numbers = np.empty(len(self), np.object_)
         for size in np.unique(self.count).tolist():
             here = np.flatnonzero(self.count == size)
-            found[here] = integers(self.data[self.first[here][:, None] + np.arange(size)])
-        return found
+            numbers[here] = integers(self.data[self.first[here][:, None] + np.arange(size)])
+        return numbers
 
     def is_positive(self) -> Bools:
         """Which are above zero."""
         top = self.data[self.first + self.count - 1]
         is_zero = (top == 0) & (self.count == 1)
-        found: Bools = (top >> _TOP_BIT == 0) & ~is_zero
-        return found
+        above: Bools = (top >> _TOP_BIT == 0) & ~is_zero
+        return above
 
     def value(self) -> Doubles:
         """The nearest doubles; infinite beyond their range."""

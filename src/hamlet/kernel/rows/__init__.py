@@ -19,6 +19,7 @@ scan.py, tree.py   the table: every stored event looked at, or sums over ranges 
 direct.py       events that are alone at their time, where windows are small
 snapshots.py    a basis that all units have in common: what has come into E+, and when
 basis.py        rows over snapshots instead of own columns
+plain.py        events that are as most are, over snapshots
 extremes.py     least and greatest values, beside their coefficients
 singles.py      events of the loop that are not the same to all units
 predicates.py   units that ask different things of neighbours

@@ -55,12 +55,14 @@ from hamlet.kernel.rows.layout import (
 from hamlet.kernel.rows.snapshots import live, place_in_node, snapshot_place
 from hamlet.kernel.rows.tree import node_of, sides
 
-# Numbers that are added one by one
-_FEW = 3
+# Numbers that are added where they are needed, four at a time
+_FEW = 16
+# Snapshots that a node of a tree has room for, besides those that are expected
+_SPARE = 2
 
 
-@apart
-def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
+@inlined
+def find_row(m, b, table, ranks, q, bound, is_tree, row):
     """The coefficients of an event of the loop that stored events give it."""
     S = m.S
     if m.P[ROW_EXTREMES] > 0:
@@ -75,8 +77,8 @@ def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
         _read_tree(m, b, ranks, q, row)
     else:
         room, stored = S[S_ROOM], S[S_STORED]
+        place, places = column_place(m, begin), S[S_COLUMN_ROOM] * nc
         for k in range(begin, end):
-            place = column_place(m, k)
             for c in range(nc):
                 sum_open(
                     b.scratch,
@@ -90,6 +92,7 @@ def look_up_shared(m, b, table, ranks, q, bound, is_tree, row):
                     m.z.operator,
                     m.err,
                 )
+            place = _place_after(place, nc, places)
 
 
 @inlined
@@ -98,8 +101,14 @@ def column_place(m, k):
     return snapshot_place(m, k) * m.z.components
 
 
-@apart
-def extend_row(m, b, events, op, e, row):
+@inlined
+def _place_after(place, nc, places):
+    """Where the numbers of the next snapshot begin: a division for each would take longer."""
+    return place + nc if place + nc < places else 0
+
+
+@inlined
+def lengthen_row(m, b, events, op, e, row):
     """Add the snapshot at hand, and the weights and extremes of the event itself."""
     P, nc = m.P, m.z.components
     begin, end = live(m)
@@ -119,8 +128,8 @@ def extend_row(m, b, events, op, e, row):
         extend_extremes(m, b, events, e, row)
 
 
-@apart
-def end_at(m, b, row):
+@inlined
+def end_row(m, b, row):
     """Take the row of an event into what has ended and not been settled; whether it has numbers."""
     S, nc = m.S, m.z.components
     begin, end = live(m)
@@ -136,16 +145,17 @@ def end_at(m, b, row):
     return True
 
 
-@apart
-def store_scanned(m, b, row):
+@inlined
+def store_row(m, b, row):
     """Have the row of an event in a scanned table, as the last one."""
     S, nc = m.S, m.z.components
     begin, end = live(m)
     room, at = S[S_ROOM], row * S[S_COLUMN_ROOM] * nc
+    place, places = column_place(m, begin), S[S_COLUMN_ROOM] * nc
     for k in range(begin, end):
-        place = column_place(m, k)
         for c in range(nc):
             b.v[(place + c) * room + S[S_STORED]] = b.scratch[at + k * nc + c]
+        place = _place_after(place, nc, places)
     if m.P[ROW_EXTREMES] > 0:
         store_extremes(m, b, row)
 
@@ -188,7 +198,7 @@ def begin_half(m):
     S[S_BASE_BEFORE], S[S_BASE] = S[S_BASE], S[S_OLDEST]
     S[S_STRIDE_BEFORE] = S[S_STRIDE]
     births = S[S_BIRTHS] - S[S_BLOCK_BIRTHS]
-    wanted = S[S_BIRTHS] - S[S_OLDEST] + births + births // 4 + 8
+    wanted = S[S_BIRTHS] - S[S_OLDEST] + births + births // 4 + _SPARE
     S[S_STRIDE], S[S_BLOCK_BIRTHS] = min(wanted, S[S_COLUMN_ROOM]), S[S_BIRTHS]
 
 
@@ -224,12 +234,32 @@ def _sum_few(v, d, w, s, n, err):
     if n > _FEW:
         sum_cells(v, d, w, s, n, err)
         return
+    while n > 3:
+        # All are read before any is written, so that they may be added at once.
+        one, two, three, four = v[d], v[d + 1], v[d + 2], v[d + 3]
+        one += w[s]
+        two += w[s + 1]
+        three += w[s + 2]
+        four += w[s + 3]
+        v[d], v[d + 1], v[d + 2], v[d + 3] = one, two, three, four
+        d, s, n = d + 4, s + 4, n - 4
     if n > 0:
         v[d] += w[s]
     if n > 1:
         v[d + 1] += w[s + 1]
     if n > 2:
         v[d + 2] += w[s + 2]
+
+
+@inlined
+def _copy_few(v, d, w, s, n):
+    """Copy one range to another, without a call where it is short."""
+    if n > _FEW // 4:
+        copy_cells(v, d, w, s, n)
+        return
+    while n > 0:
+        v[d] = w[s]
+        d, s, n = d + 1, s + 1, n - 1
 
 
 @inlined
@@ -292,14 +322,15 @@ def _write(m, b, half, side, i, end, at, n):
         if nx > 0:
             least_few(b.x, to * nx, b.scratch_x, at * nx, own * nx)
         if own < n:
-            copy_cells(b.v, (to + own) * nc, b.scratch, (at + own) * nc, (n - own) * nc)
-            copy_cells(b.x, (to + own) * nx, b.scratch_x, (at + own) * nx, (n - own) * nx)
+            _copy_few(b.v, (to + own) * nc, b.scratch, (at + own) * nc, (n - own) * nc)
+            if nx > 0:
+                copy_cells(b.x, (to + own) * nx, b.scratch_x, (at + own) * nx, (n - own) * nx)
             b.born[node + i] = births
         i += i & -i
 
 
-@apart
-def put_in_shared(m, b, ranks, q, row):
+@inlined
+def put_in_row(m, b, ranks, q, row):
     """Store event q of the block with its row."""
     S = m.S
     begin, end = live(m)
@@ -313,3 +344,11 @@ def put_in_shared(m, b, ranks, q, row):
     _write(m, b, half, 0, place + 1, leaves, at, n)
     if m.z.operator == UNEQUAL:
         _write(m, b, half, 1, leaves - place, leaves, at, n)
+
+
+# Most events go the short way, and have these in line (plain.py); others call them.
+look_up_shared = apart(find_row.py_func)
+extend_row = apart(lengthen_row.py_func)
+end_at = apart(end_row.py_func)
+store_scanned = apart(store_row.py_func)
+put_in_shared = apart(put_in_row.py_func)

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from hamlet.kernel.rows.letters import PlacedGroup
 
 DOUBLES_SCALE = 2.0**-800
-# Of numbers in rows over snapshots
-_MOST_WORDS = 2
+# Of numbers in rows over snapshots; such long ones are seldom made of small coefficients.
+_MOST_WORDS = 16
 # Of table; tests have one or the other.
 KIND = CHOSEN
 # Of the coin that decides where no policy does
@@ -91,7 +91,7 @@ def run_rows(
     """All windows of some partitions; `zero` is an empty array of the kind of numbers to use.
 
     Coefficients of snapshots are single words in every kind: they are small where numbers are long.
-    Where numbers need many words so do coefficients, and these have own columns.
+    Where these outgrow their word, there are own columns from there on.
     """
     ranges = _all_windows(ranges)
     turned = turned_events(made.group, events, ranges)
@@ -200,7 +200,8 @@ def _run_class(
     same = np.array_equal(turned.f.view(np.int64), turned.g.view(np.int64))
     is_mixed = len(group.predicates) > 1
     some = (round(1000 * disputed), is_mixed and max(by_keys(group.predicates, turned.f)) == 0)
-    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, some)
+    words = zero.shape[1] if zero.ndim == 2 else 1
+    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, some, words)
     turned = turned._replace(
         f=turned.f.reshape(-1),
         g=turned.g.reshape(-1),
@@ -210,10 +211,9 @@ def _run_class(
     single = np.empty(0, np.float64 if zero.dtype == np.float64 else np.int64)
     cells = len(turned.ts) * group.overlap * made.columns * group.components
     longest = int((turned.ranges[:, 2] - turned.ranges[:, 1]).max(initial=1))
-    found = min(longest, _LOOKED_AT) if len(group.predicates) == 1 else longest
-    words = zero.shape[1] if zero.ndim == 2 else 1
+    looked_at = min(longest, _LOOKED_AT) if len(group.predicates) == 1 else longest
     (part, unit, window, v, x), redo, counts, decisions = stoppable(
-        run, code, *turned, zero, single, scale, is_traced, steps=cells * found * words
+        run, code, *turned, zero, single, scale, is_traced, steps=cells * looked_at * words
     )
     n, most, most_x = len(part), group.components, group.extremes
     components = v.reshape((n, most, *v.shape[1:]))
@@ -292,8 +292,7 @@ def needs_small_doubles(events: EventBatch, group: RowGroup) -> bool:
     """Whether weights that a group adds are so small that they are not scaled."""
     if not len(events):  # windows that close without events: there are no weights either
         return False
-    used = {w for unit in group.units for state in unit.states for w in state.weights if w >= 0}
-    for weight in used:
+    for weight in group.weights:
         sizes = np.abs(events.weights[weight])
         if np.any((sizes > 0) & (sizes < 2.0**-100)):
             return True

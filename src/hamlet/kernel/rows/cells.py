@@ -92,7 +92,7 @@ def add_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> None:
 
 
 def grow_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> bool:
-    """The same, and whether any has come near to what a word can hold."""
+    """The same, and whether all together have come near to what a word can hold."""
     raise NotImplementedError
 
 
@@ -204,10 +204,10 @@ def _grow_sizes(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> Any:
 
         def ints(v: Any, d: int, w: Any, s: int, n: int, err: Any) -> bool:
             add_sizes(v, d, w, s, n, err)
-            largest = 0
+            total = 0
             for i in range(n):
-                largest |= v[d + i]
-            return bool(largest >= LARGE)
+                total += v[d + i]
+            return bool(total >= LARGE)
 
         return ints
 

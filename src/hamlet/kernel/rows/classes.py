@@ -273,7 +273,7 @@ def _episodes(
     in_window = (end - first) * made.group.within_us // max(lasts, 1)
     step = max(_SAMPLE, 2 * in_window)
     laid = laid_for(made, letters)
-    found = [(-FAR, FAR, classes)]
+    episodes = [(-FAR, FAR, classes)]
     # What was seen before is how the batch begins.
     seen_until = first + step if first == 0 and step == _SAMPLE else first
     for begin in range(seen_until, end - step // 2, step):
@@ -285,10 +285,10 @@ def _episodes(
         anew = classes_of(made, letters, sampled, sampled.some(begin), how)
         if set(anew) != set(classes):
             at = int(sampled.ts[begin])
-            found[-1] = (found[-1][0], at, classes)
-            found.append((at, FAR, anew))
+            episodes[-1] = (episodes[-1][0], at, classes)
+            episodes.append((at, FAR, anew))
             classes = anew
-    return [each for each in found if each[0] < each[1]]
+    return [each for each in episodes if each[0] < each[1]]
 
 
 def _windows_between(
@@ -333,6 +333,8 @@ def disputed_in(
     made: PlacedGroup, units: tuple[int, ...], letters: NDArray[np.uint8], sampled: Sampled
 ) -> float:
     """The part of the events on which the edge predicates of some units disagree."""
+    if len(made.group.predicates) == 1:
+        return 0.0
     chosen = {made.group.units[u].predicate for u in units}
     if len(chosen) == 1:
         return 0.0
@@ -421,29 +423,29 @@ def _by_conditions(
     live = {within: _live(within, loops, few) for within, _ in made.group.windows}
     let, keys = _let(made, letters, few), by_keys(made.group.predicates, few.f)
     costs = _Costs(made.group, len(loops), counts, live, bursts, bases, let, keys)
-    found: list[_Class] = []
+    classes: list[_Class] = []
     for one in _alike(made, laid.admits, counts, alone, several):
         costs.of(one)
-        joined = [costs.of(other.with_other(one)) for other in found]
-        more = [each.cost - other.cost for each, other in zip(joined, found, strict=True)]
+        joined = [costs.of(other.with_other(one)) for other in classes]
+        more = [each.cost - other.cost for each, other in zip(joined, classes, strict=True)]
         if more and min(more) <= one.cost:
-            found[more.index(min(more))] = joined[more.index(min(more))]
+            classes[more.index(min(more))] = joined[more.index(min(more))]
         else:
-            found.append(one)
-    found = _joined(found, costs)
+            classes.append(one)
+    classes = _joined(classes, costs)
     if len(made.group.predicates) > 1:
         # What two cost more by than apart, many may save.
-        together = costs.of(reduce(_Class.with_other, found))
-        found = [together] if together.cost < sum(one.cost for one in found) else found
-    class_of = {column: number for number, one in enumerate(found) for column in one.columns}
+        together = costs.of(reduce(_Class.with_other, classes))
+        classes = [together] if together.cost < sum(one.cost for one in classes) else classes
+    class_of = {column: number for number, one in enumerate(classes) for column in one.columns}
     numbers = [class_of[column] for column in made.column_of_unit]
     return [tuple(u for u in everyone if numbers[u] == n) for n in sorted(set(numbers))]
 
 
-def _joined(found: list[_Class], costs: _Costs) -> list[_Class]:
+def _joined(classes: list[_Class], costs: _Costs) -> list[_Class]:
     """Classes, those made one for which that costs less."""
-    while 1 < len(found) <= _MOST_TRIED:
-        pairs = list(combinations(found, 2))
+    while 1 < len(classes) <= _MOST_TRIED:
+        pairs = list(combinations(classes, 2))
         joined = [costs.of(one.with_other(other)) for one, other in pairs]
         saved = [
             one.cost + other.cost - both.cost
@@ -452,8 +454,8 @@ def _joined(found: list[_Class], costs: _Costs) -> list[_Class]:
         best = saved.index(max(saved))
         if saved[best] <= 0:
             break
-        found = [one for one in found if one not in pairs[best]] + [joined[best]]
-    return found
+        classes = [one for one in classes if one not in pairs[best]] + [joined[best]]
+    return classes
 
 
 def _alike(

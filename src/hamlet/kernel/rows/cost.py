@@ -34,18 +34,25 @@ SCAN_COLUMN, SCAN_EVENT = 5.7, 0.055
 RANK, ROW, ROW_COLUMN = 60.0, 2.5, 0.045
 # Of an event in a tree, whatever its row is like, more than of one in a scanned table
 TREE = 65.0
-# How many own columns of a tree a snapshot is like: nodes have more of these or less
-SNAPSHOT_WIDE = 2.8
+# How many own columns of a tree a snapshot is like: nodes have more of these or less. By how much a
+# row over snapshots is taken in at less (plain.py); and up to which width it has no calls, which is
+# the less the narrower it is
+SNAPSHOT_WIDE, PLAIN_LESS, NARROW, NARROW_LESS = 1.8, 14.0, 16.0, 45.0
+# A row has the snapshot at hand besides those that are there on average: half of one more.
+AT_HAND = 0.5
 # Of a snapshot; to settle: for each snapshot, for each entry and window, for each own column
-SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 55.0, 2.6, 0.42, 0.05
+SNAPSHOT, SETTLE_COLUMN, SETTLE_ENTRY, SETTLE_OWN = 50.0, 4.5, 0.42, 0.05
 # Of seeing whether predicates disagree: of a look at a stored event, and how many there are where
 # more than bounds differ, for each predicate
 LOOK, LOOKS = 0.2, 10
 # Of an event over snapshots in a scanned table, against one that is taken in directly (direct.py);
 # and the part of a window's events that a snapshot has coefficients of, on average
-STEP, SNAPSHOT_LIVE = 70.0, 0.75
+STEP, SNAPSHOT_LIVE = 50.0, 0.6
 # Of a split: for each stored event and snapshot, or entry and window
 SPLIT_CELL = 0.7
+# How many numbers of one word one of two is like, and for each word one of more: these are added
+# word by word, and not several at once
+OF_TWO_WORDS, OF_A_WORD = 4.0, 4.5
 # Of an event, whatever its row is like: classes go through the events one after the other
 EVENT = 60.0
 # And what more where it may be a snapshot by itself, as predicates differ
@@ -106,15 +113,36 @@ def row_ns(columns: float, live: float) -> float:
     return min(scan_ns(columns, live), TREE + tree_ns(columns, live))
 
 
+def in_words(words: int) -> float:
+    """How many numbers of one word one of so many is like.
+
+    >>> in_words(1), in_words(2), in_words(4)
+    (1.0, 4.0, 18.0)
+    """
+    if words <= 1:
+        return 1.0
+    return OF_TWO_WORDS if words == 2 else OF_A_WORD * words
+
+
+def less_ns(columns: float) -> float:
+    """By how much a row over snapshots is taken in at less, where sums over ranges are looked up.
+
+    >>> less_ns(2), less_ns(20)
+    (53.375, 14.0)
+    """
+    return PLAIN_LESS + NARROW_LESS * max(0.0, 1.0 - columns / NARROW)
+
+
 def shared_ns(columns: float, live: float, bursts: float, only_scanned: bool = False) -> float:
     """Of a row over snapshots in the better table, with so many bursts for each event.
 
     >>> round(shared_ns(10, 300, 0.03)), round(shared_ns(200, 3000, 0.1))
-    (181, 1345)
+    (147, 903)
     """
+    columns += AT_HAND
     row = STEP + scan_ns(columns, SNAPSHOT_LIVE * live)
     if not only_scanned:
-        row = min(row, TREE + tree_ns(SNAPSHOT_WIDE * columns, live))
+        row = min(row, TREE + tree_ns(SNAPSHOT_WIDE * columns, live) - less_ns(columns))
     return row + bursts * (SNAPSHOT + SETTLE_COLUMN * columns)
 
 
@@ -129,7 +157,7 @@ def class_ns(
 
     >>> few, many = (ClassSeen(9_000, 8_000, 300.0, 250, parts) for parts in (80, 4_000))
     >>> [[round(class_ns(s, 50, 4, 1, b) / 1e6, 1) for b in ((1, 0), (0, 1))] for s in (few, many)]
-    [[2.8, 2.0], [2.8, 55.8]]
+    [[2.8, 1.7], [2.8, 56.1]]
 
     Args:
         seen: Events, and how many are what.

@@ -83,7 +83,13 @@ from hamlet.kernel.rows.layout import (
     T_WINDOWS,
 )
 from hamlet.kernel.rows.snapshots import E_AT, ENTRY, has_column_room, take_snapshot
-from hamlet.kernel.rows.survey import own_columns, own_event_ns, row_ns_of, shared_event_ns
+from hamlet.kernel.rows.survey import (
+    of_column,
+    own_event_ns,
+    own_numbers,
+    row_ns_of,
+    shared_event_ns,
+)
 
 # Counters in doubles. Of the pane at hand: events of the loop, bursts, reads of what E+ has given,
 # entries, events of the loop that are not the same to all E+
@@ -287,9 +293,9 @@ def _splits(m, b, shared_ns, own_ns):
     stored = min(m.D[D_TOTAL], 2.0 * _live(m))
     if S[S_IS_TREE] == 1:
         stored = float(S[S_NEXT] + S[S_LEAVES_BEFORE])
-    cells = S[S_BIRTHS] - S[S_OLDEST] + _entered(m, b) * w
     numbers = m.z.components + m.z.extremes
-    return own_ns + _SURE * SPLIT_CELL * stored * cells * numbers < shared_ns
+    cells = (S[S_BIRTHS] - S[S_OLDEST]) * numbers + _entered(m, b) * w * of_column(m.P)
+    return own_ns + _SURE * SPLIT_CELL * stored * cells < shared_ns
 
 
 @apart
@@ -333,7 +339,7 @@ def _merges(m, still_own):
         return True
     # Of own columns half are there on average until they have closed.
     part = still_own / w
-    tail = part * one.events * row_ns_of(is_tree, 0.5 * part * own_columns(m.P), live)
+    tail = part * one.events * row_ns_of(is_tree, 0.5 * part * own_numbers(m.P), live)
     two = _seen_by(m, S[S_PANE_AHEAD], S[S_PANE_BEYOND])
     saved = max(0.0, two.events * of_own - _from_now_on(m, live, two, 1.0 - 0.5 / w))
     return shared + tail < one.events * of_own + saved

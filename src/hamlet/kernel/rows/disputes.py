@@ -64,7 +64,7 @@ def let_precede(
 ) -> NDArray[np.uint64]:
     """By predicate and event of the loop, of the first of them, what may precede it as bits."""
     few = Loops(*(each[:_SEEN] for each in loops))
-    found = np.zeros((len(predicates), len(few.at)), np.uint64)
+    words = np.zeros((len(predicates), len(few.at)), np.uint64)
     keys, bounds = f[:, few.at], g[:, few.at]
     operators = np.array([COMPARED[predicate.operator][0] for predicate in predicates])
     alike = [(np.flatnonzero(operators == each), int(each)) for each in np.unique(operators)]
@@ -75,8 +75,8 @@ def let_precede(
             continue
         for some, operator in alike:
             is_let = is_pair & _compared(operator, keys[some, :-apart], bounds[some, apart:])
-            found[some, apart:] |= is_let.astype(np.uint64) << np.uint64(apart - 1)
-    return found
+            words[some, apart:] |= is_let.astype(np.uint64) << np.uint64(apart - 1)
+    return words
 
 
 def _compared(operator: int, keys: Doubles, bounds: Doubles) -> Mask:
@@ -92,9 +92,9 @@ def _compared(operator: int, keys: Doubles, bounds: Doubles) -> Mask:
 
 def by_keys(predicates: Sequence[RowPredicate], f: Doubles) -> list[int]:
     """A number for each predicate: those that differ in bounds only have the same one."""
-    found: dict[tuple[int, bytes], int] = {}
+    numbers: dict[tuple[int, bytes], int] = {}
     alike = ((COMPARED[p.operator][0], f[n].tobytes()) for n, p in enumerate(predicates))
-    return [found.setdefault(each, len(found)) for each in alike]
+    return [numbers.setdefault(each, len(numbers)) for each in alike]
 
 
 def disputed_part(let: NDArray[np.uint64], predicates: Iterable[int]) -> float:

@@ -28,6 +28,7 @@ from hamlet.kernel.rows.cells import (
     zero_cells,
 )
 from hamlet.kernel.rows.layout import (
+    BY_BENEFIT,
     C_SPLIT,
     EXTREME_OF,
     LOOP_LETTER,
@@ -46,15 +47,18 @@ from hamlet.kernel.rows.layout import (
     S_LEAVES,
     S_LEAVES_BEFORE,
     S_LO,
+    S_MODE,
     S_OLDEST,
     S_OPEN,
     S_OWN_HI,
     S_OWN_OPEN,
     S_PLACE,
+    S_PLANNED,
     S_ROOM,
     S_SCRATCH,
     S_STORED,
     S_UNSETTLED,
+    SHARING,
     TARGET_AT,
     TARGET_AT_X,
 )
@@ -225,8 +229,13 @@ def _place_of(m, window):
 
 @apart
 def split(m, b, table):
-    """Have own columns in all open windows: every stored event is evaluated."""
+    """Have own columns in all open windows: every stored event is evaluated.
+
+    Where coefficients have outgrown their word those of windows to come would, too.
+    """
     S = m.S
+    if S[S_FORCED] == 1 and m.P[SHARING] == BY_BENEFIT:
+        S[S_MODE], S[S_PLANNED] = 0, 0
     if S[S_UNSETTLED] == 1:
         settle(m, b)
     terms, terms_x = _terms(m, b), _terms_of_extremes(m, b)

@@ -100,6 +100,12 @@ class RowGroup:
         return tuple(sorted({state.atom for state in states}))
 
     @cached_property
+    def weights(self) -> frozenset[int]:
+        """The weights that any event adds to a component: see code.py."""
+        states = (state for unit in self.units for state in unit.states)
+        return frozenset(weight for state in states for weight in state.weights if weight >= 0)
+
+    @cached_property
     def predicates(self) -> tuple[RowPredicate, ...]:
         """What units ask of neighbours in the loop."""
         return tuple(sorted({unit.predicate for unit in self.units}))

@@ -312,6 +312,8 @@ _OTHERS = (
     "group.py",
     "kept.py",
     "letters.py",
+    "ops.py",
+    "places.py",
 )
 COMPILED = [path for path in Path(__file__).parent.glob("*.py") if path.name not in _OTHERS]
 run = kept_on_disk(_run, digest("code.py", *COMPILED))

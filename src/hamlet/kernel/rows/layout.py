@@ -37,6 +37,7 @@ SCALARS = (
     "PREDICATES",  # different edge predicates of units: see predicates.py
     "DISPUTED",  # of a thousand events of the loop those on which they are expected to disagree
     "SAME_KEYS",  # whether they compare the same f of every event in the same way
+    "WORDS",  # of a number
 )
 ARRAYS = (
     "START_AT",  # ranges that a new window has one empty trend in, and how often they do
@@ -107,6 +108,7 @@ HEADER = len(SCALARS) + len(ARRAYS)
     PREDICATES,
     DISPUTED,
     SAME_KEYS,
+    WORDS,
     START_AT,
     START_TIMES,
     START_STEP,
@@ -156,8 +158,19 @@ BELOW, UP_TO, EQUAL, UNEQUAL = range(4)
 # What events of a letter do, as bits: READS what E+ has given, LOOPS: are of the loop, DIRECTS:
 # do operations that can be done one after the other (direct.py), PARTS: are of the loop, and not
 # every E+ admits them (singles.py), DISPUTES: are of the loop, and edge predicates may disagree
-# about what precedes them (predicates.py), COMES_IN: come into E+
-ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS, DISPUTES, COMES_IN = 1, 2, 4, 8, 16, 32, 64, 128
+# about what precedes them (predicates.py), COMES_IN: come into E+, PLAIN: are of the loop, the same
+# to all E+, and nothing else (plain.py)
+ADDS, EMPTIES, READS, LOOPS, DIRECTS, PARTS, DISPUTES, COMES_IN, PLAIN = (
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+    256,
+)
 
 # Kinds of tables: by what is cheaper for a partition, or always the same
 CHOSEN, SCANNED, TREE = range(3)

@@ -37,10 +37,9 @@ from hamlet.kernel.rows.layout import (
 from hamlet.kernel.rows.layout import TREE as IN_TREE
 from hamlet.kernel.rows.survey import (
     begins_shared,
+    is_shared_tree_chosen,
     is_tree_chosen,
-    own_columns,
     own_event_ns,
-    shared_columns,
     shared_event_ns,
 )
 
@@ -66,7 +65,7 @@ def only_stretch(first, last, way, cuts):
 def way_of(P, s, can_share, part):
     """The one way of a partition that has been surveyed."""
     shared = can_share and begins_shared(P, s, part)
-    is_tree = is_tree_chosen(shared_columns(P, s) if shared else own_columns(P), s)
+    is_tree = is_shared_tree_chosen(P, s) if shared else is_tree_chosen(P, s)
     if P[KIND] != CHOSEN:
         is_tree = P[KIND] == IN_TREE
     is_tree = is_tree and P[PREDICATES] == 1

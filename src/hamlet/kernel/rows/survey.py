@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cost import (
+    AT_HAND,
     SETTLE_COLUMN,
     SETTLE_ENTRY,
     SETTLE_OWN,
@@ -20,6 +21,8 @@ from hamlet.kernel.rows.cost import (
     SNAPSHOT_WIDE,
     STEP,
     TREE,
+    in_words,
+    less_ns,
     scan_ns,
     tree_ns,
 )
@@ -61,6 +64,7 @@ from hamlet.kernel.rows.layout import (
     STARTS_LOOP,
     SURVEYED,
     WITHIN,
+    WORDS,
 )
 
 # A table of coefficients has no more cells than this.
@@ -213,12 +217,19 @@ def survey_own(P, ts, letter, first, end):
 
 # The arithmetic of kernel/rows/cost.py, compiled
 scan_cost, tree_cost = apart(scan_ns), apart(tree_ns)
+less_cost, word_cost = apart(less_ns), apart(in_words)
 
 
 @inlined
 def row_ns_of(is_tree, columns, live):
     """Of a row in one table or the other."""
     return tree_cost(columns, live) if is_tree else scan_cost(columns, live)
+
+
+@inlined
+def shared_tree_cost(columns, live):
+    """Of a row over snapshots in a tree."""
+    return tree_cost(SNAPSHOT_WIDE * columns, live) - less_cost(columns)
 
 
 @inlined
@@ -229,9 +240,18 @@ def is_tree_cheaper(P, live):
 
 
 @apart
-def is_tree_chosen(columns, s):
+def is_tree_chosen(P, s):
     """Whether a partition has its rows in a tree: a burst of events is no reason to have one."""
+    columns = own_columns(P)
     return TREE + tree_cost(columns, float(s.live)) < scan_cost(columns, float(s.usual))
+
+
+@apart
+def is_shared_tree_chosen(P, s):
+    """The same of rows over snapshots."""
+    columns = shared_columns(P, s)
+    in_tree = TREE + shared_tree_cost(columns, float(s.live))
+    return in_tree < STEP + scan_cost(columns, SNAPSHOT_LIVE * s.usual)
 
 
 @apart
@@ -241,9 +261,21 @@ def own_columns(P):
 
 
 @apart
+def own_numbers(P):
+    """The same in numbers of one word."""
+    return float(P[OVERLAP] * P[COLUMNS]) * of_column(P)
+
+
+@inlined
+def of_column(P):
+    """How many numbers of one word a window of a column has."""
+    return P[COMPONENTS] * word_cost(P[WORDS]) + P[EXTREMES]
+
+
+@apart
 def shared_columns(P, s):
     """The width of a row over snapshots, on average."""
-    return (P[COMPONENTS] + P[ROW_EXTREMES]) * _snapshots(P, s)
+    return (P[COMPONENTS] + P[ROW_EXTREMES]) * (_snapshots(P, s) + AT_HAND)
 
 
 @inlined
@@ -256,7 +288,7 @@ def _snapshots(P, s):
 @apart
 def own_event_ns(P, is_tree, live):
     """Of an event of the loop, over own columns."""
-    return row_ns_of(is_tree, own_columns(P), live)
+    return row_ns_of(is_tree, own_numbers(P), live)
 
 
 @apart
@@ -265,11 +297,11 @@ def shared_event_ns(P, is_tree, live, wide, bursts, reads, entries, closes, sing
 
     A snapshot of a single event is a read and a row for each edge predicate.
     """
-    columns = wide * (P[COMPONENTS] + P[ROW_EXTREMES])
-    cells = entries * P[OVERLAP] * (P[COMPONENTS] + P[EXTREMES])
-    settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_columns(P)
+    columns = (wide + AT_HAND) * (P[COMPONENTS] + P[ROW_EXTREMES])
+    cells = entries * P[OVERLAP] * of_column(P)
+    settle = SETTLE_COLUMN * columns + SETTLE_ENTRY * cells + SETTLE_OWN * own_numbers(P)
     if is_tree:
-        row = tree_cost(SNAPSHOT_WIDE * columns, live)
+        row = shared_tree_cost(columns, live)
     else:
         row = STEP + scan_cost(columns, SNAPSHOT_LIVE * live)
     again = row * singles * (P[PREDICATES] - 1)

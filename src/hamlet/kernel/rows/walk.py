@@ -56,6 +56,7 @@ from hamlet.kernel.rows.layout import (
     OPS_P,
     OWN,
     PARTS,
+    PLAIN,
     PREDICATES,
     READS,
     RESET_AT,
@@ -91,6 +92,7 @@ from hamlet.kernel.rows.layout import (
     TARGET_AT_X,
 )
 from hamlet.kernel.rows.memory import entries, row_size, window_size
+from hamlet.kernel.rows.plain import take_in_plain
 from hamlet.kernel.rows.predicates import is_disputed, scan_by_column, store_keys
 from hamlet.kernel.rows.scan import forget_scanned, scan, store
 from hamlet.kernel.rows.singles import clear_skipped, take_single
@@ -100,6 +102,8 @@ from hamlet.kernel.rows.windows import close_all, roll
 
 # What there may be too little room for; and the way of walking is another from here on
 ROOM_OUT, ROOM_SCRATCH, ROOM_LOG, ROOM_DECIDED, CHANGED = 1, 2, 3, 4, 5
+# Of events that are noted as entries over snapshots
+_NOTED = COMES_IN | PARTS | DISPUTES
 
 
 @apart
@@ -144,7 +148,7 @@ def _walk_any(m, b, events, table, ranks, out, part, i, end):
             S[S_WANTED] = (j - i) * z.layers
             return i, ROOM_SCRATCH
         if can_share and (S[S_HI] > S[S_OWN_HI] or S[S_DECIDED_ROOM] > 0):
-            if not _has_log_room(m, b, j - i):
+            if known & _NOTED and not _has_log_room(m, b, j - i):
                 S[S_WANTED] = j - i
                 return i, ROOM_LOG
             if S[S_DECIDED_ROOM] > 0 and S[S_DECIDED] == S[S_DECIDED_ROOM]:
@@ -154,7 +158,10 @@ def _walk_any(m, b, events, table, ranks, out, part, i, end):
             S[S_DIRTY] = 0
             if S[S_IS_TREE] == 1 and ts >= S[S_BLOCK_END]:
                 turn_block(m, b, events, table, ranks, i, ts)
-        step(m, b, events, table, ranks, i, j, known)
+        if known & PLAIN and j == i + 1 and S[S_OWN_OPEN] == 0 and S[S_HI] > S[S_OWN_HI]:
+            take_in_plain(m, b, events, table, ranks, i)
+        else:
+            step(m, b, events, table, ranks, i, j, known)
         if m.err[0] != 0:
             return i, 0
         i = j

@@ -50,8 +50,8 @@ class TypeSurvey:
                 # What is text in any case need not be looked at.
                 is_type = name == self.wanted.type and name != self.wanted.time
                 given = len(column) - column.null_count
-                found = Counter(given=given) if is_type else look_at(column).facts
-                facts.setdefault(number, Counter()).update(found)
+                counter = Counter(given=given) if is_type else look_at(column).facts
+                facts.setdefault(number, Counter()).update(counter)
         yield _rows(facts)
 
     def lines(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

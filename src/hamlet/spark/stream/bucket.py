@@ -9,6 +9,7 @@ a timer knows. Nothing here knows of Spark.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,10 +24,11 @@ from hamlet.spark.stream.generations import EVER_US
 from hamlet.spark.stream.job import TIME
 from hamlet.spark.stream.late import keep_late
 from hamlet.spark.stream.pages import Pages, Places
+from hamlet.spark.stream.shelf import RunShelf
 from hamlet.spark.stream.waiting import WaitingLog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -120,7 +122,7 @@ def step(
     """
     lane = job.lane_of(bucket)
     session, beginning = _session_of(job, lane)
-    deadlines, timer, pages, log = _restore(job, session, stored, beginning)
+    deadlines, timer, pages, log, shelf = _restore(job, session, stored, beginning)
     timer = None if is_fired else timer
     table, is_first, texts = job.fed(lane, data)
     if session.released > FAR:
@@ -128,19 +130,22 @@ def step(
     # What early results are made of has to be on pages.
     has_room = job.is_early or pages.has_room(sum(map(len, data)))
     is_logged = not has_room and not is_end
-    waited = _waited(job, lane, session, log, watermark_us, is_end)
+    waited, lent = _waited(job, lane, session, log, watermark_us, is_end)
     fed, kept = _parted(table, watermark_us) if is_logged else (table, None)
-    seen = pa.concat_tables([waited, fed])
+    seen = pa.concat_tables([waited, lent, fed])
     needed = _needed_pages(session, seen, deadlines, watermark_us, is_end)
     if job.is_early and table.num_rows and not lane.groups_are_on_pages:
         # What a group comes to so far takes all that there is of it.
         needed |= deadlines < NEVER
     there = np.flatnonzero(deadlines < NEVER).tolist()
     read = pages.read(np.flatnonzero(needed & (deadlines < NEVER)).tolist())
-    session.load_pages(read)
+    session.load_pages(read, shelf)
+    session.lend = _lender(job, lane, log, session.released)
     decided = _decided(session)
     if waited.num_rows:
         session.feed(waited)
+    if lent.num_rows:
+        session.feed(lent, is_lent=True)
     closed = [] if watermark_us is None else [session.close_until(watermark_us)]
     times = numpy_of(table.column(TIME).cast(pa.int64()))
     is_late = (times < session.released) & job.span.counts(times)
@@ -153,12 +158,13 @@ def step(
     if fed.num_rows:
         session.feed(fed)
     if kept is not None and len(kept):
-        log.add(data, kept)
+        log.add(data, job.extras, kept, _or_beginning(watermark_us), session.lent_us)
     after = _as_if_over(job, lane, session) if is_early else None
     if is_end:
         closed.append(session.close_all())
-    changed = session.take_pages()
+    changed = session.take_pages(shelf=None if pages.together is not None else shelf)
     pages.write(changed, there)
+    log.drop(session.released)
     deadlines[needed] = NEVER
     for page, deadline in session.page_deadlines().items():
         deadlines[page] = deadline
@@ -166,7 +172,7 @@ def step(
         stored.set_timer(timer, None)
         stored.clear()
     else:
-        _store(job, session, stored, pages, log, deadlines, timer)
+        _store(job, session, stored, pages, log, shelf, deadlines, timer)
     session.forget_pages()
     windows = 0
     for some in closed:
@@ -181,6 +187,7 @@ def step(
         PAGES_READ: len(read),
         PAGES_WRITTEN: len(changed),
         BYTES_WRITTEN: log.written
+        + shelf.written
         + sum(len(each) for each in changed.values() if each is not None),
         **{name: now - decided[name] for name, now in _decided(session).items()},
     }
@@ -225,11 +232,12 @@ def _store(
     stored: Stored,
     pages: Pages,
     log: WaitingLog,
+    shelf: RunShelf,
     deadlines: NDArray[np.int64],
     timer: int | None,
 ) -> None:
     """Put away what is kept of all pages together, and set the timer to the next deadline."""
-    next_timer = _timer(deadlines, log.first, job.span.last_us)
+    next_timer = _timer(deadlines, log.deadline, job.span.last_us)
     if next_timer != timer:
         stored.set_timer(timer, next_timer)
     together = pages.together or {}
@@ -238,9 +246,10 @@ def _store(
         "timer": next_timer,
         "together": None if pages.together is None else list(together),
         "waiting": len(log.entries) > 0,
+        "shelf": True,
     }
     waiting = [log.entries] if len(log.entries) else []
-    pieces: list[Any] = [session.core(), deadlines, *together.values(), *waiting]
+    pieces: list[Any] = [session.core(), deadlines, *together.values(), shelf.free, *waiting]
     stored.put_core(pack(_BUCKET, header, pieces))
 
 
@@ -260,25 +269,54 @@ def _waited(
     log: WaitingLog,
     watermark_us: int | None,
     is_end: bool,
-) -> pa.Table:
-    """The rows that have waited for what the watermark has passed now."""
-    before = FAR if is_end else BEGINNING if watermark_us is None else watermark_us
-    found = [job.fed(lane, ()).table]
+) -> tuple[pa.Table, pa.Table]:
+    """The rows that have waited for what the watermark has passed now, and those that are lent."""
+    before = FAR if is_end else _or_beginning(watermark_us)
+    nothing = job.fed(lane, ()).table
+    own, lent = [nothing], [nothing]
     firsts: dict[int, int] = {}
-    for at, data in log.due(before):
-        table = job.fed(lane, data).table
+    for came in log.due(before):
+        table = job.fed_later(lane, came.data, came.extras)
         times = numpy_of(table.column(TIME).cast(pa.int64()))
         is_new = (times >= session.released) & (times < before)
-        found.append(table.filter(pa.array(is_new)))
-        firsts[at] = int(times[times >= before].min(initial=NEVER))
+        (lent if came.is_lent else own).append(table.filter(pa.array(is_new)))
+        firsts[came.at] = int(times[times >= before].min(initial=NEVER))
     log.begin_from(firsts)
-    return pa.concat_tables(found).unify_dictionaries()
+    return _all_rows(own), _all_rows(lent)
+
+
+def _lender(
+    job: StreamJob, lane: Lane, log: WaitingLog, released_us: int
+) -> Callable[[], pa.Table] | None:
+    """What gives the rows of the log that had been taken in before this batch."""
+    if not len(log.entries):
+        return None
+
+    @cache
+    def lend() -> pa.Table:
+        tables = [job.fed(lane, ()).table]
+        for came in log.lent():
+            table = job.fed_later(lane, came.data, came.extras)
+            times = numpy_of(table.column(TIME).cast(pa.int64()))
+            tables.append(table.filter(pa.array((times >= came.after_us) & (times < released_us))))
+        return _all_rows(tables)
+
+    return lend
+
+
+def _all_rows(tables: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _or_beginning(watermark_us: int | None) -> int:
+    """The watermark; before all times where nothing is known."""
+    return BEGINNING if watermark_us is None else watermark_us
 
 
 def _check_over(table: pa.Table, watermark_us: int | None) -> None:
     """Refuse rows that come in time, but after the batch that was to be the last."""
     times = numpy_of(table.column(TIME).cast(pa.int64()))
-    if np.any(times >= (BEGINNING if watermark_us is None else watermark_us)):
+    if np.any(times >= _or_beginning(watermark_us)):
         raise RunError(
             "the stream",
             "it was ended by flush, and more rows came after that; read all there is without"
@@ -288,34 +326,37 @@ def _check_over(table: pa.Table, watermark_us: int | None) -> None:
 
 def _restore(
     job: StreamJob, session: Session, stored: Stored, beginning: bytes
-) -> tuple[NDArray[np.int64], int | None, Pages, WaitingLog]:
-    """Take up a bucket: when pages have something to do, when the timer ends, and its pages."""
+) -> tuple[NDArray[np.int64], int | None, Pages, WaitingLog, RunShelf]:
+    """Take up a bucket: when pages have something to do, when the timer ends, and what it keeps."""
     data = stored.core()
     if data is None:
         session.restore_core(beginning)
-        nothing = WaitingLog.nothing(stored)
-        return np.full(job.pages, NEVER, np.int64), None, Pages(stored, {}), nothing
+        deadlines = np.full(job.pages, NEVER, np.int64)
+        log, shelf = WaitingLog.nothing(stored), RunShelf(stored)
+        return deadlines, None, Pages(stored, {}), log, shelf
     header, (core, deadlines, *together) = unpack(_BUCKET, data)
     if header["settings"] != job.settings:
         raise ReadError(_BUCKET, "its state was made by another workload, or with other options")
     session.restore_core(bytes(core))
     log = WaitingLog.nothing(stored)
     if header.get("waiting"):
-        log.entries = together.pop()
+        log = WaitingLog(stored, together.pop())
+    # Earlier versions have none.
+    shelf = RunShelf(stored, together.pop() if header.get("shelf") else None)
     numbers = header["together"]
     known = None if numbers is None else dict(zip(numbers, map(bytes, together), strict=True))
-    return deadlines, header["timer"], Pages(stored, known), log
+    return deadlines, header["timer"], Pages(stored, known), log, shelf
 
 
-def _timer(deadlines: NDArray[np.int64], first_us: int, last_us: int) -> int | None:
+def _timer(deadlines: NDArray[np.int64], log_us: int, last_us: int) -> int | None:
     """When something is to be done, in milliseconds; None where nothing is.
 
     Args:
         deadlines: When there is something to do on each page.
-        first_us: The time of the first row that waits apart from pages.
+        log_us: When there is something to do with rows that are apart from pages.
         last_us: When all is over, which is far away where no other workload follows.
     """
-    earliest = min(int(deadlines.min()), first_us + 1 if first_us < NEVER else NEVER)
+    earliest = min(int(deadlines.min()), log_us)
     if last_us < EVER_US:
         earliest = min(earliest, last_us)
     # No watermark is before 1970.

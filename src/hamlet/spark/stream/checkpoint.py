@@ -75,17 +75,20 @@ class Checkpoint:
             return None
         if not has_begun:
             return None  # Spark has never started, so nothing depends on it
-        found = self._read_json(*BEGUN)
-        if found.get("format") != FORMAT:
-            reason = f"it has format {found.get('format')}, not {FORMAT}; choose an empty folder"
+        begun = self._read_json(*BEGUN)
+        if begun.get("format") != FORMAT:
+            reason = f"it has format {begun.get('format')}, not {FORMAT}; choose an empty folder"
             raise ReadError(self.folder, reason)
-        return found
+        return begun
 
     def generations(self) -> tuple[Generation, ...]:
         """All workloads that the stream has had, in order; none where it has not begun."""
         begun = self.begun_with()
-        if begun is None:
-            return ()
+        return () if begun is None else self.noted(begun)
+
+    def noted(self, begun: Mapping[str, Any] | None = None) -> tuple[Generation, ...]:
+        """The same of a stream that has been noted and is about to begin."""
+        begun = self._read_json(*BEGUN) if begun is None else begun
         names = sorted(self._store.names(*CHANGES))
         return history_of(begun, [self._read_json(*CHANGES, name) for name in names])
 
@@ -126,10 +129,10 @@ class Checkpoint:
 
     def _read_json(self, *names: str) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._store.read(*names))
+            content: dict[str, Any] = json.loads(self._store.read(*names))
         except ValueError as error:
             raise ReadError(self.folder, f"{'/'.join(names)} in it is damaged") from error
-        return found
+        return content
 
     def begin(self, facts: Mapping[str, Any], first: Generation) -> None:
         """Note what a stream is begun with.

@@ -25,7 +25,7 @@ from hamlet.io.targets import check_reachable
 from hamlet.report.live import LiveFigures
 from hamlet.report.serving import LivePage
 from hamlet.spark import session
-from hamlet.spark.command import explained
+from hamlet.spark.command import JAVA_IS_GONE, explained
 from hamlet.spark.stream.answers import EVENTS, JSON, ROWS, USED, WITHOUT, WORK, answer_stream
 from hamlet.spark.stream.boundary import wait_for_boundary
 from hamlet.spark.stream.bucket import LATE, WINDOWS
@@ -202,7 +202,7 @@ class StreamRun:
         )
         self._tell_change(history, checkpoint)
         if self.figures is not None:
-            self.figures.queries(queries_of(checkpoint.generations()))
+            self.figures.queries(queries_of(checkpoint.noted()))
         query = self._started(results)
         seen, changed = -1, None
         try:
@@ -255,9 +255,9 @@ class StreamRun:
         now = checkpoint.generations()
         if not history or len(now) == len(history):
             return
-        found = differences(history[-1].meanings(), now[-1].meanings())
-        parts = [f"{len(names)} {what}" for what, names in found.items()]
-        named = ", ".join((*found["added"], *found["removed"]))
+        changes = differences(history[-1].meanings(), now[-1].meanings())
+        parts = [f"{len(names)} {what}" for what, names in changes.items()]
+        named = ", ".join((*changes["added"], *changes["removed"]))
         moment = shown_moment(now[-1].since_us)
         self._say(f"workload  {', '.join(parts)} ({named}), from {moment} on")
 
@@ -505,7 +505,7 @@ def _told() -> Iterator[None]:
     """What goes wrong in Spark, as one sentence."""
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, *JAVA_IS_GONE) as error:
         text = str(error)
         if "Failed to find data source: kafka" in text or "unresolved dependency" in text:
             remedy = f"Pass --packages {CONNECTOR}, or another version of it."

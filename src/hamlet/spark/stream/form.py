@@ -57,11 +57,11 @@ class Topic:
         """
         if not written.startswith(f"{KAFKA}:"):
             return None
-        found = re.fullmatch(r"kafka:([^/\s]+:\d+)/([A-Za-z0-9._-]+)", written)
-        if found is None:
+        match = re.fullmatch(r"kafka:([^/\s]+:\d+)/([A-Za-z0-9._-]+)", written)
+        if match is None:
             reason = f"{written} is not a topic of Kafka"
             raise PlanError(reason, "Write kafka:HOST:PORT/TOPIC.")
-        return Topic(found[1], found[2])
+        return Topic(match[1], match[2])
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ def set_for_a_moment(session: SparkSession, settings: Mapping[str, str]) -> Iter
 
 def started_with(frame: DataFrame, settings: Mapping[str, str]) -> DataFrame:
     """A DataFrame whose queries, and those of all that is made of it, start with some settings."""
-    found: DataFrame = _carried(frame, dict(settings))
-    return found
+    carrier: DataFrame = _carried(frame, dict(settings))
+    return carrier
 
 
 def marked(frame: DataFrame, column: str) -> DataFrame:

@@ -195,11 +195,11 @@ def meanings_of(text: str) -> tuple[Meaning, ...]:
     """
     workload = PlannedWorkload.parse(text)
     trees = parse_tree(text)
-    found = []
+    meanings = []
     for query, tree in zip(workload.queries, trees.queries, strict=True):
         alone = print_workload(WorkloadTree((tree,), trees.definitions))
-        found.append(Meaning(query.name, query_digest(PlannedWorkload.parse(alone).queries[0])))
-    return tuple(found)
+        meanings.append(Meaning(query.name, query_digest(PlannedWorkload.parse(alone).queries[0])))
+    return tuple(meanings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,15 +269,15 @@ def successors(before: Mapping[int, Meaning], after: Sequence[Meaning]) -> dict[
     Those of the same name first, so that of two that mean the same the right one goes.
     """
     left = list(after)
-    found: dict[int, Meaning] = {}
+    successor_of: dict[int, Meaning] = {}
     for is_named in (True, False):
         for key, one in before.items():
             same = [each for each in left if each.digest == one.digest]
             match = [each for each in same if each.name == one.name or not is_named]
-            if key not in found and match:
+            if key not in successor_of and match:
                 left.remove(match[0])
-                found[key] = match[0]
-    return found
+                successor_of[key] = match[0]
+    return successor_of
 
 
 def _longest_us(query: Query) -> int:

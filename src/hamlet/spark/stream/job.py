@@ -26,6 +26,7 @@ import pyarrow as pa
 from hamlet.engine import Options
 from hamlet.engine.session import Session, workload_digest
 from hamlet.engine.state.rows import table_bytes, table_of
+from hamlet.errors import ReadError
 from hamlet.events.columns import numpy_of
 from hamlet.events.times import microseconds
 from hamlet.io.long_form import long_table, long_table_of_set
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
 LANES_OF_LONG = LONG
 TYPE, TIME, ORDER = "\0type", "\0time", "\0order"
 _FIRST, _ROW = "\0first", "\0row"
+_EXTRAS = {_ROW: pa.string(), _FIRST: pa.bool_()}
+# What rows may have had of these, where nobody has noted it: a column too many cannot be read.
+_ANY_EXTRAS = ((_ROW, _FIRST), (_ROW,), (_FIRST,), ())
 # Whether results of a window are the last, and the batch that they came with.
 FINAL, BATCH = "final", "batch"
 _UTC = pa.timestamp("us", "UTC")
@@ -204,14 +208,21 @@ class StreamJob:
         is_one = len(self.lanes) == 1 and self.is_only
         return 0 if is_one else -(-len(self.lanes) // LANES_OF_LONG)
 
-    def packed_schema(self, lane: Lane) -> pa.Schema:
-        """The columns of packed rows."""
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """Columns that rows come with now, and may come without after another start.
+
+        That depends on whether there are other generations, and on whether late rows are kept.
+        """
+        return (_ROW,) * self.keeps + (_FIRST,) * (self.lane_longs > 0)
+
+    def packed_schema(self, lane: Lane, extras: Sequence[str] | None = None) -> pa.Schema:
+        """The columns of packed rows; those that come now where none are named."""
         fields = [self._letters_field(number) for number in range(self.lettering.longs)]
         fields += [pa.field(TYPE, pa.int32())] if self.lettering.is_text else []
         fields += [pa.field(TIME, pa.int64()), *self._order_field(), *lane.schema]
-        fields += [pa.field(_ROW, pa.string())] if self.keeps else []
-        fields += [pa.field(_FIRST, pa.bool_())] if self.lane_longs else []
-        return pa.schema(fields)
+        extras = self.extras if extras is None else extras
+        return pa.schema([*fields, *(pa.field(name, _EXTRAS[name]) for name in extras)])
 
     def _letters_field(self, number: int) -> pa.Field:
         """The column of an integer, as short as its bits allow."""
@@ -244,10 +255,39 @@ class StreamJob:
         return Session(lane.plan, options, pa.schema(fields), self.pages)
 
     def fed(self, lane: Lane, data: Sequence[bytes]) -> Fed:
-        """Packed rows as a session takes them."""
-        schema = self.packed_schema(lane)
+        """Packed rows that have come now, as a session takes them."""
+        table = self._unpacked(lane, data, self.extras)
+        is_first = numpy_of(table.column(_FIRST)) if self.lane_longs else None
+        return Fed(
+            self._taken_in(lane, table), is_first, table.column(_ROW) if self.keeps else None
+        )
+
+    def fed_later(
+        self, lane: Lane, data: Sequence[bytes], extras: Sequence[str] | None
+    ) -> pa.Table:
+        """Packed rows of an earlier batch, as a session takes them.
+
+        Args:
+            lane: The lane that they are in.
+            data: The rows.
+            extras: What they came with (see `extras`); None where that was not noted.
+        """
+        if extras is not None:
+            return self._taken_in(lane, self._unpacked(lane, data, extras))
+        for some in _ANY_EXTRAS:
+            try:
+                return self._taken_in(lane, self._unpacked(lane, data, some))
+            except (pa.ArrowInvalid, OSError):
+                continue
+        raise ReadError("the state of a stream", "rows that wait in it cannot be read")
+
+    def _unpacked(self, lane: Lane, data: Sequence[bytes], extras: Sequence[str]) -> pa.Table:
+        schema = self.packed_schema(lane, extras)
         table = pa.concat_tables([schema.empty_table(), *(table_of(d, schema) for d in data)])
-        table = table.combine_chunks()
+        return table.combine_chunks()
+
+    def _taken_in(self, lane: Lane, table: pa.Table) -> pa.Table:
+        """The columns of rows that a session looks at."""
         if self.lettering.is_text:
             codes = numpy_of(table.column(TYPE))
         else:
@@ -261,8 +301,7 @@ class StreamJob:
         others = [*(each.name for each in self._order_field()), *lane.schema.names]
         others += map(letters_column, lane.letters)
         columns |= {name: table.column(name) for name in others}
-        is_first = numpy_of(table.column(_FIRST)) if self.lane_longs else None
-        return Fed(pa.table(columns), is_first, table.column(_ROW) if self.keeps else None)
+        return pa.table(columns)
 
     # Results
 
@@ -508,12 +547,12 @@ def job_of(
 
 def results_of(tables: Sequence[pa.Table]) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
     """By query, window and group, the names and values of all that is returned."""
-    found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    results: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for table in tables:
         columns = [table.column(place).to_pylist() for place in range(8)]
         for row in zip(*columns, strict=True):
-            found.setdefault(row[:4], []).append(row[4:])
-    return found
+            results.setdefault(row[:4], []).append(row[4:])
+    return results
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -3,7 +3,8 @@
 Each request to the state store goes to another process and back, a millisecond or so. A bucket with
 little state thus reads and writes all of it at once. One that has grown has a place for each page,
 so that idle groups are not written with every batch; it stays so, since it may grow again. Rows
-that wait for the watermark do not make it grow: where they are many, they are elsewhere.
+that wait for the watermark do not make it grow: where they are many, they are elsewhere. So are
+long runs of stored events, which are written once.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Pages:
     def read(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """Some pages, those of them that there are."""
         read = self._places.page if self.together is None else self.together.get
-        found = {number: read(number) for number in numbers}
-        return {number: page for number, page in found.items() if page is not None}
+        pages = {number: read(number) for number in numbers}
+        return {number: page for number, page in pages.items() if page is not None}
 
     def write(self, changed: Mapping[int, bytes | None], there: Iterable[int]) -> None:
         """Keep pages that have changed; None for one that is no longer needed.

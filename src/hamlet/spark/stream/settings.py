@@ -76,13 +76,13 @@ def duration_us(written: str | float | timedelta, what: str = "lateness") -> int
         length = Fraction(written // timedelta(microseconds=1))
     else:
         text = written if isinstance(written, str) else f"{written} s"
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
-        unit = UNITS.get(found[2].lower()) if found else None
-        if found is None or unit is None:
-            guess = did_you_mean(found[2], UNITS) if found else ""
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
+        unit = UNITS.get(match[2].lower()) if match else None
+        if match is None or unit is None:
+            guess = did_you_mean(match[2], UNITS) if match else ""
             reason = f"{what} is {written!r}"
             raise PlanError(reason, f"Write a number and a unit, such as 10 s.{guess}")
-        length = Fraction(found[1]) * _MICROSECONDS[unit]
+        length = Fraction(match[1]) * _MICROSECONDS[unit]
     if not 0 <= length <= _LONGEST_US:
         reason = f"{what} is {written!r}"
         raise PlanError(reason, "It is 0 s or longer, and not for ever.")

@@ -32,10 +32,10 @@ def status_text(folder: str) -> str:
             lines.append(f"   {counted(len(queries), 'query', 'queries')}")
             lines += [f"   = {query.name}" for query in queries]
         else:
-            found = differences(history[place - 1].meanings(), queries)
-            lines += [f"   + {name}" for name in found["added"]]
-            lines += [f"   - {name}" for name in found["removed"]]
-            lines.append(f"   {len(found['unchanged'])} unchanged")
+            changes = differences(history[place - 1].meanings(), queries)
+            lines += [f"   + {name}" for name in changes["added"]]
+            lines += [f"   - {name}" for name in changes["removed"]]
+            lines.append(f"   {len(changes['unchanged'])} unchanged")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -45,7 +45,7 @@ def _generations(folder: str) -> tuple[Generation, ...]:
         raise ReadError(folder, "there is no checkpoint of a stream of hamlet, on this machine")
     paths = sorted(changes.glob("[0-9]*.json")) if changes.is_dir() else []
     try:
-        found = [json.loads(path.read_text(encoding="utf-8")) for path in (begun, *paths)]
+        contents = [json.loads(path.read_text(encoding="utf-8")) for path in (begun, *paths)]
     except (OSError, ValueError) as error:
         raise ReadError(folder, "what is noted in it is damaged") from error
-    return history_of(found[0], found[1:])
+    return history_of(contents[0], contents[1:])

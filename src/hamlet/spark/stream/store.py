@@ -118,10 +118,10 @@ class FrameStore:
     def names(self, *folders: str) -> list[str]:
         """The names of what is in a folder, or of a file itself; empty files are nothing."""
         path = self._path(*folders)
-        found = self._files(path)
+        files = self._files(path)
         # Files that are folders to this store have their parts one level below.
-        below = [each for each in self._files(f"{path}/*") if each not in found]
-        names = [each.rsplit("/", 1)[1] for each in found]
+        below = [each for each in self._files(f"{path}/*") if each not in files]
+        names = [each.rsplit("/", 1)[1] for each in files]
         names += [each.rsplit("/", 2)[1] for each in below]
         return list(dict.fromkeys(names))
 

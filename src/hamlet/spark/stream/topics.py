@@ -123,7 +123,7 @@ def _properties(path: str) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip()[0] in "#!":
             continue
-        found = re.fullmatch(r"\s*([^\s=:]+)\s*[=:]\s*(.*?)\s*", line)
-        if found is None:
+        match = re.fullmatch(r"\s*([^\s=:]+)\s*[=:]\s*(.*?)\s*", line)
+        if match is None:
             raise ReadError(path, f"line {number} is not NAME=VALUE")
-        yield found[1], found[2]
+        yield match[1], match[2]

@@ -110,8 +110,8 @@ def _rows(data: bytes) -> Iterator[dict[str, Any]]:
 def _moments(column: pa.ChunkedArray) -> list[int]:
     """Times in microseconds."""
     if pa.types.is_floating(column.type):
-        found: list[int] = from_seconds(numpy_of(column))[0].tolist()
-        return found
+        moments: list[int] = from_seconds(numpy_of(column))[0].tolist()
+        return moments
     return list(microseconds(column)[0].tolist())
 
 
@@ -192,7 +192,7 @@ def _seconds(moment: str | None) -> float | None:
 
 def queries_of(history: Sequence[Generation]) -> list[dict[str, Any]]:
     """All queries that a stream has, and those that it had: since when, and until when."""
-    found: list[dict[str, Any]] = []
+    queries: list[dict[str, Any]] = []
     before: Sequence[Meaning] = ()
     for generation in history:
         meanings = generation.meanings() if generation.text else ()
@@ -200,11 +200,11 @@ def queries_of(history: Sequence[Generation]) -> list[dict[str, Any]]:
             continue
         changed = differences(before, meanings)
         moment = shown_moment(generation.since_us)
-        for each in found:
+        for each in queries:
             if each["name"] in changed["removed"] and each["until"] is None:
                 each["until"] = moment
         texts = generation.texts()
-        found += [
+        queries += [
             {
                 "name": name,
                 "text": texts.get(name, ""),
@@ -215,4 +215,4 @@ def queries_of(history: Sequence[Generation]) -> list[dict[str, Any]]:
             for name in changed["added"]
         ]
         before = meanings
-    return sorted(found, key=lambda each: each["until"] is not None)
+    return sorted(queries, key=lambda each: each["until"] is not None)
