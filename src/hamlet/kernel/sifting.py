@@ -82,25 +82,20 @@ def in_turn(events: EventBatch, may_precede: NDArray[np.bool_] | None) -> EventB
     if not _put_in_turn(read_only(events.letter), read_only(may_precede), tied, rows):
         return replace(events, tied=tied)
     moved = np.flatnonzero(rows != np.arange(len(events), dtype=np.int32))
-    return replace(
-        events,
-        tied=tied,
-        letter=_with_moved(events.letter, moved, rows[moved]),
-        weights=_with_moved(events.weights, moved, rows[moved]),
-        extremes=_with_moved(events.extremes, moved, rows[moved]),
-        previous=_with_moved(events.previous, moved, rows[moved]),
-        next=_with_moved(events.next, moved, rows[moved]),
-        columns=_with_moved(events.columns, moved, rows[moved]),
-    )
+    tables = ("letter", "weights", "extremes", "previous", "next", "columns")
+    changed: dict[str, Any] = {
+        name: _with_moved(getattr(events, name), moved, rows[moved]) for name in tables
+    }
+    return replace(events, tied=tied, **changed)
 
 
 def _with_moved(table: NDArray[Any], to: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[Any]:
     """A table some of whose events have changed their places."""
     if not table.size:
         return table
-    found = table.copy()
-    found[..., to] = table[..., rows]
-    return found
+    changed = table.copy()
+    changed[..., to] = table[..., rows]
+    return changed
 
 
 def _taken(
@@ -128,10 +123,10 @@ def _taken(
 
 def _some(table: NDArray[Any], numbers: Iterable[int], rows: NDArray[np.int32]) -> NDArray[Any]:
     """Some columns of some lines of a table; of the other lines there is nothing to be read."""
-    found = np.zeros((len(table), len(rows)), table.dtype)
+    some = np.zeros((len(table), len(rows)), table.dtype)
     for number in numbers:
-        found[number] = take(table[number], rows)
-    return found
+        some[number] = take(table[number], rows)
+    return some
 
 
 @interpretable
