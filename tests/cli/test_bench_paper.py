@@ -123,6 +123,32 @@ def test_a_system_over_its_limit_is_ended_and_shown_so(monkeypatch: pytest.Monke
     assert process.poll() is not None
 
 
+def test_the_limit_is_for_answers_and_not_for_counting():
+    said = {"rows": 1, "events": 1, "counts": {}, "analysis_s": 0.0}
+    figures = {"latency_s": 1.0, "total_s": 1.0}
+    waited: list[float] = []
+
+    class Worker:
+        replies = iter([{"ready": True}, {"answered": True}, said, figures])
+
+        def send(self, task: dict[str, Any]) -> None:
+            pass
+
+        def receive(self, seconds: float) -> dict[str, Any]:
+            waited.append(seconds)
+            return next(self.replies)
+
+    class Workers:
+        def of(self, name: str) -> Worker:
+            return Worker()
+
+    scale = replace(TINY, repeat=1, limit_s=2.0)
+    found = paper._measure_series(Workers(), {"name": "never", "pieces": 3}, scale)
+
+    assert found["status"] == "measured"
+    assert waited == [paper._START_S, 6.0, paper._START_S, 6.0]
+
+
 def test_real_files_that_are_not_there_are_left_out_or_told_of(
     hamlet: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -160,9 +186,10 @@ def test_policies_have_the_same_answers_and_count_what_they_decide(sweep: str, t
     counts = {}
     for policy in POLICIES:
         task = {**point.as_dict(), "name": policy, "repeat": 1, "are_policies": True}
-        ready, answers, figures = measured(task | {"answers": str(tmp_path / f"{policy}.arrow")})
-        assert ready == {"ready": True}
-        counts[policy] = answers["counts"]
+        path = str(tmp_path / f"{policy}.arrow")
+        ready, answered, did, figures = measured(task | {"answers": path})
+        assert (ready, answered) == ({"ready": True}, {"answered": True})
+        counts[policy] = did["counts"]
         assert figures["total_s"] > 0
         mine, first = (paper._read(tmp_path / f"{name}.arrow") for name in (policy, "dynamic"))
         paper.check_equal(point, policy, mine, first)

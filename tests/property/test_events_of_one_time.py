@@ -40,7 +40,7 @@ CONDITIONS = ("", "", "e.x > 0 AND ", "e.x < NEXT(e).x AND ")
 
 
 def drawn(random: Random) -> tuple[str, list[dict[str, Any]]]:
-    """Different queries over the same few partitions, and events, of many of which times are one."""
+    """Different queries over the same few partitions, and events, many of them of one time."""
     queries = []
     for number in range(random.randint(1, 4)):
         condition = random.choice(CONDITIONS)

@@ -214,7 +214,25 @@ def test_errors_of_spark_are_told_in_its_words():
     assert isinstance(oom, RunError)
     assert "ran out of memory" in str(oom)
     assert str(other) == "Spark: [PATH_NOT_FOUND] Path does not exist"
+    gone = explained(ConnectionRefusedError(111, "Connection refused"))
+    assert str(gone) == "Spark: its Java process has ended, and nobody here has asked it to"
     assert str(task) == "Spark: KeyError: 'x'"
+
+
+def test_a_package_that_cannot_be_had_is_told_and_not_the_stack_of_java(
+    capfd: pytest.CaptureFixture[str],
+):
+    said = b"RuntimeException: [unresolved dependency: org.x#kafka_2.13;4.3.0: not found]\n"
+
+    def fail() -> None:
+        with sessions._quiet_java():
+            os.write(2, said)
+            raise RuntimeError
+
+    with pytest.raises(RunError, match=r"cannot download org.x:kafka_2.13:4.3.0; where no"):
+        fail()
+
+    assert capfd.readouterr().err == ""
 
 
 def test_the_first_words_of_java_go_to_a_file(capfd: pytest.CaptureFixture[str]):

@@ -45,7 +45,7 @@ def test_a_stream_is_merged_into_a_table_of_a_lake(tmp_path: Path, form: str):
     command = [sys.executable, str(EXAMPLES / "lake.py"), form]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
 
-    if "no packages" in done.stderr or "unresolved dependency" in done.stderr:
+    if "no packages" in done.stderr or "it cannot download" in done.stderr:
         # Jars of this format for this Spark are not where this machine may fetch them from.
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr

@@ -181,6 +181,8 @@ def test_a_count_that_is_too_long_for_a_decimal_is_not_lost(spark: SparkSession)
 
 
 def test_a_stream_gives_what_a_batch_gives(spark: SparkSession, tmp_path: Path):
+    if spark.version.startswith("4.0."):
+        pytest.skip("streams need Spark 4.1")
     events = tmp_path / "events"
     events.mkdir()
     table = pa.table(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hamlet
-from hamlet.bench.paper_points import FULL, QUICK, SEED, SWEEPS, Scale, SweepPoint
+from hamlet.bench.paper_points import FULL, HOSTS, QUICK, SEED, SWEEPS, Scale, SweepPoint
 from hamlet.bench.timing import Spread
 from hamlet.data.real import VARIABLE, path_of, real_files
 from hamlet.errors import InternalError, ReadError, UnknownName, listed
@@ -171,15 +171,20 @@ def _measure_series(workers: _Workers, task: dict[str, Any], scale: Scale) -> di
     """The figures of one system or policy at one point, or why there are none."""
     worker = workers.of(task["name"])
     worker.send(task)
-    # Kernels may have to be compiled at first, and events are made, where there are any.
-    first = worker.receive(_START_S)
-    if first is not None and "refused" not in first:
-        first = worker.receive(scale.limit_s * task["pieces"])
+    # Kernels may have to be compiled at first, and events are made, where there are any; the limit
+    # is for what answers, not for counting what was done.
+    # Nobody is slow who waits for events that come at a pace.
+    limit = _START_S if task["name"] in HOSTS else scale.limit_s * task["pieces"]
+    first: dict[str, Any] | None = None
+    for seconds in (_START_S, limit, _START_S):
+        first = worker.receive(seconds)
+        if first is None or "refused" in first:
+            break
     if first is not None and "refused" in first:
         return {"status": "refused", "why": first["refused"], "code": first["code"]}
     runs: list[dict[str, Any]] = []
     while first is not None and len(runs) < scale.repeat:
-        figures = worker.receive(scale.limit_s * task["pieces"])
+        figures = worker.receive(limit)
         if figures is None:
             break
         runs.append(figures)

@@ -46,11 +46,14 @@ class Contender(Protocol):
     def warm_up(self) -> None:
         """Have everything compiled."""
 
-    def answer(self) -> tuple[list[Any] | None, dict[str, int]]:
-        """The answers, a table of results for each, and what was counted.
+    def answer(self) -> list[Any] | None:
+        """The answers, a table of results for each.
 
         None where they have been compared with those of the engine already.
         """
+
+    def counts(self) -> dict[str, int]:
+        """What was counted; it may take longer than answers do."""
 
     def measure(self) -> dict[str, float | None]:
         """The figures of one run over every table."""
@@ -101,8 +104,9 @@ class Engine:
         self.workload, self.tables, self.options = workload, tables, options
         self.is_traced = is_traced
         self.kept = Pipelines(workload.plan)
-        # What the first answer took for what is made once for a workload
+        # What the first answer took for what is made once for a workload, and what it did
         self.plan_s = 0.0
+        self.done = Counter[str]()
 
     def warm_up(self) -> None:
         """Have kernels of both sizes of numbers compiled, or read from disk."""
@@ -116,21 +120,24 @@ class Engine:
             edge = Workload.parse(text.replace("WITHIN", "WHERE B.x < NEXT(B).x WITHIN"))
             Stages(Pipelines(edge.plan), some, plain)
 
-    def answer(self) -> tuple[list[Any] | None, dict[str, int]]:
-        """The results, and what was counted."""
-        done = Counter[str]()
+    def answer(self) -> list[Any] | None:
+        """The results."""
         answers = []
         for table in self.tables:
             stages = Stages(self.kept, table, self.options)
             self.plan_s += stages.seconds["plan"]
             answers.append(stages.results.table)
-            done.update(stages.counts)
-        counts = dict(done)
+            self.done.update(stages.counts)
+        return answers
+
+    def counts(self) -> dict[str, int]:
+        """What the first answer did, what was decided, and the bytes of state."""
+        counts = dict(self.done)
         if self.is_traced:
             counts |= self._decided()
         if self.options.system == "hamlet":
             counts["state_bytes"] = max(map(self._state, self.tables))
-        return answers, counts
+        return counts
 
     def _decided(self) -> dict[str, int]:
         """How many decisions there were about bursts, and how many of each."""
@@ -174,7 +181,7 @@ class OneByOne(Engine):
         super().__init__(workload, tables, options, False)
         self.alone = [Pipelines(plan_workload([one])) for one in workload.plan.queries]
 
-    def answer(self) -> tuple[list[Any] | None, dict[str, int]]:
+    def answer(self) -> list[Any] | None:
         """The results of all queries, in their order."""
         import pyarrow as pa
 
@@ -183,7 +190,11 @@ class OneByOne(Engine):
             stages = [Stages(one, table, self.options) for one in self.alone]
             self.plan_s += sum(each.seconds["plan"] for each in stages)
             answers.append(pa.concat_tables([each.results.table for each in stages]))
-        return answers, {}
+        return answers
+
+    def counts(self) -> dict[str, int]:
+        """Nothing is counted of queries by themselves."""
+        return {}
 
     def measure(self) -> dict[str, float | None]:
         """The figures of one run over every table."""
@@ -213,14 +224,18 @@ class Loops:
         """Compile the loops."""
         self.contests[0].by_hand()
 
-    def answer(self) -> tuple[list[Any] | None, dict[str, int]]:
+    def answer(self) -> list[Any] | None:
         """Compare all answers with those of the engine."""
         for contest in self.contests:
             by_hand, results = contest.by_hand(), contest.together("float")
             for query in contest.workload.queries:
                 expected = keyed(results.wide(query.name), query, "window_start")
                 compare(query.name, keyed(by_hand[query.name], query, "window"), expected)
-        return None, {}
+        return None
+
+    def counts(self) -> dict[str, int]:
+        """Nothing is counted."""
+        return {}
 
     def measure(self) -> dict[str, float | None]:
         """The figures of one run over every table."""

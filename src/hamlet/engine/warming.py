@@ -102,7 +102,8 @@ def has_edges(plan: WorkloadPlan) -> bool:
 
 def _run(queries: Sequence[str], numbers: Numbers, size: int) -> None:
     plan = _planned(queries)
-    for table in (_events(size), _events(size, is_sorted=False)):
+    together = _at_one_time(_events(min(size, 2 * _SOME)))
+    for table in (_events(size), _events(size, is_sorted=False), together):
         for order in (None, "turn"):
             run = run_workload(plan, table, Options(numbers=numbers, order=order))
             for answers in run.answers:
@@ -167,3 +168,11 @@ def _events(size: int, *, is_sorted: bool = True) -> list[dict[str, Any]]:
         for time in range(size)
     ]
     return rows if is_sorted else rows[::-1]
+
+
+def _at_one_time(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same with a C at the time of each B: most queries with an edge predicate know no C."""
+    return [
+        row | {"time": place // 2, "type": "C" if place % 2 else row["type"]}
+        for place, row in enumerate(events)
+    ]

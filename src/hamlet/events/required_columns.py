@@ -275,6 +275,8 @@ class _Checker:
                 left, right = _CALLED[str(kinds[0])], _CALLED[str(kind)]
                 reason = f"{shown(first)} is {left} and {shown(operand)} is {right}"
                 remedy = without_quotes([first, operand])
+                if {kinds[0], kind} == {"text", "time"}:
+                    remedy = "; make it a timestamp: only in CSV files texts become times"
                 self._refuse(comparison, f"{reason}: they cannot be compared{remedy}")
         is_order = comparison.operator in ("<", "<=", ">", ">=")
         if is_order and "boolean" in kinds:

@@ -83,17 +83,19 @@ def in_turn(events: EventBatch, may_precede: NDArray[np.bool_] | None) -> EventB
         return replace(events, tied=tied)
     moved = np.flatnonzero(rows != np.arange(len(events), dtype=np.int32))
     tables = ("letter", "weights", "extremes", "previous", "next", "columns")
-    found = {name: _with_moved(getattr(events, name), moved, rows[moved]) for name in tables}
-    return replace(events, tied=tied, **found)
+    changed: dict[str, Any] = {
+        name: _with_moved(getattr(events, name), moved, rows[moved]) for name in tables
+    }
+    return replace(events, tied=tied, **changed)
 
 
 def _with_moved(table: NDArray[Any], to: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[Any]:
     """A table some of whose events have changed their places."""
     if not table.size:
         return table
-    found = table.copy()
-    found[..., to] = table[..., rows]
-    return found
+    changed = table.copy()
+    changed[..., to] = table[..., rows]
+    return changed
 
 
 def _taken(
@@ -119,14 +121,12 @@ def _taken(
     )
 
 
-def _some(
-    table: NDArray[np.float64], numbers: Iterable[int], rows: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def _some(table: NDArray[Any], numbers: Iterable[int], rows: NDArray[np.int32]) -> NDArray[Any]:
     """Some columns of some lines of a table; of the other lines there is nothing to be read."""
-    found = np.zeros((len(table), len(rows)), table.dtype)
+    some = np.zeros((len(table), len(rows)), table.dtype)
     for number in numbers:
-        found[number] = take(table[number], rows)
-    return found
+        some[number] = take(table[number], rows)
+    return some
 
 
 @interpretable

@@ -268,18 +268,22 @@ def _elsewhere(work: Callable[[], None]) -> None:
 
 # Errors
 
+JAVA_IS_GONE = (ConnectionRefusedError, ConnectionResetError)
+
 
 @contextmanager
 def _told() -> Iterator[None]:
     """What goes wrong in Spark, as one sentence."""
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, *JAVA_IS_GONE) as error:
         raise explained(error) from error
 
 
 def explained(error: Exception) -> HamletError:
     """An error of Hamlet that a task has had, or what Spark itself says."""
+    if isinstance(error, JAVA_IS_GONE):
+        return RunError("Spark", "its Java process has ended, and nobody here has asked it to")
     text = str(error)
     match = re.search(r"hamlet\.errors\.(\w+): (.*)", text)
     if match and match[1] != errors.InternalError.__name__:

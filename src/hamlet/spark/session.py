@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import pyspark
 from pyspark.sql import SparkSession
 
-from hamlet.errors import PlanError
+from hamlet.errors import PlanError, RunError
 from hamlet.spark.remote import connect, is_remote
 from hamlet.spark.settings import parallelism
 from hamlet.spark.versions import check_version
@@ -236,22 +236,37 @@ def _as_it_is() -> Iterator[None]:
     yield
 
 
+_UNRESOLVED = re.compile(rb"unresolved dependency: ([^\s:]+)")
+_FROM_HERE = (
+    "where no repository of packages can be reached, name files that are here, with all that they"
+    " need: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE pyspark-shell', and --packages ''"
+)
+
+
 @contextmanager
 def _quiet_java() -> Iterator[None]:
     """Java, if it is started here, prints to a file for the rest of its life.
 
     What is wrong with a job comes back as an exception, so little is lost. If Java does not start
     at all, what it has printed is shown.
+
+    Raises:
+        RunError: It does not start, since a package cannot be downloaded.
     """
     kept = os.dup(2)
     with tempfile.TemporaryFile() as log:
         os.dup2(log.fileno(), 2)
         try:
             yield
-        except Exception:
+        except Exception as error:
             os.dup2(kept, 2)
             log.seek(0)
-            os.write(2, log.read())
+            said = log.read()
+            if missing := _UNRESOLVED.search(said):
+                package = missing[1].decode().replace("#", ":").replace(";", ":")
+                reason = f"it cannot download {package}; {_FROM_HERE}"
+                raise RunError("Spark", reason) from error
+            os.write(2, said)
             raise
         finally:
             os.dup2(kept, 2)

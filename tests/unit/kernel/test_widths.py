@@ -7,7 +7,8 @@ partitions run twice, and a width that changes a digit.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -155,3 +156,24 @@ def test_hardly_any_partition_is_run_twice():
     _, counters = pipeline.ready(encoded).run(False)
 
     assert counters.partitions_redone == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_busiest_stretch_is_found_among_events_of_the_loop(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    letter = chance.integers(0, 4, 1500).astype(np.int32)
+    ts = np.sort(chance.integers(0, 3000, 1500))
+    counts = np.array([0.0, 1.5, 0.0, 1.5 if seed % 2 else 0.0])
+    within = int(chance.integers(1, 200))
+    first, end = np.array([0, 200, 210]), np.array([200, 210, 1500])
+    begins, ends = first.copy(), end.copy()
+    batch: Any = SimpleNamespace(letter=letter, ts=ts)
+
+    widths._Busiest(batch).narrow(counts, within, begins, ends)
+
+    widths._narrow(letter, ts, counts, within, first, end)
+    found = [counts[letter[low:high]].sum() for low, high in zip(begins, ends, strict=True)]
+    expected = [counts[letter[low:high]].sum() for low, high in zip(first, end, strict=True)]
+    assert found[:2] == expected[:2]
+    # Of many events of a loop one in four is looked at.
+    assert abs(found[2] - expected[2]) <= 3 * 1.5

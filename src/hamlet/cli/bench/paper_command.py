@@ -24,7 +24,9 @@ REPORT = "paper.json"
     epilog="Exit status: 0 fine, 2 it cannot run. An experiment that was stopped goes on where it "
     "was when it is begun again with the same --out.",
 )
-@click.option("--quick/--full", default=True, help="5 minutes, or about an hour.  [default: quick]")
+@click.option(
+    "--quick/--full", default=True, help="5 to 10 minutes, or over an hour.  [default: quick]"
+)
 @only_option
 @click.option(
     "--data", metavar="FOLDER", help="The folder with the real files; else that of HAMLET_DATA."

@@ -62,7 +62,7 @@ def summed(table: NumberTable, component: int, lots: Lots) -> Integers | Wides:
         small = np.zeros(size, np.int64)
         if _sum_small(table.data.view(np.int64), place, lots.of_record, small):
             return Integers(small)
-    return Integers.of_words(Words.summed(table, component, lots.order, lots.starts))
+    return Integers.of_words(Words.summed(table, component, lots))
 
 
 def _summed_doubles(table: NumberTable, place: Longs, lots: Lots) -> Wides:

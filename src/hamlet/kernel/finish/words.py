@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hamlet.kernel.finish.sums import Lots
     from hamlet.kernel.number_table import NumberTable
 
     Doubles = NDArray[np.float64]
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Rows = NDArray[np.int32]
 
+# Numbers of so few words are added up in the order they were written in: each sum has the room of
+# the longest of all.
+_FEW_WORDS = 4
 # Digits of longer numbers are had faster by other means than dividing again and again.
 _MOST_DIVIDED = 32
 # Decimal digits that a word has at most, and one more for the sign
@@ -55,10 +59,12 @@ class Words:
         return Words(data, np.arange(size, dtype=np.int64), np.ones(size, np.int64))
 
     @staticmethod
-    def summed(table: NumberTable, component: int, order: Rows, starts: Longs) -> Words:
-        """One component of records, over those of `order` from each start to the next."""
+    def summed(table: NumberTable, component: int, lots: Lots) -> Words:
+        """One component of records, over those of each lot."""
         place, words = table.place[component], table.words
-        return _summed(table.data, place, words, order, starts, np.zeros(1, np.int64))
+        if words.max(initial=1) <= _FEW_WORDS:
+            return _summed_as_written(table.data, place, words, lots)
+        return _summed(table.data, place, words, lots.order, lots.starts, np.zeros(1, np.int64))
 
     @staticmethod
     def combined(parts: Sequence[tuple[Words, int]]) -> Words:
@@ -180,6 +186,38 @@ def _summed(
         _fixed(data), place, words, shifts, order, starts, longest, scratch, out, first, count
     )
     return Words(out[:used], first, count)
+
+
+def _summed_as_written(data: NDArray[np.uint64], place: Longs, words: Longs, lots: Lots) -> Words:
+    """Sums of numbers over lots, in the order of the numbers, which is how they lie in memory."""
+    count = len(lots.starts)
+    size = int(words.max(initial=1)) + 1  # one for what is carried
+    out = np.zeros(count * size, np.uint64)
+    used = np.empty(count, np.int64)
+    _add_as_written(_fixed(data), place, words, lots.of_record, size, out, used)
+    return Words(out, np.arange(count, dtype=np.int64) * size, used)
+
+
+@interpretable
+def _add_as_written(data, place, words, of_record, size, out, used):  # type: ignore[no-untyped-def]
+    """Add each number to the sum of its lot; fill in how many words each sum takes."""
+    for row in range(len(place)):
+        at, first = place[row], size * np.int64(of_record[row])
+        if at < 0:
+            continue
+        count, carry = words[row], _ZERO
+        fill = _ZERO - (data[at + count - 1] >> _TOP_BIT)
+        for k in range(size):
+            word = data[at + k] if k < count else fill
+            total = out[first + k] + word
+            over = _ONE if total < word else _ZERO
+            out[first + k] = total + carry
+            carry = over + (_ONE if out[first + k] < carry else _ZERO)
+    for number in range(len(used)):
+        first, count = size * number, size
+        while count > 1 and out[first + count - 1] == _ZERO - (out[first + count - 2] >> _TOP_BIT):
+            count -= 1
+        used[number] = count
 
 
 @interpretable

@@ -25,7 +25,7 @@ from hamlet.io.targets import check_reachable
 from hamlet.report.live import LiveFigures
 from hamlet.report.serving import LivePage
 from hamlet.spark import session
-from hamlet.spark.command import explained
+from hamlet.spark.command import JAVA_IS_GONE, explained
 from hamlet.spark.stream.answers import EVENTS, JSON, ROWS, USED, WITHOUT, WORK, answer_stream
 from hamlet.spark.stream.boundary import wait_for_boundary
 from hamlet.spark.stream.bucket import LATE, WINDOWS
@@ -505,7 +505,7 @@ def _told() -> Iterator[None]:
     """What goes wrong in Spark, as one sentence."""
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, *JAVA_IS_GONE) as error:
         text = str(error)
         if "Failed to find data source: kafka" in text or "unresolved dependency" in text:
             remedy = f"Pass --packages {CONNECTOR}, or another version of it."

@@ -45,7 +45,7 @@ columns = st.lists(numbers, min_size=1, max_size=12)
 def words_of(values: list[int]) -> Words:
     table = NumberTable.of(np.array(values, object).reshape(-1, 1))
     each = np.arange(len(values))
-    return Words.summed(table, 0, each.astype(np.int32), each.astype(np.int64))
+    return Words.summed(table, 0, Lots.of(each.astype(np.int32), each.astype(np.int64)))
 
 
 @random_sample(150)
@@ -63,6 +63,22 @@ def test_words_are_what_python_says_of_them(values: list[int]) -> None:
     assert column.is_some().tolist() == [value > 0 for value in values]
     held = Integers(np.array(values, object))
     assert column.log10().tobytes() == held.log10().tobytes()
+
+
+@random_sample(150)
+@given(st.lists(st.tuples(numbers, st.integers(0, 3)), min_size=1, max_size=12))
+def test_sums_of_lots_are_what_python_adds_up(rows: list[tuple[int, int]]) -> None:
+    table = NumberTable.of(np.array([[value] for value, _ in rows], object))
+    lots = sorted({lot for _, lot in rows})
+    order = sorted(range(len(rows)), key=lambda row: rows[row][1])
+    begins = [[rows[row][1] for row in order].index(lot) for lot in lots]
+
+    words = Words.summed(table, 0, Lots.of(np.array(order, np.int32), np.array(begins)))
+
+    expected = [sum(value for value, each in rows if each == lot) for lot in lots]
+    assert words.objects().tolist() == expected
+    sizes = [max((v if v >= 0 else ~v).bit_length() // 64 + 1, 1) for v in expected]
+    assert words.count.tolist() == sizes
 
 
 def test_digits_of_numbers_beyond_those_that_are_divided_stand_in_their_rows() -> None:
