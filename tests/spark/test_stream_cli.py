@@ -169,6 +169,9 @@ def test_a_stream_may_begin_before_its_first_file(
     [
         (["--flush"], "it goes with --once"),
         (["--once", "--trigger", "5 s"], "not for --once"),
+        (["--offsets", "9"], "--offsets is for topics: it goes with --source kafka:"),
+        (["--key", "group"], "--key is for topics: it goes with --out kafka:"),
+        (["--kafka", "a=b"], "--kafka is for topics: it goes with --source or --out kafka:"),
         (["--trigger", "soon"], "trigger is 'soon'. Write a number and a unit"),
         (["--once", "--source", "nowhere"], "cannot read nowhere: a source is a folder"),
         (["--once", "--source", "kafka:here"], "Write kafka:HOST:PORT/TOPIC"),

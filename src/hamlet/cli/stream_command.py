@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from hamlet.cli.loading import load_workload, spark_module
 from hamlet.cli.options import column_options, format_option, numbers_option, sharing_options
@@ -119,6 +120,7 @@ def stream_command(
         raise click.UsageError("--trigger is for a stream that goes on, not for --once")
     if given["out"] == "console" and format_ == "json":
         raise click.UsageError("--out console prints tables: --format json goes with other places")
+    _check_topics(given["source"], given["out"])
     given["topics"] = {
         name: given.pop(name) for name in ("start", "offsets", "kafka", "kafka_config", "key")
     }
@@ -129,3 +131,21 @@ def stream_command(
     watched = workload if watch else None
     counts = command.stream_run(loaded, lateness, trigger, tell=tell, watch=watched, **given)
     give(counts, "", format_)
+
+
+def _check_topics(source: str, out: str) -> None:
+    """Refuse options of topics where there is none: they would be passed over without a word."""
+    reads, writes = source.startswith("kafka:"), out.startswith("kafka:")
+    uses = {
+        "start": ("--source", reads),
+        "offsets": ("--source", reads),
+        "kafka": ("--source or --out", reads or writes),
+        "kafka_config": ("--source or --out", reads or writes),
+        "key": ("--out", writes),
+    }
+    context = click.get_current_context()
+    for name, (place, is_topic) in uses.items():
+        if not is_topic and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = "--" + name.replace("_", "-")
+            message = f"{option} is for topics: it goes with {place} kafka:HOST:PORT/TOPIC"
+            raise click.UsageError(message)
