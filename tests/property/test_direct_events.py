@@ -10,10 +10,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from conformance import differences, engine_rows, scaled_reference_rows
 
 from hamlet.kernel.jit import interpreted
+from hamlet.kernel.rows.layout import COLUMNS, COMPONENTS, HEADER, OVERLAP
 from hamlet.kernel.rows.survey import Survey, is_tree_chosen
 
 AGGREGATES = (
@@ -65,9 +67,14 @@ def test_queries_with_few_numbers_equal_the_reference(large: bool) -> None:
 
 
 def test_a_burst_is_no_reason_to_have_a_tree() -> None:
+    four_columns = np.zeros(HEADER, np.int64)
+    four_columns[[COLUMNS, OVERLAP, COMPONENTS]] = 4, 1, 1
+
     with interpreted():
         even, bursty = (
-            bool(is_tree_chosen(4.0, Survey(10_000, 3_000, 3_000, 0, 0, 0, 0, 0, usual, 0)))
+            bool(
+                is_tree_chosen(four_columns, Survey(10_000, 3_000, 3_000, 0, 0, 0, 0, 0, usual, 0))
+            )
             for usual in (2_500.0, 40.0)
         )
 

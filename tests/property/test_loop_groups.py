@@ -624,7 +624,9 @@ def test_long_numbers_are_over_snapshots_while_coefficients_are_small(
         for i, event in enumerate(long_stream(Random(11), 600, rising))
     ]
     expected = engine_rows(workload, events, sharing="apart")
-    assert max(len(row["exact"]) for row in expected if row["exact"]) > 39  # three words: 2**128 has 39 digits
+    assert (
+        max(len(row["exact"]) for row in expected if row["exact"]) > 39
+    )  # three words: 2**128 has 39 digits
 
     shared = Workload.parse(workload).run(events, sharing="always", trace=True)
 
