@@ -353,7 +353,7 @@ def _rows(parts: Sequence[_Part], settings: StreamSettings, names: Sequence[str]
     asked = types_by_key(newest.live.plan)
     named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, asked))}
     frame = events.frame.select(*(column.alias(n) for n, column in named.items()))
-    time_kind = frame.schema[_TIME].dataType
+    time_kind = events.time_kind
     if not settings.has_watermark:
         moment = F.when(letters.is_good(), _timestamp(F.col(_TIME), time_kind))
         milliseconds = -(-settings.lateness_us // 1000)
