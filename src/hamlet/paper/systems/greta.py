@@ -16,11 +16,12 @@ Cost: O(n) time for each of n events of a window, times windows and components; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stack_machine import compared
@@ -28,20 +29,8 @@ from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.kernel.windowing import first_window, last_window, overlap
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, looked_at
-from hamlet.paper.systems.records import (
-    ClosedWindows,
-    add_all,
-    alive,
-    copy_all,
-    empty,
-    extend,
-    no_records,
-    records_of,
-    table_of,
-    with_room,
-    write,
-)
-from hamlet.paper.systems.tables import COMPARED, FREE_WAY
+from hamlet.paper.systems.records import ClosedWindows, alive, longer
+from hamlet.paper.systems.tables import COMPARED, FREE_WAY, ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,41 +59,6 @@ def run_greta(
     ]
 
 
-class _Nodes(NamedTuple):
-    """The nodes of each state, in time order; those that are dropped make room by and by.
-
-    event, last: The event of a node, and the last window that it is in.
-    base, room: Where the nodes of a state begin, and how many there may be.
-    head: How many of them are known to be in no open window.
-    count, seen: How many there are, and were before this step.
-    """
-
-    event: Any
-    last: Any
-    base: Any
-    room: Any
-    head: Any
-    count: Any
-    seen: Any
-
-
-class _Places(NamedTuple):
-    """Where records are: a node has one for each of the windows that overlap, by their slots.
-
-    new: Those of a node that is being made.
-    total: Those of all trends so far.
-    one: A record of one trend.
-    size, size_x: How many numbers and extremes a record has.
-    """
-
-    windows: int
-    new: int
-    total: int
-    one: int
-    size: int
-    size_x: int
-
-
 @compiled
 def _most_at_once(graph, events, ranges):
     """For each state the most nodes that can be in open windows at one time."""
@@ -129,211 +83,214 @@ def _most_at_once(graph, events, ranges):
 
 
 @compiled
-def _no_nodes(graph, events, ranges):
-    """Room for the nodes of any partition."""
-    most = _most_at_once(graph, events, ranges)
-    room = most + most // 4 + 16
-    states, nodes = room.shape[0], room.sum()
-    return _Nodes(
-        np.empty(nodes, np.int64),
-        np.empty(nodes, np.int64),
-        np.cumsum(room) - room,
-        room,
-        np.empty(states, np.int64),
-        np.empty(states, np.int64),
-        np.empty(states, np.int64),
-    )
-
-
-@compiled
-def _places(graph, nodes):
-    windows = overlap(graph.within, graph.slide)
-    new = nodes.event.shape[0] * windows
-    size, size_x = 1 + graph.weights.shape[1], graph.extremes.shape[1]
-    return _Places(windows, new, new + windows, new + 2 * windows, size, size_x)
-
-
-@compiled
 def _run(graph, rules, events, ranges, zero, err_array):
     """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
-    nodes = _no_nodes(graph, events, ranges)
-    at = _places(graph, nodes)
-    v_array, x_array = records_of(zero, at.one + 1, at.size, at.size_x)
-    v, x, err = numbers.pointer(v_array), raw_pointer(x_array), raw_pointer(err_array)
-    numbers.set_one(v, at.one * at.size)
-    records, n = no_records(zero, at.size, at.size_x), 0
+    ts, slide, within = events.ts, graph.slide, graph.within
+    windows = overlap(within, slide)
+    nc, nx = 1 + graph.weights.shape[1], graph.extremes.shape[1]
+    size, size_x = windows * nc, windows * nx
+    states = graph.end_rule.shape[0]
+    most = _most_at_once(graph, events, ranges)
+    # The nodes of each state stand together in time order; what is dropped makes room by and by.
+    room_of = most + most // 4 + 16
+    base = np.cumsum(room_of) - room_of
+    total_room = room_of.sum()
+    node, node_last = np.empty(total_room, np.int64), np.empty(total_room, np.int64)
+    node_v, node_x = numbers.room(zero, total_room * size), np.empty(total_room * size_x)
+    head, count = np.empty(states, np.int64), np.empty(states, np.int64)
+    seen = np.empty(states, np.int64)
+    acc_v, acc_x = numbers.room(zero, size + 1), np.empty(size_x)
+    total_v, total_x = numbers.room(zero, size), np.empty(size_x)
+    v, acc, total = numbers.pointer(node_v), numbers.pointer(acc_v), numbers.pointer(total_v)
+    one = size
+    numbers.set_one(acc, one)
+    err = raw_pointer(err_array)
+    has_late_ends = False
+    for s in range(states):
+        if graph.end_rule[s] > 0:
+            has_late_ends = True
+    capacity, n = 256, 0
+    records, out_x = np.empty((capacity, 3), np.int64), np.empty(capacity * nx)
+    out_v = numbers.room(zero, capacity * nc)
     redo, redone = np.empty(ranges.shape[0], np.int32), 0
     for r in range(ranges.shape[0]):
+        part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
         if err[STOPPED] != 0:
             break
-        records, after = _run_partition(
-            graph, rules, events, ranges[r], nodes, at, v, x, records, n, err
-        )
-        if err[0] == 0:
-            n = after
-        else:
-            redo[redone] = ranges[r, 0]
+        head[:], count[:] = 0, 0
+        for k in range(size):
+            numbers.set_zero(total, k)
+        total_x[:] = np.inf
+        low = first_window(ts[first], within, slide)
+        i = first
+        while i <= end and err[0] == 0:
+            # Windows that end before this event, or with the partition, are closed.
+            at = i if i < end else ranges[r, 3]
+            if i < end:
+                until = first_window(ts[i], within, slide)
+            else:
+                until = last_window(ts[end - 1], slide) + 1
+            if i > first:
+                for w in range(low, min(until, last_window(ts[i - 1], slide) + 1)):
+                    slot = w % windows
+                    if has_late_ends:
+                        for s in range(states):
+                            rule = graph.end_rule[s]
+                            if rule <= 0:
+                                continue
+                            for p in range(base[s] + head[s], base[s] + count[s]):
+                                if node_last[p] >= w and looked_at(
+                                    rules, events, rule, node[p], NO_EVENT, at, w * slide
+                                ):
+                                    for c in range(nc):
+                                        numbers.add(
+                                            total,
+                                            slot * nc + c,
+                                            v,
+                                            p * size + slot * nc + c,
+                                            err,
+                                        )
+                                    for x in range(nx):
+                                        total_x[slot * nx + x] = min(
+                                            total_x[slot * nx + x],
+                                            node_x[p * size_x + slot * nx + x],
+                                        )
+                    if not numbers.is_zero(total, slot * nc):
+                        if n == capacity:
+                            capacity *= 2
+                            records = longer(records, capacity)
+                            out_x = longer(out_x, capacity * nx)
+                            out_v = longer_numbers(out_v, n * nc, capacity * nc)
+                        out = numbers.pointer(out_v)
+                        records[n, 0], records[n, 1], records[n, 2] = part, 0, w
+                        for c in range(nc):
+                            numbers.copy(out, n * nc + c, total, slot * nc + c)
+                            if not numbers.is_safe(total, slot * nc + c):
+                                err[0] = 1
+                            numbers.set_zero(total, slot * nc + c)
+                        for x in range(nx):
+                            out_x[n * nx + x] = total_x[slot * nx + x] * graph.signs[x]
+                            total_x[slot * nx + x] = np.inf
+                        n += 1
+            if i == end:
+                break
+            low = until
+            high = last_window(ts[i], slide)
+            first_slot = low % windows
+            seen[:] = count
+            step = events.step[i]
+            while i < end and events.step[i] == step and err[0] == 0:
+                letter = events.letter[i]
+                for k in range(graph.enter_p[letter], graph.enter_p[letter + 1]):
+                    s = graph.enter[k]
+                    for c in range(size):
+                        numbers.set_zero(acc, c)
+                    acc_x[:] = np.inf
+                    for e in range(graph.in_p[s], graph.in_p[s + 1]):
+                        source, rule = graph.in_source[e], graph.in_rule[e]
+                        if source < 0:
+                            for w in range(low, high + 1):
+                                if rule == 0 or looked_at(
+                                    rules, events, rule, NO_EVENT, i, i, w * slide
+                                ):
+                                    numbers.add(acc, (w % windows) * nc, acc, one, err)
+                            continue
+                        while (
+                            head[source] < seen[source]
+                            and node_last[base[source] + head[source]] < low
+                        ):
+                            head[source] += 1
+                        kind, q = rules.kind[rule], rules.predicate[rule]
+                        if kind == COMPARED:
+                            operator, bound = rules.p_kind[q], events.next[q, i]
+                        else:
+                            operator, bound = 0, 0.0
+                        for p in range(base[source] + head[source], base[source] + seen[source]):
+                            if kind == COMPARED:
+                                if not compared(operator, events.previous[q, node[p]], bound):
+                                    continue
+                            elif kind != FREE_WAY and not looked_at(
+                                rules, events, rule, node[p], i, i, 0
+                            ):
+                                continue
+                            slot = first_slot
+                            for _ in range(node_last[p] - low + 1):
+                                for c in range(nc):
+                                    numbers.add(
+                                        acc, slot * nc + c, v, p * size + slot * nc + c, err
+                                    )
+                                for x in range(nx):
+                                    acc_x[slot * nx + x] = min(
+                                        acc_x[slot * nx + x],
+                                        node_x[p * size_x + slot * nx + x],
+                                    )
+                                slot = slot + 1 if slot + 1 < windows else 0
+                    is_matched = False
+                    for w in range(low, high + 1):
+                        slot = w % windows
+                        if numbers.is_zero(acc, slot * nc):
+                            continue
+                        is_matched = True
+                        for c in range(1, nc):
+                            weight = graph.weights[s, c - 1]
+                            if weight >= 0:
+                                numbers.add_times(
+                                    acc,
+                                    slot * nc + c,
+                                    acc,
+                                    slot * nc,
+                                    events.weights[weight, i],
+                                    err,
+                                )
+                            elif weight == ONE:
+                                numbers.add(acc, slot * nc + c, acc, slot * nc, err)
+                        for x in range(nx):
+                            attribute = graph.extremes[s, x]
+                            if attribute >= 0:
+                                own = events.extremes[attribute, i]
+                                if own == own:
+                                    acc_x[slot * nx + x] = min(
+                                        acc_x[slot * nx + x], own * graph.signs[x]
+                                    )
+                        if graph.end_rule[s] == 0:
+                            for c in range(nc):
+                                numbers.add(total, slot * nc + c, acc, slot * nc + c, err)
+                            for x in range(nx):
+                                total_x[slot * nx + x] = min(
+                                    total_x[slot * nx + x], acc_x[slot * nx + x]
+                                )
+                    if not is_matched:
+                        continue
+                    if count[s] == room_of[s]:
+                        # Nodes that no open window has go; as many as are left were planned for.
+                        gone = 0
+                        while gone < count[s] and node_last[base[s] + gone] < low:
+                            gone += 1
+                        for p in range(base[s], base[s] + count[s] - gone):
+                            node[p], node_last[p] = node[p + gone], node_last[p + gone]
+                            for c in range(size):
+                                numbers.copy(v, p * size + c, v, (p + gone) * size + c)
+                            for x in range(size_x):
+                                node_x[p * size_x + x] = node_x[(p + gone) * size_x + x]
+                        count[s] -= gone
+                        head[s] = max(head[s] - gone, 0)
+                        seen[s] -= gone
+                    p = base[s] + count[s]
+                    node[p], node_last[p] = i, high
+                    for c in range(size):
+                        numbers.copy(v, p * size + c, acc, c)
+                    for x in range(size_x):
+                        node_x[p * size_x + x] = acc_x[x]
+                    count[s] += 1
+                i += 1
+        if err[0] != 0:
+            n = begun
+            redo[redone] = part
             redone += 1
     # What pointers point to is named once more, so that it outlives them.
-    alive(v_array, x_array, err_array)
-    found_x = table_of(records.extremes, n, at.size_x)
-    return records.keys[:n], records.numbers[: n * at.size], found_x, redo[:redone]
-
-
-@compiled
-def _run_partition(graph, rules, events, bounds, nodes, at, v, x, records, n, err):
-    """Every window of one partition: the records, and how many there are then."""
-    part, first, end, moment = bounds[0], bounds[1], bounds[2], bounds[3]
-    ts, within, slide = events.ts, graph.within, graph.slide
-    nodes.head[:], nodes.count[:] = 0, 0
-    for slot in range(at.windows):
-        empty(v, at.total + slot, at.size, x, at.size_x)
-    low, i = first_window(ts[first], within, slide), first
-    while i < end and err[0] == 0:
-        until = first_window(ts[i], within, slide)
-        if i > first:
-            # Windows that end before this event are closed; of some there was none.
-            closed = min(until, last_window(ts[i - 1], slide) + 1)
-            records, n = _close(
-                graph, rules, events, part, low, closed, i, nodes, at, v, x, records, n, err
-            )
-        low = until
-        i = _do_step(graph, rules, events, i, end, low, nodes, at, v, x, err)
-    closed = last_window(ts[end - 1], slide) + 1
-    return _close(graph, rules, events, part, low, closed, moment, nodes, at, v, x, records, n, err)
-
-
-@compiled
-def _close(graph, rules, events, part, low, closed, moment, nodes, at, v, x, records, n, err):
-    """Write what windows have found that end at some moment, by its place in `latest`."""
-    for w in range(low, closed):
-        total = at.total + w % at.windows
-        for s in range(graph.end_rule.shape[0]):
-            if graph.end_rule[s] > 0:
-                _add_late_ends(graph, rules, events, s, w, moment, nodes, at, v, x, err)
-        if numbers.is_zero(v, total * at.size):
-            continue
-        records = with_room(records, n, 1, at.size, at.size_x)
-        write(records, n, part, 0, w, v, total, at.size, x, at.size_x, graph.signs, err)
-        empty(v, total, at.size, x, at.size_x)
-        n += 1
-    return records, n
-
-
-@compiled
-def _add_late_ends(graph, rules, events, s, w, moment, nodes, at, v, x, err):
-    """Add what ends with the nodes of a state, where that depends on what came after them."""
-    slot, rule = w % at.windows, graph.end_rule[s]
-    for p in range(nodes.base[s] + nodes.head[s], nodes.base[s] + nodes.count[s]):
-        if nodes.last[p] >= w and looked_at(
-            rules, events, rule, nodes.event[p], NO_EVENT, moment, w * graph.slide
-        ):
-            add_all(v, at.total + slot, p * at.windows + slot, at.size, x, at.size_x, err)
-
-
-@compiled
-def _do_step(graph, rules, events, i, end, low, nodes, at, v, x, err):
-    """Make the nodes of all events of one step, and add what ends with them; the event after it."""
-    high, step = last_window(events.ts[i], graph.slide), events.step[i]
-    nodes.seen[:] = nodes.count
-    while i < end and events.step[i] == step and err[0] == 0:
-        letter = events.letter[i]
-        for k in range(graph.enter_p[letter], graph.enter_p[letter + 1]):
-            s = graph.enter[k]
-            for slot in range(at.windows):
-                empty(v, at.new + slot, at.size, x, at.size_x)
-            for e in range(graph.in_p[s], graph.in_p[s + 1]):
-                if graph.in_source[e] < 0:
-                    _begin(graph, rules, events, e, i, low, high, at, v, err)
-                else:
-                    _follow(graph, rules, events, e, i, low, nodes, at, v, x, err)
-            if _take_in(graph, events, s, i, low, high, at, v, x, err):
-                _add_node(s, i, low, high, nodes, at, v, x)
-        i += 1
-    return i
-
-
-@compiled
-def _begin(graph, rules, events, e, i, low, high, at, v, err):
-    """Begin a trend with an event, in each window where nothing before it forbids that."""
-    rule = graph.in_rule[e]
-    for w in range(low, high + 1):
-        if rule == 0 or looked_at(rules, events, rule, NO_EVENT, i, i, w * graph.slide):
-            new = (at.new + w % at.windows) * at.size
-            numbers.add(v, new, v, at.one * at.size, err)
-
-
-@compiled
-def _follow(graph, rules, events, e, i, low, nodes, at, v, x, err):
-    """Add up what the nodes carry that an event may follow by an edge, one by one."""
-    s, rule = graph.in_source[e], graph.in_rule[e]
-    base, seen = nodes.base[s], nodes.seen[s]
-    while nodes.head[s] < seen and nodes.last[base + nodes.head[s]] < low:
-        nodes.head[s] += 1
-    kind, q = rules.kind[rule], rules.predicate[rule]
-    operator, bound = 0, 0.0
-    if kind == COMPARED:
-        operator, bound = rules.p_kind[q], events.next[q, i]
-    for p in range(base + nodes.head[s], base + seen):
-        if kind == COMPARED:
-            if not compared(operator, events.previous[q, nodes.event[p]], bound):
-                continue
-        elif kind != FREE_WAY and not looked_at(rules, events, rule, nodes.event[p], i, i, 0):
-            continue
-        slot = low % at.windows
-        for _ in range(nodes.last[p] - low + 1):
-            add_all(v, at.new + slot, p * at.windows + slot, at.size, x, at.size_x, err)
-            slot = slot + 1 if slot + 1 < at.windows else 0
-
-
-@compiled
-def _take_in(graph, events, s, i, low, high, at, v, x, err):
-    """Add the event of a new node to what it carries, and that to what has ended.
-
-    Returns whether it carries anything.
-    """
-    is_matched = False
-    for w in range(low, high + 1):
-        new = at.new + w % at.windows
-        if numbers.is_zero(v, new * at.size):
-            continue
-        is_matched = True
-        extend(
-            v, new, new, at.size, x, at.size_x, graph.weights, 0, graph.extremes, 0, s,
-            events.weights, events.extremes, graph.signs, i, err,
-        )  # fmt: skip
-        if graph.end_rule[s] == 0:
-            add_all(v, at.total + w % at.windows, new, at.size, x, at.size_x, err)
-    return is_matched
-
-
-@compiled
-def _add_node(s, i, low, high, nodes, at, v, x):
-    """Put a new node after those of its state."""
-    if nodes.count[s] == nodes.room[s]:
-        _drop_nodes(s, low, nodes, at, v, x)
-    p = nodes.base[s] + nodes.count[s]
-    nodes.event[p], nodes.last[p] = i, high
-    for slot in range(at.windows):
-        copy_all(v, p * at.windows + slot, at.new + slot, at.size, x, at.size_x)
-    nodes.count[s] += 1
-
-
-@compiled
-def _drop_nodes(s, low, nodes, at, v, x):
-    """Drop the nodes of a state that no open window has; as many as are left were planned for."""
-    base, gone = nodes.base[s], 0
-    while gone < nodes.count[s] and nodes.last[base + gone] < low:
-        gone += 1
-    for p in range(base, base + nodes.count[s] - gone):
-        nodes.event[p], nodes.last[p] = nodes.event[p + gone], nodes.last[p + gone]
-        for slot in range(at.windows):
-            to = p * at.windows + slot
-            copy_all(v, to, to + gone * at.windows, at.size, x, at.size_x)
-    nodes.count[s] -= gone
-    nodes.head[s] = max(nodes.head[s] - gone, 0)
-    nodes.seen[s] -= gone
+    alive(node_v, acc_v, total_v, err_array)
+    return records[:n], out_v[: n * nc], out_x[: n * nx].copy().reshape((n, nx)), redo[:redone]
 
 
 run = kept_on_disk(_run, digest("greta.py", "records.py"))

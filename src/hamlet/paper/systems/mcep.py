@@ -25,23 +25,14 @@ import numpy as np
 from hamlet.errors import SystemLimit
 from hamlet.kernel import numbers
 from hamlet.kernel.compile.parts import RaggedLists
-from hamlet.kernel.jit import compiled, inlined, kept_on_disk
+from hamlet.kernel.growth import longer_numbers
+from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.numbers import raw_pointer
 from hamlet.kernel.stopping import STOPPED, stoppable
 from hamlet.kernel.windowing import first_window
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.conditions import NO_EVENT, is_open, looked_at
-from hamlet.paper.systems.records import (
-    ClosedWindows,
-    alive,
-    empty,
-    longer,
-    no_records,
-    records_of,
-    table_of,
-    with_room,
-    write,
-)
+from hamlet.paper.systems.records import ClosedWindows, alive, longer
 from hamlet.paper.systems.tables import NO_EDGE, ONE
 
 if TYPE_CHECKING:
@@ -51,7 +42,7 @@ if TYPE_CHECKING:
 
 SYSTEM = "mcep"
 # Matches of Kleene parts held at once (16 bytes each), and trends put together in one window.
-MOST_HELD = 1 << 24
+MOST_HELD = 1 << 24  # a power of two, as room for them is
 MOST_TRENDS = 20_000_000_000
 
 
@@ -160,294 +151,16 @@ def run_mcep(
     """
     closed = []
     for family in families:
-        *parts, passed = stoppable(
+        *parts, full = stoppable(
             run, family.joins, tables.rules, events, ranges, zero, MOST_HELD, MOST_TRENDS
         )
-        if passed == _HELD:
+        if full == 1:
             reason = f"a window has more than {MOST_HELD:,} matches of Kleene patterns to hold"
             raise SystemLimit(SYSTEM, reason)
-        if passed == _TRENDS:
+        if full == 2:
             raise SystemLimit(SYSTEM, f"a window has more than {MOST_TRENDS:,} trends")
         closed.append(ClosedWindows(family.templates, 1 + family.joins.weights.shape[1], *parts))
     return closed
-
-
-class _Window(NamedTuple):
-    """The events of a window, by their numbers, in room for those of any.
-
-    of_state, n_state: Those that each state takes, and how many these are.
-    of_kind, n_kind: Those of each Kleene part.
-    chains_p: Where the chains are that begin with each of these.
-    """
-
-    of_state: Any
-    n_state: Any
-    of_kind: Any
-    n_kind: Any
-    chains_p: Any
-
-
-class _Chains(NamedTuple):
-    """Matches of Kleene parts; room for them grows.
-
-    last: The last event, by its place among those of its kind.
-    before: The chain that it was joined to, -1 where it is the only event.
-    """
-
-    last: Any
-    before: Any
-
-
-class _Trend(NamedTuple):
-    """A trend while it is put together, level by level.
-
-    edge, state: The edge to this level, and the state that it leads to.
-    place, held: Which event of that state it takes, and which chain that begins with it, if any.
-    last: The last event of both.
-    """
-
-    edge: Any
-    state: Any
-    place: Any
-    held: Any
-    last: Any
-
-
-# Which limit is passed
-_NONE, _HELD, _TRENDS = range(3)
-
-
-@compiled
-def _run(q, rules, events, ranges, zero, most_held, most_trends, err_array):
-    """Every window of every partition, and which limit was passed."""
-    size, size_x = 1 + q.weights.shape[1], q.extremes.shape[1]
-    # What a window has found, and a record of one trend
-    v_array, x_array = records_of(zero, 2, size, size_x)
-    v, x, err = numbers.pointer(v_array), raw_pointer(x_array), raw_pointer(err_array)
-    numbers.set_one(v, size)
-    most = _most_in_window(q, events, ranges)
-    window, trend = _no_events(q, most), _no_trend(most + 1)
-    chains = _Chains(np.empty(1024, np.int64), np.empty(1024, np.int64))
-    records, n, passed = no_records(zero, size, size_x), 0, _NONE
-    redo, redone = np.empty(ranges.shape[0], np.int32), 0
-    for r in range(ranges.shape[0]):
-        err[0] = 0
-        if err[STOPPED] != 0 or passed != _NONE:
-            break
-        records, after, chains, passed = _run_partition(
-            q, rules, events, ranges[r], window, chains, trend, most_held, most_trends, v, x, size,
-            size_x, records, n, err,
-        )  # fmt: skip
-        if err[0] == 0:
-            n = after
-        else:
-            redo[redone] = ranges[r, 0]
-            redone += 1
-    alive(v_array, x_array, err_array)
-    found_x = table_of(records.extremes, n, size_x)
-    return records.keys[:n], records.numbers[: n * size], found_x, redo[:redone], passed
-
-
-@compiled
-def _most_in_window(q, events, ranges):
-    """The most events of any window."""
-    most = 1
-    for r in range(ranges.shape[0]):
-        high = ranges[r, 1]
-        for low in range(ranges[r, 1], ranges[r, 2]):
-            while high < ranges[r, 2] and events.ts[high] < events.ts[low] + q.within:
-                high += 1
-            most = max(most, high - low)
-    return most
-
-
-@compiled
-def _no_events(q, most):
-    states, kinds = q.kind.shape[0], q.kind_rule.shape[0]
-    return _Window(
-        np.empty((states, most), np.int64),
-        np.empty(states, np.int64),
-        np.empty((kinds, most), np.int64),
-        np.empty(kinds, np.int64),
-        np.empty((kinds, most + 1), np.int64),
-    )
-
-
-@compiled
-def _no_trend(levels):
-    return _Trend(
-        np.empty(levels, np.int64),
-        np.empty(levels, np.int64),
-        np.empty(levels, np.int64),
-        np.empty(levels, np.int64),
-        np.empty(levels, np.int64),
-    )
-
-
-@compiled
-def _run_partition(
-    q, rules, events, bounds, window, chains, trend, most_held, most_trends, v, x, size, size_x,
-    records, n, err,
-):  # fmt: skip
-    """Every window of one partition: the records, how many, the chains, and the limit passed."""
-    ts, low, end, passed = events.ts, bounds[1], bounds[2], _NONE
-    w = first_window(ts[low], q.within, q.slide)
-    while err[0] == 0 and passed == _NONE:
-        start = w * q.slide
-        while low < end and ts[low] < start:
-            low += 1
-        if low == end:
-            break
-        if ts[low] >= start + q.within:
-            w = first_window(ts[low], q.within, q.slide)
-            continue
-        high = low
-        while high < end and ts[high] < start + q.within:
-            high += 1
-        _take_events(q, events, low, high, window)
-        chains, passed = _build_chains(q, rules, events, start, window, chains, most_held, err)
-        moment = high if high < end else bounds[3]
-        for u in range(q.unit_p.shape[0] - 1):
-            if passed != _NONE:
-                break
-            trends = _join(
-                q, rules, events, u, start, moment, window, chains, trend, most_trends, v, x, size,
-                size_x, err,
-            )  # fmt: skip
-            if trends > most_trends:
-                passed = _TRENDS
-            elif trends > 0:
-                records = with_room(records, n, 1, size, size_x)
-                write(records, n, bounds[0], u, w, v, 0, size, x, size_x, q.signs, err)
-                n += 1
-        w += 1
-    return records, n, chains, passed
-
-
-@compiled
-def _take_events(q, events, low, high, window):
-    """Find the events of a window that each state and each Kleene part takes."""
-    window.n_state[:], window.n_kind[:] = 0, 0
-    for i in range(low, high):
-        for s in range(q.kind.shape[0]):
-            if q.letters[s, events.letter[i]]:
-                window.of_state[s, window.n_state[s]] = i
-                window.n_state[s] += 1
-        for k in range(q.kind_rule.shape[0]):
-            if q.kind_letters[k, events.letter[i]]:
-                window.of_kind[k, window.n_kind[k]] = i
-                window.n_kind[k] += 1
-
-
-@compiled
-def _build_chains(q, rules, events, start, window, chains, most_held, err):
-    """All matches of Kleene parts, those that begin with one event together; the limit passed."""
-    n = 0
-    for k in range(q.kind_rule.shape[0]):
-        for p in range(window.n_kind[k]):
-            window.chains_p[k, p] = n
-            chains, n = _build_from(
-                q, rules, events, k, p, start, window, chains, n, most_held, err
-            )
-            if n > most_held:
-                return chains, _HELD
-        window.chains_p[k, window.n_kind[k]] = n
-    return chains, _NONE
-
-
-@compiled
-def _build_from(q, rules, events, k, p, start, window, chains, n, most_held, err):
-    """The matches of a Kleene part that begin with one event, after n others; or one too many."""
-    rule, c = q.kind_rule[k], n
-    if n == most_held:
-        return chains, n + 1
-    chains = _with_room(chains, n)
-    chains.last[n], chains.before[n] = p, -1
-    n += 1
-    while c < n and err[0] == 0:
-        j = window.of_kind[k, chains.last[c]]
-        for p2 in range(chains.last[c] + 1, window.n_kind[k]):
-            i = window.of_kind[k, p2]
-            if events.step[i] > events.step[j] and is_open(rules, events, rule, j, i, i, start):
-                if n == most_held:
-                    return chains, n + 1
-                chains = _with_room(chains, n)
-                chains.last[n], chains.before[n] = p2, c
-                n += 1
-        c += 1
-    return chains, n
-
-
-@compiled
-def _with_room(chains, n):
-    """The same n chains, with room for one more."""
-    if n < chains.last.shape[0]:
-        return chains
-    return _Chains(longer(chains.last, 2 * n), longer(chains.before, 2 * n))
-
-
-@compiled
-def _join(
-    q, rules, events, u, start, moment, window, chains, trend, most_trends, v, x, size, size_x, err
-):  # fmt: skip
-    """Put all trends of a unit together, one by one, and aggregate them; how many there are."""
-    empty(v, 0, size, x, size_x)
-    states = q.unit_p.shape[0] - 1
-    trends, level = 0, 0
-    trend.edge[0], trend.place[0], trend.held[0] = q.out_p[u], -1, -1
-    while level >= 0 and trends <= most_trends and err[0] == 0:
-        row = u if level == 0 else states + trend.state[level - 1]
-        if not _advance(q, rules, events, row, level, start, window, trend):
-            level -= 1
-            continue
-        s, held = q.out_state[trend.edge[level]], trend.held[level]
-        trend.state[level] = s
-        if held >= 0:
-            trend.last[level] = window.of_kind[q.kind[s], chains.last[held]]
-        else:
-            trend.last[level] = window.of_state[s, trend.place[level]]
-        rule = q.end_rule[s]
-        if rule == 0 or (
-            rule != NO_EDGE
-            and looked_at(rules, events, rule, trend.last[level], NO_EVENT, moment, start)
-        ):
-            trends += 1
-            numbers.add(v, 0, v, size, err)
-            if size > 1 or size_x > 0:
-                _aggregate(q, events, level, window, chains, trend, v, x, size, size_x, err)
-        level += 1
-        trend.edge[level], trend.place[level], trend.held[level] = q.out_p[states + s], -1, -1
-    return trends
-
-
-@inlined
-def _advance(q, rules, events, row, level, start, window, trend):
-    """Go on to the next event or chain at a level, along an edge from the one before.
-
-    Returns whether there is one.
-    """
-    j = NO_EVENT if level == 0 else trend.last[level - 1]
-    while trend.edge[level] < q.out_p[row + 1]:
-        s, rule = q.out_state[trend.edge[level]], q.out_rule[trend.edge[level]]
-        k = q.kind[s]
-        if trend.held[level] >= 0:
-            trend.held[level] += 1
-            if trend.held[level] < window.chains_p[k, trend.place[level] + 1]:
-                return True
-        place = trend.place[level] + 1
-        if place == 0 and j != NO_EVENT:
-            place = _first_after(window.of_state[s], 0, window.n_state[s], events.step[j], events)
-        while place < window.n_state[s]:
-            i = window.of_state[s, place]
-            if is_open(rules, events, rule, j, i, i, start):
-                # Events of a Kleene state are those of its kind, in the same order.
-                trend.place[level] = place
-                trend.held[level] = window.chains_p[k, place] if k >= 0 else -1
-                return True
-            place += 1
-        trend.edge[level] += 1
-        trend.place[level], trend.held[level] = -1, -1
-    return False
 
 
 @compiled
@@ -463,27 +176,220 @@ def _first_after(items, low, high, step, events):
 
 
 @compiled
-def _aggregate(q, events, level, window, chains, trend, v, x, size, size_x, err):
-    """Walk through a trend, and add its events to what a window has found."""
-    for d in range(level + 1):
-        s, at = trend.state[d], trend.held[d]
-        while True:
-            i = window.of_kind[q.kind[s], chains.last[at]] if at >= 0 else trend.last[d]
-            for c in range(1, size):
-                weight = q.weights[s, c - 1]
-                if weight >= 0:
-                    numbers.add_times(v, c, v, size, events.weights[weight, i], err)
-                elif weight == ONE:
-                    numbers.add(v, c, v, size, err)
-            for k in range(size_x):
-                attribute = q.extremes[s, k]
-                if attribute >= 0:
-                    own = events.extremes[attribute, i]
-                    if own == own:
-                        x[k] = min(x[k], own * q.signs[k])
-            if at < 0 or chains.before[at] < 0:
+def _run(q, rules, events, ranges, zero, most_held, most_trends, err_array):
+    """Every window of every partition, and which limit was passed: 0 for none."""
+    ts, slide, within = events.ts, q.slide, q.within
+    nc, nx = 1 + q.weights.shape[1], q.extremes.shape[1]
+    units, states, kinds = q.unit_p.shape[0] - 1, q.kind.shape[0], q.kind_rule.shape[0]
+    longest = 1
+    for r in range(ranges.shape[0]):
+        longest = max(longest, ranges[r, 2] - ranges[r, 1])
+    # Chains: the last event, by its place among those of its kind, and the chain before it
+    chain, before = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    # Of a window: the events of each state and kind, and for each event of a kind its chains
+    of_state, of_kind = np.empty((states, 64), np.int64), np.empty((kinds, 64), np.int64)
+    chains_p = np.empty((kinds, 65), np.int64)
+    n_state, n_kind = np.empty(states, np.int64), np.empty(kinds, np.int64)
+    # A trend while it is put together, level by level: edge, place of the event, chain, state
+    edge, place = np.empty(64, np.int64), np.empty(64, np.int64)
+    held, state, last = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64, np.int64)
+    total_v, total_x = numbers.room(zero, nc + 1), np.empty(nx)
+    total = numbers.pointer(total_v)
+    one = nc
+    numbers.set_one(total, one)
+    err = raw_pointer(err_array)
+    capacity, n, full = 256, 0, 0
+    records, out_x = np.empty((capacity, 3), np.int64), np.empty(capacity * nx)
+    out_v = numbers.room(zero, capacity * nc)
+    redo, redone = np.empty(ranges.shape[0], np.int32), 0
+    for r in range(ranges.shape[0]):
+        part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
+        err[0] = 0
+        if err[STOPPED] != 0:
+            break
+        low = first
+        window = first_window(ts[first], within, slide)
+        while low < end and err[0] == 0 and full == 0:
+            start = window * slide
+            while low < end and ts[low] < start:
+                low += 1
+            if low == end:
                 break
-            at = chains.before[at]
+            if ts[low] >= start + within:
+                window = first_window(ts[low], within, slide)
+                continue
+            high = low
+            while high < end and ts[high] < start + within:
+                high += 1
+            at_end = high if high < end else ranges[r, 3]
+            if high - low > of_state.shape[1]:
+                wide = 2 * (high - low)
+                of_state, of_kind = (
+                    np.empty((states, wide), np.int64),
+                    np.empty((kinds, wide), np.int64),
+                )
+                chains_p = np.empty((kinds, wide + 1), np.int64)
+            if high - low + 1 > edge.shape[0]:
+                wide = 2 * (high - low + 1)
+                edge, place = np.empty(wide, np.int64), np.empty(wide, np.int64)
+                held, state = np.empty(wide, np.int64), np.empty(wide, np.int64)
+                last = np.empty(wide, np.int64)
+            n_state[:], n_kind[:] = 0, 0
+            for i in range(low, high):
+                for s in range(states):
+                    if q.letters[s, events.letter[i]]:
+                        of_state[s, n_state[s]] = i
+                        n_state[s] += 1
+                for k in range(kinds):
+                    if q.kind_letters[k, events.letter[i]]:
+                        of_kind[k, n_kind[k]] = i
+                        n_kind[k] += 1
+            # All matches of Kleene parts, those that begin with the same event together
+            chains = 0
+            for k in range(kinds):
+                rule = q.kind_rule[k]
+                for p in range(n_kind[k]):
+                    chains_p[k, p] = chains
+                    if chains == chain.shape[0]:
+                        chain, before = longer(chain, 2 * chains), longer(before, 2 * chains)
+                    chain[chains], before[chains] = p, -1
+                    chains += 1
+                    c = chains - 1
+                    while c < chains and full == 0 and err[0] == 0:
+                        j = of_kind[k, chain[c]]
+                        for p2 in range(chain[c] + 1, n_kind[k]):
+                            i = of_kind[k, p2]
+                            if events.step[i] > events.step[j] and is_open(
+                                rules, events, rule, j, i, i, start
+                            ):
+                                if chains == chain.shape[0]:
+                                    if chains >= most_held:
+                                        full = 1
+                                        break
+                                    chain = longer(chain, 2 * chains)
+                                    before = longer(before, 2 * chains)
+                                chain[chains], before[chains] = p2, c
+                                chains += 1
+                        c += 1
+                    if full != 0:
+                        break
+                chains_p[k, n_kind[k]] = chains
+            for u in range(units):
+                if full != 0:
+                    break
+                for c in range(nc):
+                    numbers.set_zero(total, c)
+                total_x[:] = np.inf
+                trends = 0
+                level = 0
+                edge[0], place[0], held[0] = q.out_p[u], -1, -1
+                while level >= 0 and full == 0 and err[0] == 0:
+                    # The next event or match at this level, along an edge from the level before
+                    row = u if level == 0 else units + state[level - 1]
+                    j = NO_EVENT if level == 0 else last[level - 1]
+                    is_found = False
+                    while edge[level] < q.out_p[row + 1]:
+                        s, rule = q.out_state[edge[level]], q.out_rule[edge[level]]
+                        k = q.kind[s]
+                        if held[level] >= 0:
+                            held[level] += 1
+                            if held[level] < chains_p[k, place[level] + 1]:
+                                is_found = True
+                                break
+                            held[level] = -1
+                        if place[level] < 0:
+                            place[level] = (
+                                0
+                                if j == NO_EVENT
+                                else _first_after(
+                                    of_state[s], 0, n_state[s], events.step[j], events
+                                )
+                            )
+                        else:
+                            place[level] += 1
+                        while place[level] < n_state[s]:
+                            i = of_state[s, place[level]]
+                            if is_open(rules, events, rule, j, i, i, start):
+                                is_found = True
+                                break
+                            place[level] += 1
+                        if is_found:
+                            # Events of a Kleene state are those of its kind, in the same order.
+                            held[level] = chains_p[k, place[level]] if k >= 0 else -1
+                            break
+                        edge[level] += 1
+                        place[level] = -1
+                    if not is_found:
+                        level -= 1
+                        continue
+                    s = q.out_state[edge[level]]
+                    state[level] = s
+                    if held[level] >= 0:
+                        last[level] = of_kind[q.kind[s], chain[held[level]]]
+                    else:
+                        last[level] = of_state[s, place[level]]
+                    if q.end_rule[s] == 0 or (
+                        q.end_rule[s] != NO_EDGE
+                        and looked_at(
+                            rules, events, q.end_rule[s], last[level], NO_EVENT, at_end, start
+                        )
+                    ):
+                        trends += 1
+                        if trends > most_trends:
+                            full = 2
+                        numbers.add(total, 0, total, one, err)
+                        if nc > 1 or nx > 0:
+                            for d in range(level + 1):
+                                at = held[d]
+                                while True:
+                                    if held[d] >= 0:
+                                        i = of_kind[q.kind[state[d]], chain[at]]
+                                    else:
+                                        i = last[d]
+                                    for c in range(1, nc):
+                                        weight = q.weights[state[d], c - 1]
+                                        if weight >= 0:
+                                            numbers.add_times(
+                                                total, c, total, one, events.weights[weight, i], err
+                                            )
+                                        elif weight == ONE:
+                                            numbers.add(total, c, total, one, err)
+                                    for x in range(nx):
+                                        attribute = q.extremes[state[d], x]
+                                        if attribute >= 0:
+                                            own = events.extremes[attribute, i]
+                                            if own == own:
+                                                total_x[x] = min(total_x[x], own * q.signs[x])
+                                    if held[d] < 0 or before[at] < 0:
+                                        break
+                                    at = before[at]
+                    level += 1
+                    edge[level], place[level], held[level] = q.out_p[units + s], -1, -1
+                if trends > 0:
+                    if n == capacity:
+                        capacity *= 2
+                        records = longer(records, capacity)
+                        out_x = longer(out_x, capacity * nx)
+                        out_v = longer_numbers(out_v, n * nc, capacity * nc)
+                    out = numbers.pointer(out_v)
+                    records[n, 0], records[n, 1], records[n, 2] = part, u, window
+                    for c in range(nc):
+                        numbers.copy(out, n * nc + c, total, c)
+                        if not numbers.is_safe(total, c):
+                            err[0] = 1
+                    for x in range(nx):
+                        out_x[n * nx + x] = total_x[x] * q.signs[x]
+                    n += 1
+            window += 1
+        if err[0] != 0:
+            n = begun
+            redo[redone] = part
+            redone += 1
+        if full != 0:
+            break
+    alive(total_v, total_v, total_v, err_array)
+    found_x = out_x[: n * nx].copy().reshape((n, nx))
+    return records[:n], out_v[: n * nc], found_x, redo[:redone], full
 
 
 run = kept_on_disk(_run, digest("mcep.py", "records.py"))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba.extending import overload
 
 from hamlet.kernel import numbers
@@ -27,7 +28,7 @@ from hamlet.kernel.numbers import (
     kind_of,
     store_int,
 )
-from hamlet.paper.systems.records import add_all, copy_all, empty, extend
+from hamlet.paper.systems.tables import ONE
 
 # What is known of a middle: its places; its entries; where its starts are in the ring, the first of
 # their records, and how many each has; how many of these are rows; the length of the longest entry.
@@ -75,6 +76,64 @@ def _record(each, state, p, k):
 def _at(each, state, p, k):
     """Where start k of a middle is in the ring."""
     return each[p, RING] + (state[p, HEAD] + k) % each[p, ROOM]
+
+
+# Records
+
+
+@compiled
+def add_all(v, to, source, size, x, size_x, err):
+    """Add one record of numbers and extremes to another, both by their number."""
+    for c in range(size):
+        numbers.add(v, to * size + c, v, source * size + c, err)
+    for k in range(size_x):
+        x[to * size_x + k] = min(x[to * size_x + k], x[source * size_x + k])
+
+
+@compiled
+def empty(v, at, size, x, size_x):
+    """A record of nothing."""
+    for c in range(size):
+        numbers.set_zero(v, at * size + c)
+    for k in range(size_x):
+        x[at * size_x + k] = np.inf
+
+
+@compiled
+def copy_all(v, to, source, size, x, size_x):
+    """Write one record over another."""
+    for c in range(size):
+        numbers.copy(v, to * size + c, v, source * size + c)
+    for k in range(size_x):
+        x[to * size_x + k] = x[source * size_x + k]
+
+
+@compiled
+def extend(
+    v, to, source, size, x, size_x, adds, adds_at, least, least_at, row, weights, extremes, signs,
+    e, err,
+):  # fmt: skip
+    """Write what a record becomes with one more event, e, to another.
+
+    What its numbers add and its extremes look at stands in a row of `adds` and `least`, from some
+    columns on: numbers of the weights and extremes of events.
+    """
+    numbers.copy(v, to * size, v, source * size)
+    for c in range(1, size):
+        numbers.copy(v, to * size + c, v, source * size + c)
+        weight = adds[row, adds_at + c - 1]
+        if weight >= 0:
+            numbers.add_times(v, to * size + c, v, source * size, weights[weight, e], err)
+        elif weight == ONE:
+            numbers.add(v, to * size + c, v, source * size, err)
+    for k in range(size_x):
+        best = x[source * size_x + k]
+        attribute = least[row, least_at + k]
+        if attribute >= 0:
+            own = extremes[attribute, e]
+            if own == own:
+                best = min(best, own * signs[k])
+        x[to * size_x + k] = best
 
 
 def add_product(v: Any, d: int, s: int, count: int, err: Any) -> None:

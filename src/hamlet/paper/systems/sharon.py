@@ -24,11 +24,12 @@ what is shared O(starts in the window) instead of O(queries).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hamlet.kernel import numbers
+from hamlet.kernel.growth import longer_numbers
 from hamlet.kernel.jit import compiled, kept_on_disk
 from hamlet.kernel.kept_code import kept
 from hamlet.kernel.numbers import raw_pointer
@@ -37,26 +38,18 @@ from hamlet.kernel.windowing import first_window, last_window, overlap
 from hamlet.paper.systems.caching import digest
 from hamlet.paper.systems.flatten import flattened
 from hamlet.paper.systems.middles import (
+    add_all,
     add_combined,
     add_exits,
     advance,
+    empty,
     note_entries,
     note_starts,
 )
-from hamlet.paper.systems.records import (
-    ClosedWindows,
-    add_all,
-    alive,
-    empty,
-    extend,
-    no_records,
-    records_of,
-    table_of,
-    with_room,
-    write,
-)
+from hamlet.paper.systems.records import ClosedWindows, alive, longer
 from hamlet.paper.systems.sharon_plan import choose_middles, rates_of, starts_at_most
 from hamlet.paper.systems.sharon_tables import Family, sequences_of
+from hamlet.paper.systems.tables import ONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -159,222 +152,181 @@ def steps_at_most(graph: Any, events: SystemEvents, ranges: NDArray[np.int64]) -
     return most
 
 
-class _Places(NamedTuple):
-    """Where records are: each window has as many as `width`, from its slot times that on.
-
-    First come those of prefixes (0 is the empty one), then from `feeds`, `pending`, `totals` and
-    `exits` on those of feeds, what a step adds to feeds, those of units, and those that exits of
-    middles make. Behind all windows come starts of middles, and `record`, where one is made.
-    """
-
-    windows: int
-    width: int
-    feeds: int
-    pending: int
-    totals: int
-    exits: int
-    record: int
-    size: int
-    size_x: int
-
-
-class _State(NamedTuple):
-    """What is known of a partition beside its records.
-
-    reached: The longest prefix with a match, by window; -1 where the window has not begun.
-    starts, ring: Those of middles, see middles.py.
-    is_hit: Whether a step has an event of some guards.
-    """
-
-    reached: Any
-    starts: Any
-    ring: Any
-    is_hit: Any
-
-
-@compiled
-def _places(q):
-    windows, feeds = overlap(q.within, q.slide), q.feed_unit.shape[0]
-    first = q.parent.shape[0]
-    totals = first + 2 * feeds
-    exits = totals + q.units
-    width = exits + q.middles.exits.shape[0]
-    size, size_x = 1 + q.weights.shape[1], q.extremes.shape[1]
-    record = windows * width + q.middles.records
-    return _Places(windows, width, first, first + feeds, totals, exits, record, size, size_x)
-
-
 @compiled
 def _run(q, events, ranges, zero, err_array):
     """Every window of every partition: partition, unit, window; numbers; extremes; redo."""
-    at = _places(q)
-    v_array, x_array = records_of(zero, at.record + 2, at.size, at.size_x)
-    v, x, err = numbers.pointer(v_array), raw_pointer(x_array), raw_pointer(err_array)
-    state = _State(
-        np.empty(at.windows, np.int64),
-        np.zeros((q.middles.each.shape[0], 4), np.int64),
-        np.empty((q.middles.ring, 2), np.int64),
-        np.empty(q.hits.shape[0], np.bool_),
-    )
-    records, n = no_records(zero, at.size, at.size_x), 0
+    ts, slide, within = events.ts, q.slide, q.within
+    windows = overlap(within, slide)
+    nc, nx = 1 + q.weights.shape[1], q.extremes.shape[1]
+    prefixes, feeds, units = q.parent.shape[0], q.feed_unit.shape[0], q.units
+    deepest = q.depth[prefixes - 1]
+    # Of each window: prefixes (0 is the empty one), feeds, what is added to feeds, units, exits
+    pending, totals = prefixes + feeds, prefixes + 2 * feeds
+    width = totals + units + q.middles.exits.shape[0]
+    m, has_middles = q.middles, q.middles.each.shape[0] > 0
+    # Behind them starts of middles, and where records are put together
+    record = windows * width + m.records
+    v_array = numbers.room(zero, (record + 2) * nc)
+    x = np.empty((record + 2) * nx)
+    v = numbers.pointer(v_array)
+    reached = np.empty(windows, np.int64)  # the longest prefix with a match, -1: window not begun
+    state, ring = np.zeros((m.each.shape[0], 4), np.int64), np.empty((m.ring, 2), np.int64)
+    is_hit = np.empty(q.hits.shape[0], np.bool_)
+    err = raw_pointer(err_array)
+    capacity, n = 256, 0
+    records, out_x = np.empty((capacity, 3), np.int64), np.empty(capacity * nx)
+    out_v = numbers.room(zero, capacity * nc)
     redo, redone = np.empty(ranges.shape[0], np.int32), 0
     for r in range(ranges.shape[0]):
+        part, first, end, begun = ranges[r, 0], ranges[r, 1], ranges[r, 2], n
         err[0] = 0
         if err[STOPPED] != 0:
             break
-        records, after = _run_partition(q, events, ranges[r], at, state, v, x, records, n, err)
-        if err[0] == 0:
-            n = after
-        else:
-            redo[redone] = ranges[r, 0]
-            redone += 1
-    alive(v_array, x_array, err_array)
-    found_x = table_of(records.extremes, n, at.size_x)
-    return records.keys[:n], records.numbers[: n * at.size], found_x, redo[:redone]
-
-
-@compiled
-def _run_partition(q, events, bounds, at, state, v, x, records, n, err):
-    """Every window of one partition: the records, and how many there are then."""
-    part, first, end = bounds[0], bounds[1], bounds[2]
-    ts, within, slide = events.ts, q.within, q.slide
-    state.reached[:] = -1
-    state.starts[:] = 0
-    low, i = first_window(ts[first], within, slide), first
-    while i < end and err[0] == 0:
-        until = first_window(ts[i], within, slide)
-        if i > first:
-            closed = min(until, last_window(ts[i - 1], slide) + 1)
-            records, n = _close(q, part, low, closed, at, state, v, x, records, n, err)
-        low, after = until, i
-        while after < end and events.step[after] == events.step[i]:
-            after += 1
-        _do_step(q, events, i, after, low, at, state, v, x, err)
-        i = after
-    closed = last_window(ts[end - 1], slide) + 1
-    return _close(q, part, low, closed, at, state, v, x, records, n, err)
-
-
-@compiled
-def _close(q, part, low, closed, at, state, v, x, records, n, err):
-    """Write what the queries have found in windows that end."""
-    m = q.middles
-    for w in range(low, closed):
-        slot = w % at.windows
-        here = slot * at.width
-        if state.reached[slot] < 0:
-            continue
-        state.reached[slot] = -1
-        for f in range(q.feed_unit.shape[0]):
-            if q.feed_unit[f] >= 0:
-                to, source = here + at.totals + q.feed_unit[f], here + at.feeds + f
-                add_all(v, to, source, at.size, x, at.size_x, err)
-        for j in range(m.ends.shape[0]):
-            to = here + at.totals + m.ends[j, 3]
-            add_combined(
-                m.each, state.starts, state.ring, m.ends[j], w, q.slide, at.windows, v, to, at.size,
-                x, at.size_x, err,
-            )  # fmt: skip
-        records = with_room(records, n, q.units, at.size, at.size_x)
-        for u in range(q.units):
-            total = here + at.totals + u
-            if not numbers.is_zero(v, total * at.size):
-                write(records, n, part, u, w, v, total, at.size, x, at.size_x, q.signs, err)
-                n += 1
-    return records, n
-
-
-@compiled
-def _do_step(q, events, first, after, low, at, state, v, x, err):
-    """What the events of one step add to each open window."""
-    m, has_starts, high = q.middles, False, last_window(events.ts[first], q.slide)
-    if m.each.shape[0] > 0:
-        has_starts = note_starts(
-            m.each, m.places, state.starts, state.ring, low * q.slide, events.letter, first, after
-        )
-    for w in range(low, high + 1):
-        slot = w % at.windows
-        here = slot * at.width
-        if state.reached[slot] < 0:
-            _begin(q, here, at, v, x)
-            state.reached[slot] = 0
-        if has_starts:
-            note_entries(
-                m.each, m.entries, state.starts, here, at.feeds, slot, v, at.size, x, at.size_x
-            )
-        if m.each.shape[0] > 0:
-            add_exits(
-                m, state.starts, state.ring, events.letter, first, after, w, q.slide, at.windows, v,
-                here + at.exits, at.size, x, at.size_x, err,
-            )  # fmt: skip
-        _grow_prefixes(q, events, first, after, slot, at, state, v, x, err)
-        if q.feed_unit.shape[0] > 0:
-            _move_feeds(q, events, first, after, here, at, state, v, x, err)
-    if m.each.shape[0] > 0:
-        longest = advance(
-            m.each, m.places, state.starts, state.ring, events.ts, events.letter, events.weights,
-            events.extremes, q.signs, first, after, v, at.record, at.size, x, at.size_x, err,
-        )  # fmt: skip
-        for w in range(low, high + 1):
-            slot = w % at.windows
-            state.reached[slot] = max(state.reached[slot], longest)
-
-
-@compiled
-def _begin(q, here, at, v, x):
-    """Begin a window with the empty prefix, also where a feed is to follow it."""
-    for record in range(here, here + at.width):
-        empty(v, record, at.size, x, at.size_x)
-    numbers.set_one(v, here * at.size)
-    for f in range(q.feed_source.shape[0]):
-        if q.feed_source[f] == 0:
-            numbers.set_one(v, (here + at.feeds + f) * at.size)
-
-
-@compiled
-def _grow_prefixes(q, events, first, after, slot, at, state, v, x, err):
-    """Add to the prefixes of a window what the events of a step make of shorter ones.
-
-    Longer prefixes first: what is read of a shorter one is from before this step.
-    """
-    here, deepest = slot * at.width, q.depth[q.depth.shape[0] - 1]
-    for depth in range(min(state.reached[slot] + 1, deepest), 0, -1):
-        for e in range(first, after):
-            group = events.letter[e] * (deepest + 1) + depth
-            for k in range(q.by_letter_p[group], q.by_letter_p[group + 1]):
-                prefix = q.by_letter[k]
-                feed = q.feed[prefix]
-                source = here + (at.feeds + feed if feed >= 0 else q.parent[prefix])
-                if numbers.is_zero(v, source * at.size):
-                    continue
-                extend(
-                    v, at.record, source, at.size, x, at.size_x, q.weights, 0, q.extremes, 0,
-                    prefix, events.weights, events.extremes, q.signs, e, err,
+        reached[:] = -1
+        state[:] = 0
+        low = first_window(ts[first], within, slide)
+        i = first
+        while i <= end and err[0] == 0:
+            if i < end:
+                until = first_window(ts[i], within, slide)
+            else:
+                until = last_window(ts[end - 1], slide) + 1
+            if i > first:
+                for w in range(low, min(until, last_window(ts[i - 1], slide) + 1)):
+                    slot = w % windows
+                    here = slot * width
+                    if reached[slot] < 0:
+                        continue
+                    reached[slot] = -1
+                    for f in range(feeds):
+                        if q.feed_unit[f] >= 0:
+                            add_all(
+                                v,
+                                here + totals + q.feed_unit[f],
+                                here + prefixes + f,
+                                nc,
+                                x,
+                                nx,
+                                err,
+                            )
+                    for j in range(m.ends.shape[0]):
+                        to = here + totals + m.ends[j, 3]
+                        add_combined(
+                            m.each, state, ring, m.ends[j], w, slide, windows, v, to, nc, x, nx, err
+                        )
+                    if n + units > capacity:
+                        capacity = 2 * (n + units)
+                        records = longer(records, capacity)
+                        out_x = longer(out_x, capacity * nx)
+                        out_v = longer_numbers(out_v, n * nc, capacity * nc)
+                    out = numbers.pointer(out_v)
+                    for u in range(units):
+                        at = here + totals + u
+                        if numbers.is_zero(v, at * nc):
+                            continue
+                        records[n, 0], records[n, 1], records[n, 2] = part, u, w
+                        for c in range(nc):
+                            numbers.copy(out, n * nc + c, v, at * nc + c)
+                            if not numbers.is_safe(v, at * nc + c):
+                                err[0] = 1
+                        for k in range(nx):
+                            out_x[n * nx + k] = x[at * nx + k] * q.signs[k]
+                        n += 1
+            if i == end:
+                break
+            low = until
+            after = i
+            while after < end and events.step[after] == events.step[i]:
+                after += 1
+            has_starts = False
+            if has_middles:
+                has_starts = note_starts(
+                    m.each, m.places, state, ring, low * slide, events.letter, i, after
+                )
+            for w in range(low, last_window(ts[i], slide) + 1):
+                slot = w % windows
+                here = slot * width
+                if reached[slot] < 0:
+                    # A window begins with the empty prefix, also where a feed is to follow it.
+                    for at in range(here, here + width):
+                        empty(v, at, nc, x, nx)
+                    numbers.set_one(v, here * nc)
+                    for f in range(feeds):
+                        if q.feed_source[f] == 0:
+                            numbers.set_one(v, (here + prefixes + f) * nc)
+                    reached[slot] = 0
+                if has_starts:
+                    note_entries(m.each, m.entries, state, here, prefixes, slot, v, nc, x, nx)
+                if has_middles:
+                    add_exits(
+                        m, state, ring, events.letter, i, after, w, slide, windows, v,
+                        here + totals + units, nc, x, nx, err,
+                    )  # fmt: skip
+                # Longer prefixes first: what is read of a shorter one is from before this step.
+                for depth in range(min(reached[slot] + 1, deepest), 0, -1):
+                    for e in range(i, after):
+                        group = events.letter[e] * (deepest + 1) + depth
+                        for k in range(q.by_letter_p[group], q.by_letter_p[group + 1]):
+                            prefix = q.by_letter[k]
+                            feed = q.feed[prefix]
+                            source = here + (prefixes + feed if feed >= 0 else q.parent[prefix])
+                            if numbers.is_zero(v, source * nc):
+                                continue
+                            # As in `extend`, but arrays would be counted in and out of it.
+                            numbers.copy(v, record * nc, v, source * nc)
+                            for c in range(1, nc):
+                                numbers.copy(v, record * nc + c, v, source * nc + c)
+                                weight = q.weights[prefix, c - 1]
+                                if weight >= 0:
+                                    numbers.add_times(
+                                        v,
+                                        record * nc + c,
+                                        v,
+                                        source * nc,
+                                        events.weights[weight, e],
+                                        err,
+                                    )
+                                elif weight == ONE:
+                                    numbers.add(v, record * nc + c, v, source * nc, err)
+                            for k2 in range(nx):
+                                best = x[source * nx + k2]
+                                attribute = q.extremes[prefix, k2]
+                                if attribute >= 0:
+                                    own = events.extremes[attribute, e]
+                                    if own == own:
+                                        best = min(best, own * q.signs[k2])
+                                x[record * nx + k2] = best
+                            add_all(v, here + prefix, record, nc, x, nx, err)
+                            for j in range(q.end_p[prefix], q.end_p[prefix + 1]):
+                                add_all(v, here + totals + q.end[j], record, nc, x, nx, err)
+                            for j in range(q.feeding_p[prefix], q.feeding_p[prefix + 1]):
+                                add_all(v, here + pending + q.feeding[j], record, nc, x, nx, err)
+                            reached[slot] = max(reached[slot], depth)
+                if feeds > 0:
+                    for g in range(is_hit.shape[0]):
+                        is_hit[g] = False
+                        for e in range(i, after):
+                            if q.hits[g, events.letter[e]]:
+                                is_hit[g] = True
+                    for f in range(feeds):
+                        if is_hit[q.feed_guards[f]]:
+                            empty(v, here + prefixes + f, nc, x, nx)
+                        add_all(v, here + prefixes + f, here + pending + f, nc, x, nx, err)
+                        empty(v, here + pending + f, nc, x, nx)
+            if has_middles:
+                longest = advance(
+                    m.each, m.places, state, ring, ts, events.letter, events.weights,
+                    events.extremes, q.signs, i, after, v, record, nc, x, nx, err,
                 )  # fmt: skip
-                add_all(v, here + prefix, at.record, at.size, x, at.size_x, err)
-                for j in range(q.end_p[prefix], q.end_p[prefix + 1]):
-                    total = here + at.totals + q.end[j]
-                    add_all(v, total, at.record, at.size, x, at.size_x, err)
-                for j in range(q.feeding_p[prefix], q.feeding_p[prefix + 1]):
-                    pending = here + at.pending + q.feeding[j]
-                    add_all(v, pending, at.record, at.size, x, at.size_x, err)
-                state.reached[slot] = max(state.reached[slot], depth)
-
-
-@compiled
-def _move_feeds(q, events, first, after, here, at, state, v, x, err):
-    """Cancel feeds by the events of a step, then add to them what the step has found."""
-    for g in range(state.is_hit.shape[0]):
-        state.is_hit[g] = False
-        for e in range(first, after):
-            if q.hits[g, events.letter[e]]:
-                state.is_hit[g] = True
-    for f in range(q.feed_unit.shape[0]):
-        feed, pending = here + at.feeds + f, here + at.pending + f
-        if state.is_hit[q.feed_guards[f]]:
-            empty(v, feed, at.size, x, at.size_x)
-        add_all(v, feed, pending, at.size, x, at.size_x, err)
-        empty(v, pending, at.size, x, at.size_x)
+                for w in range(low, last_window(ts[i], slide) + 1):
+                    reached[w % windows] = max(reached[w % windows], longest)
+            i = after
+        if err[0] != 0:
+            n = begun
+            redo[redone] = part
+            redone += 1
+    alive(v_array, v_array, v_array, err_array)
+    return records[:n], out_v[: n * nc], out_x[: n * nx].copy().reshape((n, nx)), redo[:redone]
 
 
 run = kept_on_disk(_run, digest("sharon.py", "middles.py", "records.py"))
