@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hamlet.bench.paper_contenders import contender_of
-from hamlet.bench.paper_streams import stream_of, text_of
+from hamlet.bench.paper_streams import stored_stream, text_of
 from hamlet.bench.timing import one_core
 from hamlet.errors import HamletError
 from hamlet.workload import Workload
@@ -39,7 +39,7 @@ def main() -> None:
 
 def measured(point: dict[str, Any]) -> Any:
     """That it can begin; that it has answered; what it did; the figures of each repetition."""
-    sample, tables = stream_of(point)
+    sample, tables = stored_stream(Path(point["stream"]))
     text = text_of(point, tables[0])
     begun = time.process_time()
     workload = Workload.parse(text)
