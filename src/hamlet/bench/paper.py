@@ -158,6 +158,7 @@ def measure_point(
                 **point.as_dict(),
                 "name": name,
                 "repeat": scale.paced_repeat if name in HOSTS else scale.repeat,
+                "enough_s": scale.enough_s,
                 "stream": folder,
                 "answers": str(path),
                 "are_policies": point.are_policies,
@@ -190,12 +191,12 @@ def _measure_series(workers: _Workers, task: dict[str, Any], scale: Scale) -> di
     if first is not None and "refused" in first:
         return {"status": "refused", "why": first["refused"], "code": first["code"]}
     runs: list[dict[str, Any]] = []
-    while first is not None and len(runs) < task["repeat"]:
+    while first is not None and not (runs and runs[-1]["is_last"]):
         figures = worker.receive(limit)
         if figures is None:
             break
         runs.append(figures)
-    if first is None or len(runs) < task["repeat"]:
+    if first is None or not (runs and runs[-1]["is_last"]):
         workers.end(task["name"])
         return {"status": "over limit", "why": f"a run takes longer than {scale.limit_s:g} s"}
     spreads = {

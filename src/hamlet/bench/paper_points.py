@@ -80,6 +80,7 @@ class SweepPoint:
 class Scale:
     """How large points are, how many, how often each is measured, and how long each may take.
 
+    enough_s: After so many seconds a run is not repeated any more.
     high_events: Of a window in the high setting, at the default rate of its data set.
     low_windows: How many windows there are in the low setting, a table for each.
     paced_repeat: How often a replay at a pace is repeated, which takes as long as its events do.
@@ -88,6 +89,7 @@ class Scale:
     name: str
     repeat: int
     limit_s: float
+    enough_s: float
     few: bool
     high_events: int
     low_windows: int
@@ -105,6 +107,7 @@ QUICK = Scale(
     "quick",
     repeat=3,
     limit_s=3.0,
+    enough_s=1.0,
     few=True,
     high_events=10_000,
     low_windows=1,
@@ -117,6 +120,7 @@ FULL = Scale(
     "full",
     repeat=3,
     limit_s=120.0,
+    enough_s=60.0,
     few=False,
     high_events=100_000,
     low_windows=3,

@@ -58,8 +58,14 @@ def measured(point: dict[str, Any]) -> Any:
         "analysis_s": analysis_s,
     }
     del answers
-    for _ in range(point["repeat"]):
-        yield _repetition(contender)
+    spent_s = 0.0
+    for number in range(1, point["repeat"] + 1):
+        figures = _repetition(contender)
+        spent_s += figures["total_s"]
+        is_last = number == point["repeat"] or spent_s >= point["enough_s"]
+        yield {**figures, "is_last": is_last}
+        if is_last:
+            return
 
 
 def _repetition(contender: Contender) -> dict[str, Any]:
