@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hamlet.kernel.encode.sorting import all_read_only, read_only
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.wides import NO_EXPONENT, Wides
 from hamlet.kernel.finish.words import Words
@@ -16,7 +17,7 @@ from hamlet.kernel.jit import compiled, interpretable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hamlet.kernel.number_table import NumberTable
+    from hamlet.kernel.number_table import NumberTable, Piece
 
     Longs = NDArray[np.int64]
     Rows = NDArray[np.int32]
@@ -51,30 +52,43 @@ def summed(table: NumberTable, component: int, lots: Lots) -> Integers | Wides:
         lots: The records of each sum.
     """
     size = len(lots.starts)
-    if component >= len(table.place):
-        if table.mode.has_exponents:
-            return Wides.of_doubles(np.zeros(size))
-        return Integers(np.zeros(size, np.int64))
-    place = table.place[component]
     if table.mode.has_exponents:
-        return _summed_doubles(table, place, lots)
-    if (table.words == 1).all():
+        return _summed_doubles(table, component, lots)
+    if all(piece.words == 1 for piece in table.pieces):
         small = np.zeros(size, np.int64)
-        if _sum_small(table.data.view(np.int64), place, lots.of_record, small):
+        if all(
+            _sum_small(*_numbers_of(piece, component, np.int64), lots.of_record[some], small)
+            for piece, some in table.parts()
+        ):
             return Integers(small)
     return Integers.of_words(Words.summed(table, component, lots))
 
 
-def _summed_doubles(table: NumberTable, place: Longs, lots: Lots) -> Wides:
+def _summed_doubles(table: NumberTable, component: int, lots: Lots) -> Wides:
     """Sums of doubles; where one has an exponent lot by lot, aligned to the largest of each."""
     size = len(lots.starts)
-    is_plain = bool((table.words == 1).all())
     totals = np.zeros((size, 2))
-    if _sum_plain(table.data, place, table.words, is_plain, lots.of_record, totals):
+    if all(
+        _sum_plain(
+            *_numbers_of(piece, component, np.float64),
+            piece.words == 1,
+            lots.of_record[some],
+            totals,
+        )
+        for piece, some in table.parts()
+    ):
         return Wides.of_doubles(totals[:, 0] + totals[:, 1])
     mantissa, exponent = np.empty(size), np.empty(size, np.int64)
-    _sum_aligned(table.data, place, table.words, lots.order, lots.starts, mantissa, exponent)
+    numbers = (table.data, table.places(component), table.words)
+    _sum_aligned(*numbers, lots.order, lots.starts, mantissa, exponent)
     return Wides(mantissa, exponent)
+
+
+def _numbers_of(piece: Piece, component: int, kind: Any) -> tuple[Any, ...]:
+    """A component of the records of a piece, as the passes below take it."""
+    data = piece.data.reshape(-1).view(kind)
+    offsets = piece.offsets_of(component)
+    return (read_only(data), piece.data.shape[1], *all_read_only(offsets, piece.kind))
 
 
 @interpretable
@@ -86,12 +100,13 @@ def _number_lots(order, starts, of_record):  # type: ignore[no-untyped-def]
 
 
 @interpretable
-def _sum_small(data, place, of_record, out):  # type: ignore[no-untyped-def]
+def _sum_small(data, room, offsets, kind, of_record, out):  # type: ignore[no-untyped-def]
     """Sums of integers of one word; whether they all are one word."""
-    for row in range(len(place)):
-        if place[row] < 0:
+    for row in range(len(kind)):
+        offset = offsets[kind[row]]
+        if offset < 0:
             continue
-        total, value = out[of_record[row]], data[place[row]]
+        total, value = out[of_record[row]], data[row * room + offset]
         more = total + value
         if (total ^ more) & (value ^ more) < 0:
             return False
@@ -100,17 +115,18 @@ def _sum_small(data, place, of_record, out):  # type: ignore[no-untyped-def]
 
 
 @interpretable
-def _sum_plain(data, place, words, is_plain, of_record, totals):  # type: ignore[no-untyped-def]
+def _sum_plain(data, room, offsets, kind, is_plain, of_record, totals):  # type: ignore[no-untyped-def]
     """Sums of doubles, each with what rounding took from it; False where one has an exponent.
 
-    `is_plain` says that none has, so that words are not looked at.
+    `is_plain` says that none has, so that nothing is looked at but the doubles.
     """
-    for row in range(len(place)):
-        at, lot = place[row], of_record[row]
-        if at < 0:
+    for row in range(len(kind)):
+        offset, lot = offsets[kind[row]], of_record[row]
+        if offset < 0:
             continue
+        at = row * room + offset
         value, total = data[at], totals[lot, 0]
-        if not is_plain and words[row] > 1 and data[at + 1] != 0.0 and value != 0.0:
+        if not is_plain and data[at + 1] != 0.0 and value != 0.0:
             return False
         more = total + value
         kept = more - total
