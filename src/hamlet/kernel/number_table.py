@@ -138,7 +138,7 @@ class NumberTable:
     @property
     def width(self) -> int:
         """How many components those records have that have most of them."""
-        return max(piece.offsets.shape[1] for piece in self.pieces)
+        return max(int(piece.offsets.shape[1]) for piece in self.pieces)
 
     def where(self, chosen: NDArray[np.bool_]) -> NumberTable:
         """Some of the records."""

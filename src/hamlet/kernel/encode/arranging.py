@@ -8,13 +8,15 @@ counts them by partition, and puts each in its place, from which columns are gat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hamlet.events.columns import Values, ranks_of
+from hamlet.kernel.encode.digits import doubles_or
 from hamlet.kernel.encode.partitions import Keys, Partitions, codes_of_rows, present_rows
 from hamlet.kernel.encode.sorting import (
+    gather_doubles,
     gathered,
     is_sorted,
     is_sorted_inside,
@@ -61,6 +63,7 @@ class Arranged:
     partitions: Partitions
     is_all: bool = False
     _columns: dict[str, Values] = field(default_factory=dict)
+    _doubles: dict[tuple[str, float | None], NDArray[np.float64]] = field(default_factory=dict)
 
     def column(self, attribute: str) -> Values:
         """An attribute of these rows, gathered once."""
@@ -68,6 +71,27 @@ class Arranged:
             column = self.table.column(attribute)
             self._columns[attribute] = column if self.is_all else gathered(column, self.rows)
         return self._columns[attribute]
+
+    def write_doubles(self, attribute: str, null: float, out: NDArray[Any]) -> None:
+        """Write an attribute of these rows as doubles, with one for null, in one pass.
+
+        What is written so must not change: who asks for the same again gets a copy.
+        """
+        column = self.table.column(attribute)
+        # Whatever stands for null, it is the same where there is none.
+        key = attribute, None if column.valid is None else null
+        if key in self._doubles:
+            out[:] = self._doubles[key]
+            return
+        if self.is_all:
+            out[:] = doubles_or(column, null)
+        else:
+            gather_doubles(column, self.rows, null, out)
+        self._doubles[key] = out
+
+    def forget_doubles(self) -> None:
+        """Do not rely on what was written: it changes."""
+        self._doubles.clear()
 
 
 def arranged(table: EventTable, attributes: tuple[str, ...], letter: Rows) -> Arranged:

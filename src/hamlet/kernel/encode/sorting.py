@@ -312,6 +312,27 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     return out
 
 
+def gather_doubles(values: Values, rows: Rows, null: float, out: NDArray[np.float64]) -> None:
+    """Write the numbers, truth values or times of some rows as doubles, with one for null."""
+    if values.kind is None:
+        out.fill(null)
+    elif values.data.dtype == object:
+        out[:] = values.data[rows]
+        if values.valid is not None:
+            out[~values.valid[rows]] = null
+    elif values.valid is None:
+        _take(read_only(values.data), read_only(rows), out)
+    else:
+        _take_or(*all_read_only(values.data, values.valid, rows), null, out)
+
+
+@interpretable
+def _take_or(values, valid, rows, null, out):  # type: ignore[no-untyped-def]
+    for place in range(len(rows)):
+        row = rows[place]
+        out[place] = values[row] if valid[row] else null
+
+
 @interpretable
 def _take(values, rows, out):  # type: ignore[no-untyped-def]
     for place in range(len(rows)):
