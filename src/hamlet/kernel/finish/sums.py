@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.encode.sorting import all_read_only, read_only
+from hamlet.kernel.encode.sorting import all_read_only, read_only, sort_by_code
 from hamlet.kernel.finish.integers import Integers
 from hamlet.kernel.finish.wides import NO_EXPONENT, Wides
 from hamlet.kernel.finish.words import Words
@@ -23,24 +24,38 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Lots:
-    """Which records are added up: those of `order` from each start to the next.
+    """Which records are added up.
 
+    size: How many sums there are.
     of_record: The lot of each record, so that they can be taken in the order they were written in,
         which is several times as fast where there are many.
     """
 
-    order: Rows
-    starts: Longs
+    size: int
     of_record: Rows
+
+    @cached_property
+    def _sorted(self) -> tuple[Rows, Longs]:
+        return sort_by_code(self.of_record, self.size)
+
+    @property
+    def order(self) -> Rows:
+        """The records lot by lot, in the order they were written in."""
+        return self._sorted[0]
+
+    @property
+    def starts(self) -> Longs:
+        """Where in this order each lot begins."""
+        return self._sorted[1][:-1]
 
     @staticmethod
     def of(order: Rows, starts: Longs) -> Lots:
-        """Every record is in one lot."""
+        """Every record is in one lot: those of an order from each start to the next."""
         of_record = np.empty(len(order), np.int32)
         _number_lots(order, starts, of_record)
-        return Lots(order, starts, of_record)
+        return Lots(len(starts), of_record)
 
 
 def summed(table: NumberTable, component: int, lots: Lots) -> Integers | Wides:
@@ -51,7 +66,7 @@ def summed(table: NumberTable, component: int, lots: Lots) -> Integers | Wides:
         component: Which of them; 0 where there are not so many.
         lots: The records of each sum.
     """
-    size = len(lots.starts)
+    size = lots.size
     if table.mode.has_exponents:
         return _summed_doubles(table, component, lots)
     if all(piece.words == 1 for piece in table.pieces):
@@ -66,7 +81,7 @@ def summed(table: NumberTable, component: int, lots: Lots) -> Integers | Wides:
 
 def _summed_doubles(table: NumberTable, component: int, lots: Lots) -> Wides:
     """Sums of doubles; where one has an exponent lot by lot, aligned to the largest of each."""
-    size = len(lots.starts)
+    size = lots.size
     totals = np.zeros((size, 2))
     if all(
         _sum_plain(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.encode.sorting import all_read_only, sorted_with
+from hamlet.kernel.encode.sorting import all_read_only, is_sorted, read_only, sorted_with
 from hamlet.kernel.finish.sums import Lots, summed
 from hamlet.kernel.jit import interpretable
 from hamlet.plan.program import Role
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Bools = NDArray[np.bool_]
     Column = Any  # Integers or, in float mode, Wides; all of one emission are of one kind
+
+
+# Keys that there could be, for each record, up to which a table by key is faster than to sort
+_ROOM = 4
+_NOTHING = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,27 +260,55 @@ class _Rows(NamedTuple):
 
 def _lots_of(emission: Emission, group: Longs, units: int) -> tuple[Lots, _Rows]:
     """Which records are added up: those of one unit, window and group, in this order."""
-    count = len(emission.unit)
-    keys, order = _sorted_keys(emission.unit, emission.window, group)
-    starts, of_record = np.empty(count, np.int64), np.empty(count, np.int32)
-    window, groups = np.empty(count, np.int64), np.empty(count, np.int64)
-    bounds = np.zeros(units + 1, np.int64)
-    known = all_read_only(keys, order, emission.unit, emission.window, group)
-    size = _find_lots(*known, starts, of_record, window, groups, bounds)
-    rows = _Rows(window[:size], groups[:size], np.cumsum(bounds))
-    return Lots(order, starts[:size], of_record), rows
+    known = (emission.unit, emission.window, group)
+    keys, space = _keys_of(*known)
+    count = len(keys)
+    of_record, bounds = np.empty(count, np.int32), np.zeros(units + 1, np.int64)
+    found = (*all_read_only(*known), of_record, *np.empty((2, count), np.int64), bounds)
+    window, groups = found[-3:-1]
+    if space <= _ROOM * count:
+        table = np.full(space, _NOTHING, np.int32)
+        size = _number_by_table(read_only(keys), table, *found)
+    else:
+        order = np.arange(count, dtype=np.int32)
+        if not is_sorted(keys):
+            keys, order = sorted_with(keys, order, space - 1)
+        size = _number_in_order(*all_read_only(keys, order), *found)
+    return Lots(size, of_record), _Rows(window[:size], groups[:size], np.cumsum(bounds))
 
 
 @interpretable
-def _find_lots(  # type: ignore[no-untyped-def]
-    keys, order, unit, window, group, starts, of_record, of_window, of_group, bounds
+def _number_by_table(  # type: ignore[no-untyped-def]
+    keys, table, unit, window, group, of_record, of_window, of_group, bounds
 ):
-    """Fill in lots, and how many each unit has one place further on; how many lots there are."""
+    """Fill in lots, and how many each unit has one place further on; how many lots there are.
+
+    The table has room for every key that there could be.
+    """
+    for record in range(len(keys)):
+        table[keys[record]] = record
+    size = 0
+    for key in range(len(table)):
+        record = table[key]
+        if record >= 0:
+            of_window[size], of_group[size] = window[record], group[record]
+            bounds[unit[record] + 1] += 1
+            table[key] = size
+            size += 1
+    for record in range(len(keys)):
+        of_record[record] = table[keys[record]]
+    return size
+
+
+@interpretable
+def _number_in_order(  # type: ignore[no-untyped-def]
+    keys, order, unit, window, group, of_record, of_window, of_group, bounds
+):
+    """The same, where keys are in order, and which record each is of is known."""
     size = 0
     for place in range(len(keys)):
         record = order[place]
         if place == 0 or keys[place] != keys[place - 1]:
-            starts[size] = place
             of_window[size], of_group[size] = window[record], group[record]
             bounds[unit[record] + 1] += 1
             size += 1
@@ -283,32 +316,29 @@ def _find_lots(  # type: ignore[no-untyped-def]
     return size
 
 
-def _sorted_keys(
-    unit: NDArray[np.int32], window: Longs, group: Longs
-) -> tuple[Longs, NDArray[np.int32]]:
-    """Numbers that are equal for records of one unit, window and group, and the order of all.
+def _keys_of(unit: NDArray[np.int32], window: Longs, group: Longs) -> tuple[Longs, int]:
+    """Numbers that are equal for records of one unit, window and group, and in the order of these.
 
-    The order is that of unit, window and group, and of records where those are equal.
+    With them comes a number that all are below.
     """
-    count = len(unit)
-    if not count:
-        return np.zeros(0, np.int64), np.zeros(0, np.int32)
+    if not len(unit):
+        return np.zeros(0, np.int64), 0
     limits = np.empty(4, np.int64)
     _find_limits(*all_read_only(unit, window, group), limits)
     units, lowest, windows, groups = limits.tolist()
     if units * windows * groups >= 2**63:
-        window = np.unique(window, return_inverse=True)[1]
+        window = np.unique(window, return_inverse=True)[1].astype(np.int64)
         lowest, windows = 0, int(window.max()) + 1
     # Units, windows and groups that occur have at most 31 bits each, and seldom more than 63.
     if units * windows * groups >= 2**63:
-        ordered = np.lexsort((group, window, unit)).astype(np.int32)
-        changes = _changes(unit[ordered], window[ordered], group[ordered])
-        return np.cumsum(changes, dtype=np.int64), ordered
-    keys, order = np.empty(count, np.int64), np.empty(count, np.int32)
-    known = all_read_only(unit, window, group)
-    if _write_keys(*known, lowest, windows, groups, keys, order):
-        return keys, order
-    return sorted_with(keys, order, units * windows * groups - 1)
+        ordered = np.lexsort((group, window, unit))
+        ranks = np.cumsum(_changes(unit[ordered], window[ordered], group[ordered]))
+        keys = np.empty(len(unit), np.int64)
+        keys[ordered] = ranks
+        return keys, int(ranks[-1]) + 1
+    keys = np.empty(len(unit), np.int64)
+    _write_keys(*all_read_only(unit, window, group), lowest, windows, groups, keys)
+    return keys, units * windows * groups
 
 
 @interpretable
@@ -323,16 +353,10 @@ def _find_limits(unit, window, group, limits):  # type: ignore[no-untyped-def]
 
 
 @interpretable
-def _write_keys(unit, window, group, lowest, windows, groups, keys, order):  # type: ignore[no-untyped-def]
-    """Fill in keys, and records as they come; whether they stand in order."""
-    is_sorted = True
+def _write_keys(unit, window, group, lowest, windows, groups, keys):  # type: ignore[no-untyped-def]
     for record in range(len(keys)):
-        key = (np.int64(unit[record]) * windows + (window[record] - lowest)) * groups + group[
-            record
-        ]
-        keys[record], order[record] = key, record
-        is_sorted = is_sorted and (record == 0 or keys[record - 1] <= key)
-    return is_sorted
+        in_unit = np.int64(unit[record]) * windows + (window[record] - lowest)
+        keys[record] = in_unit * groups + group[record]
 
 
 def _changes(*columns: NDArray[Any]) -> Bools:
@@ -346,7 +370,7 @@ def _changes(*columns: NDArray[Any]) -> Bools:
 def _extremes(queries: list[Query], emission: Emission, units: Units, lots: Lots) -> list[Doubles]:
     """The extremes of all records, of one window and group the least or the greatest."""
     most = max((len(query.extremes) for query in queries), default=0)
-    columns = [np.full(len(lots.starts), np.nan) for _ in range(most)]
+    columns = [np.full(lots.size, np.nan) for _ in range(most)]
     # An array may lack those that no record has.
     for number, extremes in enumerate(columns[: emission.extremes.shape[1]]):
         signs = _signs(queries, number)[units.query]
