@@ -10,7 +10,13 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from hamlet.kernel.encode.text_order import order_of_distinct
+from hamlet.kernel.encode.partitions import Keys
+from hamlet.kernel.encode.text_order import (
+    order_of_distinct,
+    order_of_integers,
+    order_of_texts,
+    text_pieces,
+)
 from hamlet.kernel.finish.group_text import group_texts
 from hamlet.kernel.finish.integers import TEXT
 
@@ -50,13 +56,20 @@ class Groups:
         Args:
             attributes: Those that are grouped by, the first one first.
         """
-        columns = {name: plain(self.values[name]) for name in attributes}
+        values: Mapping[str, Any]
+        if isinstance(self.values, Keys):
+            values = self.values.only(attributes)
+        else:
+            values = {name: plain(self.values[name]) for name in attributes}
         if self.count < 2:
-            return Groups(self.of_partition, self.count, columns, self.json)
-        order = _order_of(list(columns.values()), lambda: self.texts)
+            return Groups(self.of_partition, self.count, values, self.json)
+        order = _order_of(values, lambda: self.texts)
         place = np.empty(len(order), np.int32)
-        place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-        values = {name: column.take(order) for name, column in columns.items()}
+        place[order] = np.arange(len(order), dtype=np.int32)
+        if isinstance(values, Keys):
+            values = values.taken(order)
+        else:
+            values = {name: column.take(order) for name, column in values.items()}
         texts = None if self.json is None else self.texts.take(order)
         return Groups(place[self.of_partition], self.count, values, texts)
 
@@ -64,21 +77,34 @@ class Groups:
 _COMPARED = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)
 
 
-def _order_of(columns: list[Any], texts: Callable[[], Any]) -> Any:
+def _order_of(values: Mapping[str, Any], texts: Callable[[], Any]) -> NDArray[Any]:
     """The order of rows by the first column, then the second, and so on, then by their texts."""
-    if columns:
-        order = order_of_distinct(columns[0])
-        if order is not None:
-            return pa.array(order)
-        # Arrow compares neighbours of some types only.
-        if any(is_kind(columns[0].type) for is_kind in _COMPARED):
-            order = pc.array_sort_indices(columns[0])
-            if not _has_equal_neighbours(columns[0].take(order)):
-                return order
-    columns = [*columns, texts()]
+    order = _order_of_first(values) if values else None
+    if order is not None:
+        return order
+    columns = [*values.values(), texts()]
     names = [str(number) for number in range(len(columns))]
     table = pa.table(columns, names=names)
-    return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
+    order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
+    return order.to_numpy()  # type: ignore[no-any-return]
+
+
+def _order_of_first(values: Mapping[str, Any]) -> NDArray[Any] | None:
+    """The order of rows by the first column; None where two values may be equal there."""
+    name = next(iter(values))
+    if isinstance(values, Keys):
+        coded, integers = values.words(name), values.integers(name)
+        order = None if coded is None else order_of_texts(*text_pieces(coded[1], coded[0]))
+        order = order if integers is None else order_of_integers(integers)
+    else:
+        order = order_of_distinct(values[name])
+    column = values[name] if order is None else None
+    # Arrow compares neighbours of some types only.
+    if column is not None and any(is_kind(column.type) for is_kind in _COMPARED):
+        sorted_by = pc.array_sort_indices(column)
+        if not _has_equal_neighbours(column.take(sorted_by)):
+            return sorted_by.to_numpy()  # type: ignore[no-any-return]
+    return order
 
 
 def _has_equal_neighbours(values: Any) -> bool:
