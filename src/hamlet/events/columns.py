@@ -27,6 +27,8 @@ LARGEST = 2**63 - 1
 EXACT = 2**53
 # Words from which on it is worth a look whether their last bytes differ
 _MANY_WORDS = 256
+# Words that Python tells apart before Arrow has begun to
+_FEW_WORDS = 16
 _EIGHT = 8
 
 
@@ -243,7 +245,11 @@ def distinct_words(
     """Text by codes of words that may repeat, as text by codes of words that do not."""
     if not len(words):
         words = words.cast(pa.large_string())
-    if len(words) >= _MANY_WORDS and _differ_at_their_ends(words):
+    if len(words) <= _FEW_WORDS:
+        differ = len(set(words.to_pylist())) == len(words) and not words.null_count
+    else:
+        differ = len(words) >= _MANY_WORDS and _differ_at_their_ends(words)
+    if differ:
         return Values("text", codes, valid, words)
     once = words.dictionary_encode()
     if len(once.dictionary) == len(words):

@@ -145,7 +145,8 @@ def load_coefficients(
         SchemaError: Something in it is not a coefficient.
     """
     found = Path(path) if path is not None else user_path(environment)
-    if path is None and not environment.get(VARIABLE) and not found.exists():
+    # Every run asks: most users have none.
+    if path is None and not environment.get(VARIABLE) and not os.path.exists(found):  # noqa: PTH110
         return DEFAULTS
     try:
         text = found.read_text(encoding="utf-8")

@@ -165,7 +165,7 @@ def finish_together(plan: WorkloadPlan, sets: Sequence[Emitted]) -> SetAnswers:
     first = 0
     for program, emission, _, _, unordered in sets:
         mine = [plan.queries[number].query.group_by for number in program.queries]
-        ordered = groups_in_order(unordered, mine)
+        ordered = groups_in_order(unordered, mine, _with_records(emission, unordered))
         groups += ordered
         of_records.append(group_of_record(emission, program, ordered))
         records.append(replace(emission, unit=emission.unit + np.int32(first)))
@@ -182,6 +182,13 @@ def finish_together(plan: WorkloadPlan, sets: Sequence[Emitted]) -> SetAnswers:
         digits,
     ).joined()
     return answers_from(numbers, queries, starts, totals, groups, digits, is_integer)
+
+
+def _with_records(emission: Emission, groups: Sequence[Groups]) -> NDArray[np.bool_]:
+    """The partitions of which something was emitted: of others nobody asks the name."""
+    has_any = np.zeros(max((len(each.of_partition) for each in groups), default=0), np.bool_)
+    has_any[emission.part] = True
+    return has_any
 
 
 def answers_from(

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# `json.dumps` makes a new one each time.
+_WRITER = json.JSONEncoder(ensure_ascii=False)
 _EIGHT = 8
 # Words for each text, up to which all are written from rather than taken first
 _MANY_TIMES = 4
@@ -51,7 +53,7 @@ def group_texts(values: Mapping[str, pa.Array], count: int) -> pa.Array:
         return pa.repeat(pa.scalar("{}", TEXT), count)
     between, columns, mark = [], [], ""
     for number, name in enumerate(values):
-        lead = ("{" if number == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": "
+        lead = ("{" if number == 0 else ", ") + _any(name) + ": "
         texts, quote = _piece(values, name)
         between.append(mark + lead + quote)
         columns.append(texts)
@@ -190,7 +192,7 @@ def _has_escapes(data):  # type: ignore[no-untyped-def]
 
 
 def _any(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return _WRITER.encode(value)
 
 
 def _double(value: float) -> str:
