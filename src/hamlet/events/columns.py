@@ -47,6 +47,8 @@ _KINDS: dict[int, Kind] = {
     **{each.id: "text" for each in _TEXTS},
     pa.bool_().id: "boolean",
 }
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string()).id
+_WORDS = (pa.string().id, pa.large_string().id)
 _PLAIN = frozenset(
     each.id for each in (*_NUMBERS, *_TIMES, pa.bool_(), pa.string(), pa.large_string())
 )
@@ -111,16 +113,21 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     if column.type.id in _PLAIN:
         return column
-    if types.is_run_end_encoded(column.type):
+    if not _is_of_words(column.type) and types.is_run_end_encoded(column.type):
         chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
         column = pa.chunked_array(chunks, column.type.value_type)
-    kind = plain_type(column.type)
+    kind = column.type if _is_of_words(column.type) else plain_type(column.type)
     if types.is_dictionary(column.type) and not types.is_dictionary(kind):
         column = column.cast(column.type.value_type)
     column = column if column.type == kind else column.cast(kind)
     if types.is_dictionary(kind) and any(chunk.dictionary.null_count for chunk in column.chunks):
         return column.cast(kind.value_type)
     return column
+
+
+def _is_of_words(column: pa.DataType) -> bool:
+    """Whether a column is a dictionary of text that is left as it is."""
+    return column.id == _DICTIONARY and column.value_type.id in _WORDS
 
 
 def plain_type(column: pa.DataType) -> pa.DataType:

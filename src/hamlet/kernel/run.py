@@ -7,6 +7,7 @@ time.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -343,6 +344,9 @@ class _Sizes(NamedTuple):
     logged: int  # numbers and extremes of an entry in all logs
     logged_extremes: int
     guard_logs: int
+    kinds: tuple[
+        tuple[int, int, int], ...
+    ]  # of windows: slide, how many are open, of how many units
 
 
 def _sizes_of(compiled: Compiled) -> _Sizes:
@@ -354,6 +358,7 @@ def _sizes_of(compiled: Compiled) -> _Sizes:
 def _sizes_from(compiled: Compiled) -> _Sizes:
     code = compiled.code
     wide, wide_x = code.u_w * code.u_nc, code.u_w * code.u_nx
+    windows = zip(code.u_slide.tolist(), code.u_w.tolist(), strict=True)
     return _Sizes(
         units=len(code.u_w),
         windows=int(wide.sum()),
@@ -367,6 +372,7 @@ def _sizes_from(compiled: Compiled) -> _Sizes:
         logged=int(wide[code.log_unit].sum()),
         logged_extremes=int(wide_x[code.log_unit].sum()),
         guard_logs=guard_logs_of(compiled),
+        kinds=tuple((slide, most, n) for (slide, most), n in Counter(windows).items()),
     )
 
 
@@ -442,15 +448,14 @@ def _records_expected(compiled: Compiled, events: EventBatch, ranges: NDArray[np
 
     It is memory only where it is used, so rather more of it, but for batches of a few events.
     """
-    code, sizes = compiled.code, _sizes(ranges)
+    sizes = _sizes(ranges)
     events_run = int(sizes.sum())
     expected = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + events_run // 16
     if events_run < _MANY_EVENTS:
         return expected
     spans = events.ts[ranges[:, 2] - 1] - events.ts[ranges[:, 1]]
-    windows = np.column_stack([code.u_slide, code.u_w])
-    for (slide, most), units in zip(*np.unique(windows, axis=0, return_counts=True), strict=True):
-        expected += int(units) * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
+    for slide, most, units in _sizes_of(compiled).kinds:
+        expected += units * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
     return min(expected, max(_MOST_RECORDS, _RECORDS_OF_PARTITION * len(ranges)))
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 _FIRST_TABLE = 1 << 16
+# Of a table by hash, which grows as values come: so large it stays in the nearest cache.
+_FIRST_SLOTS = 1 << 12
 # Bits of a digit that keys are sorted by, and of how many keys longer ones are worth it
 _DIGIT, _LONG_DIGIT = 8, 12
 _SEVERAL, _MANY = 1 << 11, 1 << 17
@@ -66,7 +68,7 @@ def dense_codes(values: NDArray[np.int64]) -> tuple[Codes, Rows]:
 
 
 def _hashed(values: NDArray[np.int64], codes: Codes) -> Rows:
-    size, done, count = _FIRST_TABLE, 0, 0
+    size, done, count = _FIRST_SLOTS, 0, 0
     first = np.empty(len(values), np.int32)
     while True:
         slots = np.full(size, -1, np.int32)

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 # `json.dumps` makes a new one each time.
 _WRITER = json.JSONEncoder(ensure_ascii=False)
 _EIGHT = 8
+# Digits and the sign of an integer of 64 bits
+_MOST_DIGITS = 20
+_TEN, _ZERO, _MINUS = np.uint64(10), np.uint64(ord("0")), ord("-")
 # Words for each text, up to which all are written from rather than taken first
 _MANY_TIMES = 4
 
@@ -84,6 +87,9 @@ def _piece(values: Mapping[str, pa.Array], name: str) -> tuple[_Texts, str]:
             codes, words = coded
             if not _may_have_escapes(words):
                 return _Texts(*text_pieces(words, codes)), '"'
+        integers = values.integers(name)
+        if integers is not None:
+            return _of_integers(integers), ""
     column = values[name]
     if not is_text(column.type):
         return _Texts.of(value_texts(column)), ""
@@ -91,6 +97,32 @@ def _piece(values: Mapping[str, pa.Array], name: str) -> tuple[_Texts, str]:
     if _may_have_escapes(words):
         return _Texts.of(_words(words)), ""
     return _Texts.of(words), '"'
+
+
+def _of_integers(values: NDArray[np.int64]) -> _Texts:
+    """Integers in digits, each at the end of as much room as any may need."""
+    count = len(values)
+    begins, data = np.empty(count, np.int64), np.empty(count * _MOST_DIGITS, np.uint8)
+    # The size of the least integer is that of no integer, but has a number without a sign.
+    _write_digits(*all_read_only(np.abs(values).view(np.uint64), values < 0), begins, data)
+    return _Texts(begins, np.arange(1, count + 1, dtype=np.int64) * _MOST_DIGITS, data)
+
+
+@interpretable
+def _write_digits(sizes, is_negative, begins, data):  # type: ignore[no-untyped-def]
+    """Fill in digits from the last to the first, and where each number begins."""
+    for row in range(len(sizes)):
+        at, size = (row + 1) * _MOST_DIGITS, sizes[row]
+        while True:
+            at -= 1
+            data[at] = np.uint8(_ZERO + size % _TEN)
+            size = size // _TEN
+            if size == 0:
+                break
+        if is_negative[row]:
+            at -= 1
+            data[at] = np.uint8(_MINUS)
+        begins[row] = at
 
 
 def _put_together(between: list[bytes], columns: list[_Texts]) -> pa.Array:
