@@ -20,6 +20,7 @@ from hamlet.kernel.encode.sorting import (
     gathered,
     is_sorted,
     is_sorted_inside,
+    mark,
     read_only,
     sort_by_value,
     take,
@@ -251,6 +252,24 @@ class _InTime:
         is_one = np.zeros(count, np.bool_)
         is_one[rows] = True
         return self._rows[is_one[self._rows]]
+
+
+def mark_used(table: EventTable, rows: Rows) -> None:
+    """Note which rows of a table take part in a query, each once; a set that has all is enough."""
+    used: list[Rows] = table.kept.setdefault(mark_used, [])
+    if len(used) != 1 or len(used[0]) < len(table):
+        used[:] = [rows] if len(rows) == len(table) else [*used, rows]
+
+
+def used_rows(table: EventTable) -> int:
+    """How many rows take part in some query; known once every set has been encoded."""
+    used: list[Rows] = table.kept.get(mark_used, [])
+    if len(used) < 2:
+        return sum(map(len, used))
+    is_used = np.zeros(len(table), np.bool_)
+    for rows in used:
+        mark(rows, is_used)
+    return int(np.count_nonzero(is_used))
 
 
 def moments_of(table: EventTable) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from hamlet.kernel.base import (
     finite_codes,
     weights_of,
 )
-from hamlet.kernel.encode.arranging import arranged
+from hamlet.kernel.encode.arranging import arranged, mark_used
 from hamlet.kernel.encode.digits import (
     digits_of,
     digits_of_squares,
@@ -116,7 +116,7 @@ def encode(
     """
     letter, letters = letters_of(table, program.alphabet)
     placed = arranged(table, sharable.partition, letter)
-    table.mark_used(placed.rows)
+    mark_used(table, placed.rows)
     asked = _asked_of(plan, sharable.queries)
     digits, zeros, specs, weights = _weights(asked, placed, NumberMode(numbers), grids)
     length = len(placed.part)
@@ -311,6 +311,8 @@ def _weight(weight: Weight, placed: Arranged, values: Mapping[tuple[str, int], _
     if weight.is_timed:
         return _timed(weight, placed.ts)
     if weight.kind == "present":
+        if placed.table.column(str(weight.attribute)).valid is None:
+            return np.broadcast_to(np.int8(1), len(placed.rows))
         return present(placed.column(str(weight.attribute)))
     name = squared(str(weight.attribute)) if weight.kind == "square" else str(weight.attribute)
     return values[name, weight.digit]

@@ -299,6 +299,17 @@ def _find_tied(part, ts, tied):  # type: ignore[no-untyped-def]
 # Gathering
 
 
+def mark(rows: Rows, is_one: NDArray[np.bool_]) -> None:
+    """Set a flag for each of some rows."""
+    _mark(read_only(rows), is_one)
+
+
+@interpretable
+def _mark(rows, is_one):  # type: ignore[no-untyped-def]
+    for row in rows:
+        is_one[row] = True
+
+
 def gathered(values: Values, rows: Rows) -> Values:
     """A column of some rows."""
     valid = None if values.valid is None else take(values.valid, rows)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.kernel.emissions import stacked
+from hamlet.kernel.encode.sorting import mark
 from hamlet.kernel.finish.cells import cells_of, rows_kept
 from hamlet.kernel.finish.groups import groups_in_order
 from hamlet.kernel.finish.totals import SetTotals, Totals, Units, group_of_record
@@ -187,7 +188,7 @@ def finish_together(plan: WorkloadPlan, sets: Sequence[Emitted]) -> SetAnswers:
 def _with_records(emission: Emission, groups: Sequence[Groups]) -> NDArray[np.bool_]:
     """The partitions of which something was emitted: of others nobody asks the name."""
     has_any = np.zeros(max((len(each.of_partition) for each in groups), default=0), np.bool_)
-    has_any[emission.part] = True
+    mark(emission.part, has_any)
     return has_any
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 # Keys that there could be, for each record, up to which a table by key is faster than to sort
-_ROOM = 4
+_ROOM, _FEW_KEYS = 4, 1 << 12
 _NOTHING = -1
 
 
@@ -261,12 +261,12 @@ class _Rows(NamedTuple):
 def _lots_of(emission: Emission, group: Longs, units: int) -> tuple[Lots, _Rows]:
     """Which records are added up: those of one unit, window and group, in this order."""
     known = (emission.unit, emission.window, group)
-    keys, space = _keys_of(*known)
+    keys, space = _keys_of(*known, units)
     count = len(keys)
     of_record, bounds = np.empty(count, np.int32), np.zeros(units + 1, np.int64)
     found = (*all_read_only(*known), of_record, *np.empty((2, count), np.int64), bounds)
     window, groups = found[-3:-1]
-    if space <= _ROOM * count:
+    if space <= max(_ROOM * count, _FEW_KEYS):
         table = np.full(space, _NOTHING, np.int32)
         size = _number_by_table(read_only(keys), table, *found)
     else:
@@ -316,47 +316,48 @@ def _number_in_order(  # type: ignore[no-untyped-def]
     return size
 
 
-def _keys_of(unit: NDArray[np.int32], window: Longs, group: Longs) -> tuple[Longs, int]:
+def _keys_of(unit: NDArray[np.int32], window: Longs, group: Longs, units: int) -> tuple[Longs, int]:
     """Numbers that are equal for records of one unit, window and group, and in the order of these.
 
-    With them comes a number that all are below.
+    With them comes a number that all are below. Windows of one unit are next to one another; how
+    far they are from those of another one says nothing, since each has numbers by its own slide.
     """
-    if not len(unit):
-        return np.zeros(0, np.int64), 0
-    limits = np.empty(4, np.int64)
-    _find_limits(*all_read_only(unit, window, group), limits)
-    units, lowest, windows, groups = limits.tolist()
-    if units * windows * groups >= 2**63:
-        window = np.unique(window, return_inverse=True)[1].astype(np.int64)
-        lowest, windows = 0, int(window.max()) + 1
-    # Units, windows and groups that occur have at most 31 bits each, and seldom more than 63.
-    if units * windows * groups >= 2**63:
+    keys = np.empty(len(unit), np.int64)
+    known = all_read_only(unit, window, group)
+    lowest, windows, groups = np.empty(units, np.int64), *np.zeros((2, units), np.int64)
+    _find_limits(*known, lowest, windows, groups)
+    sizes = [w * g for w, g in zip(windows.tolist(), groups.tolist(), strict=True)]
+    space = sum(sizes)
+    # Windows and groups that occur have at most 31 bits each, but not where there are gaps.
+    if space >= 2**63:
         ordered = np.lexsort((group, window, unit))
         ranks = np.cumsum(_changes(unit[ordered], window[ordered], group[ordered]))
-        keys = np.empty(len(unit), np.int64)
         keys[ordered] = ranks
         return keys, int(ranks[-1]) + 1
-    keys = np.empty(len(unit), np.int64)
-    _write_keys(*all_read_only(unit, window, group), lowest, windows, groups, keys)
-    return keys, units * windows * groups
+    first = np.cumsum([0, *sizes])[:-1]
+    _write_keys(*known, *all_read_only(lowest, groups, first), keys)
+    return keys, space
 
 
 @interpretable
-def _find_limits(unit, window, group, limits):  # type: ignore[no-untyped-def]
-    """Fill in how many units there are, the first window and how many there are, and groups."""
-    last_unit, last_group, lowest, highest = unit[0], group[0], window[0], window[0]
+def _find_limits(unit, window, group, lowest, windows, groups):  # type: ignore[no-untyped-def]
+    """Fill in the first window of each unit, how many there are up to the last, and groups."""
     for record in range(len(unit)):
-        last_unit, last_group = max(last_unit, unit[record]), max(last_group, group[record])
-        lowest, highest = min(lowest, window[record]), max(highest, window[record])
-    limits[0], limits[1] = np.int64(last_unit) + 1, lowest
-    limits[2], limits[3] = highest - lowest + 1, last_group + 1
+        one, number = unit[record], window[record]
+        if groups[one] == 0:
+            lowest[one] = windows[one] = number  # the last window, to begin with
+        lowest[one], windows[one] = min(lowest[one], number), max(windows[one], number)
+        groups[one] = max(groups[one], group[record] + 1)
+    for one in range(len(groups)):
+        if groups[one] > 0:
+            windows[one] += 1 - lowest[one]
 
 
 @interpretable
-def _write_keys(unit, window, group, lowest, windows, groups, keys):  # type: ignore[no-untyped-def]
+def _write_keys(unit, window, group, lowest, groups, first, keys):  # type: ignore[no-untyped-def]
     for record in range(len(keys)):
-        in_unit = np.int64(unit[record]) * windows + (window[record] - lowest)
-        keys[record] = in_unit * groups + group[record]
+        one = unit[record]
+        keys[record] = first[one] + (window[record] - lowest[one]) * groups[one] + group[record]
 
 
 def _changes(*columns: NDArray[Any]) -> Bools:
