@@ -1,4 +1,4 @@
-"""The records of each group added up, component by component, in one compiled pass for each."""
+"""The records of each group added up, all components in one compiled pass."""
 
 from __future__ import annotations
 
@@ -58,51 +58,60 @@ class Lots:
         return Lots(len(starts), of_record)
 
 
-def summed(table: NumberTable, component: int, lots: Lots) -> Integers | Wides:
-    """One component of records, over those of each lot.
+def summed(table: NumberTable, width: int, lots: Lots) -> list[Integers | Wides]:
+    """The first components of records, over those of each lot.
 
     Args:
         table: The numbers of all records.
-        component: Which of them; 0 where there are not so many.
+        width: How many of them; records that do not have so many have 0.
         lots: The records of each sum.
     """
-    size = lots.size
-    if table.mode.has_exponents:
-        return _summed_doubles(table, component, lots)
-    if all(piece.words == 1 for piece in table.pieces):
-        small = np.zeros(size, np.int64)
-        if all(
-            _sum_small(*_numbers_of(piece, component, np.int64), lots.of_record[some], small)
-            for piece, some in table.parts()
-        ):
-            return Integers(small)
-    return Integers.of_words(Words.summed(table, component, lots))
+    return (
+        _in_doubles(table, width, lots) if table.mode.has_exponents else _whole(table, width, lots)
+    )
 
 
-def _summed_doubles(table: NumberTable, component: int, lots: Lots) -> Wides:
+def _in_doubles(table: NumberTable, width: int, lots: Lots) -> list[Integers | Wides]:
     """Sums of doubles; where one has an exponent lot by lot, aligned to the largest of each."""
-    size = lots.size
-    totals = np.zeros((size, 2))
-    if all(
-        _sum_plain(
-            *_numbers_of(piece, component, np.float64),
-            piece.words == 1,
-            lots.of_record[some],
-            totals,
-        )
-        for piece, some in table.parts()
-    ):
-        return Wides.of_doubles(totals[:, 0] + totals[:, 1])
-    mantissa, exponent = np.empty(size), np.empty(size, np.int64)
+    totals, is_plain = np.zeros((lots.size, width, 2)), np.ones(width, np.bool_)
+    for piece, some in table.parts():
+        numbers, records = _numbers_of(piece, width, np.float64), lots.of_record[some]
+        _sum_plain(*numbers, piece.words > 1, records, totals, is_plain)
+    sums = totals[:, :, 0] + totals[:, :, 1]
+    return [
+        Wides.of_doubles(np.ascontiguousarray(sums[:, component]))
+        if is_plain[component]
+        else _aligned(table, component, lots)
+        for component in range(width)
+    ]
+
+
+def _aligned(table: NumberTable, component: int, lots: Lots) -> Wides:
+    mantissa, exponent = np.empty(lots.size), np.empty(lots.size, np.int64)
     numbers = (table.data, table.places(component), table.words)
     _sum_aligned(*numbers, lots.order, lots.starts, mantissa, exponent)
     return Wides(mantissa, exponent)
 
 
-def _numbers_of(piece: Piece, component: int, kind: Any) -> tuple[Any, ...]:
-    """A component of the records of a piece, as the passes below take it."""
+def _whole(table: NumberTable, width: int, lots: Lots) -> list[Integers | Wides]:
+    """Sums of integers."""
+    are_small = all(piece.words == 1 for piece in table.pieces)
+    small, fits = np.zeros((width, lots.size), np.int64), np.full(width, are_small)
+    for piece, some in table.parts() if are_small else ():
+        numbers = _numbers_of(piece, width, np.int64)
+        _sum_small(*numbers, lots.of_record[some], small, fits)
+    return [
+        Integers(small[component])
+        if fits[component]
+        else Integers.of_words(Words.summed(table, component, lots))
+        for component in range(width)
+    ]
+
+
+def _numbers_of(piece: Piece, width: int, kind: Any) -> tuple[Any, ...]:
+    """The first components of the records of a piece, as the passes below take them."""
     data = piece.data.reshape(-1).view(kind)
-    offsets = piece.offsets_of(component)
+    offsets = piece.offsets[:, :width]
     return (read_only(data), piece.data.shape[1], *all_read_only(offsets, piece.kind))
 
 
@@ -115,39 +124,44 @@ def _number_lots(order, starts, of_record):  # type: ignore[no-untyped-def]
 
 
 @interpretable
-def _sum_small(data, room, offsets, kind, of_record, out):  # type: ignore[no-untyped-def]
-    """Sums of integers of one word; whether they all are one word."""
+def _sum_small(data, room, offsets, kind, of_record, out, fits):  # type: ignore[no-untyped-def]
+    """Add integers of one word to sums; which components still have sums of one word."""
     for row in range(len(kind)):
-        offset = offsets[kind[row]]
-        if offset < 0:
-            continue
-        total, value = out[of_record[row]], data[row * room + offset]
-        more = total + value
-        if (total ^ more) & (value ^ more) < 0:
-            return False
-        out[of_record[row]] = more
-    return True
+        one, lot = kind[row], of_record[row]
+        for component in range(offsets.shape[1]):
+            offset = offsets[one, component]
+            if offset < 0:
+                continue
+            total, value = out[component, lot], data[row * room + offset]
+            more = total + value
+            if (total ^ more) & (value ^ more) < 0:
+                fits[component] = False
+            out[component, lot] = more
 
 
 @interpretable
-def _sum_plain(data, room, offsets, kind, is_plain, of_record, totals):  # type: ignore[no-untyped-def]
-    """Sums of doubles, each with what rounding took from it; False where one has an exponent.
+def _sum_plain(  # type: ignore[no-untyped-def]
+    data, room, offsets, kind, may_have_exponents, of_record, totals, is_plain
+):
+    """Add doubles to sums, each with what rounding took from it.
 
-    `is_plain` says that none has, so that nothing is looked at but the doubles.
+    Nothing is said of components of which one has an exponent.
     """
     for row in range(len(kind)):
-        offset, lot = offsets[kind[row]], of_record[row]
-        if offset < 0:
-            continue
-        at = row * room + offset
-        value, total = data[at], totals[lot, 0]
-        if not is_plain and data[at + 1] != 0.0 and value != 0.0:
-            return False
-        more = total + value
-        kept = more - total
-        totals[lot, 0] = more
-        totals[lot, 1] += (total - (more - kept)) + (value - kept)
-    return True
+        one, lot = kind[row], of_record[row]
+        for component in range(offsets.shape[1]):
+            offset = offsets[one, component]
+            if offset < 0:
+                continue
+            at = row * room + offset
+            value, total = data[at], totals[lot, component, 0]
+            if may_have_exponents and data[at + 1] != 0.0 and value != 0.0:
+                is_plain[component] = False
+                continue
+            more = total + value
+            kept = more - total
+            totals[lot, component, 0] = more
+            totals[lot, component, 1] += (total - (more - kept)) + (value - kept)
 
 
 @interpretable

@@ -144,10 +144,7 @@ class SetTotals:
         every = Totals(
             rows.window,
             rows.group,
-            [
-                summed(emission.numbers, component, lots)
-                for component in range(max(widths, default=1))
-            ],
+            summed(emission.numbers, max(widths, default=1), lots),
             _extremes(queries, emission, units, lots),
         )
         return SetTotals(every, rows.bounds, widths, queries, units)
