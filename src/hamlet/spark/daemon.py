@@ -2,8 +2,8 @@
 
 Spark starts one, and forks it for each task that runs Python. What it has imported, its forks have:
 that saves each of them some seconds. After every task a worker looks for garbage, which it need not
-do among all that was imported: that would take longer than a small task. Numba looks up what it knows
-of types and functions when the first compiled function is called: here it does so for all forks.
+do among all that was imported: that would take longer than a small task. When the first compiled
+function is called Numba looks up what it knows of types and functions: here, once for all forks.
 """
 
 import gc
