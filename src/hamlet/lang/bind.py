@@ -15,12 +15,12 @@ from hamlet.errors import Problem, Span, did_you_mean
 from hamlet.lang import tree
 from hamlet.lang.bind_pattern import PatternBinder, types_in
 from hamlet.lang.bind_results import ResultBinder, variable_of
-from hamlet.lang.build import UNIT_US
 from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
 from hamlet.lang.mistakes import unknown_unit
 from hamlet.lang.printer import print_condition, print_duration
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES
+from hamlet.plan.durations import UNIT_US
 from hamlet.plan.local_times import DAY_US, is_zone, zone_names
 from hamlet.plan.matching import matched_templates, with_bystanders
 from hamlet.plan.positions import Positions, TooComplex, positions_of, twins

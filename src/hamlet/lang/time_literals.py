@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem
 from hamlet.events.text_rules import CLOCK, DATE, ZONE
-from hamlet.lang.build import UNIT_US
 from hamlet.lang.mistakes import unknown_unit
+from hamlet.plan.durations import UNIT_US
 
 if TYPE_CHECKING:
     from hamlet.lang import tree

@@ -23,8 +23,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from hamlet.errors import PlanError, SchemaError
 from hamlet.events.required_columns import needs_of, types_by_key
 from hamlet.events.times import FARTHEST_US, SECONDS
+from hamlet.plan.durations import show_duration
 from hamlet.plan.letters import alphabet_of
-from hamlet.plan.predicates import show_duration
 from hamlet.share.policy import NOTHING_FIXED
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import LACKING, are_given, events_of, lacking
