@@ -33,6 +33,9 @@ UNIT_US = {
     "d": 864 * 10**8,
     "week": 6048 * 10**8,
 }
+# Further than this (about 29,000 years) no two times of events are apart: 64-bit microseconds have
+# room to spare.
+LONGEST_US = 10**18
 # Those that lengths are shown in, the longest first
 _SHOWN = ("d", "h", "min", "s", "ms")
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
-from hamlet.plan.durations import UNIT_US, UNITS
+from hamlet.plan.durations import LONGEST_US, UNIT_US, UNITS
 
 Emit = Literal["final", "update"]
 EMITS: tuple[str, ...] = get_args(Emit)
@@ -18,7 +18,6 @@ EMITS: tuple[str, ...] = get_args(Emit)
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BUCKETS, PAGES = 8, 64
-_LONGEST_US = 10**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def duration_us(written: str | float | timedelta, what: str = "lateness") -> int
             reason = f"{what} is {written!r}"
             raise PlanError(reason, f"Write a number and a unit, such as 10 s.{guess}")
         length = Fraction(match[1]) * UNIT_US[unit]
-    if not 0 <= length <= _LONGEST_US:
+    if not 0 <= length <= LONGEST_US:
         reason = f"{what} is {written!r}"
         raise PlanError(reason, "It is 0 s or longer, and not for ever.")
     return int(length)
