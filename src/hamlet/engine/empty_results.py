@@ -16,7 +16,7 @@ import numpy as np
 from hamlet.errors import HamletError, counted, did_you_mean, listed
 from hamlet.events.times import SECONDS
 from hamlet.kernel.encode.evaluate import holds
-from hamlet.plan.durations import LONGEST_US
+from hamlet.plan.durations import LONGEST_US, show_duration
 from hamlet.plan.matching import matched_templates
 from hamlet.plan.positions import TooComplex, positions_of
 from hamlet.plan.predicates import (
@@ -26,7 +26,6 @@ from hamlet.plan.predicates import (
     columns_of,
     conjuncts,
     show,
-    show_duration,
     with_columns,
 )
 from hamlet.plan.query import (
