@@ -104,7 +104,7 @@ STATE = {
     "s_slot": "unit",  # where the first open window stands in rows
     "s_step": "unit",  # the last step whose trends its rows for one step only may hold
     "s_waiting": "unit",  # those whose trends wait for the very next event, which may be lazy
-    "s_waits": "unit",  # 1 if a unit is among these
+    "s_waits": "unit",  # whether a unit is among these: see NO_RUN
     "s_late": "unit",  # 1 if numbers are up to date but extremes are not
     "s_stamp_n": "lazy op",  # the steps of its accumulator and c_lazy when it was up to date
     "s_stamp_events": "lazy op",
@@ -197,6 +197,14 @@ STAYING, MOVING, STORING, HANDING_ON = range(4)
 # In whole; a unit that only counts; extremes later, because the op does not touch those of
 # the loop nor of the other row that it reads; not if nothing waits that the op could go on with
 SYNC_ALL, SYNC_COUNTS, SYNC_LATER, SYNC_IF_WAITING = range(4)
+
+# Of a unit that waits for the very next event: nothing has come yet; above it, a run of the
+# accumulator whose number is by one less. 0: it does not wait so.
+NO_RUN = 1
+
+# How an event follows the one before: at a later time; at the same; at a later, and others that no
+# unit knows come between
+APART, TIED, AFTER_OTHERS = range(3)
 
 # Of the array with ops, guard ops and accumulators for each letter; whether an event alone in its
 # time needs nothing of the long way, and whether it needs nothing but accumulators: never, always,

@@ -305,11 +305,15 @@ class Execution:
         ]
 
     def _wait_for_one(self, unit: int, states: Sequence[int]) -> bool:
-        """Whether trends that wait for the very next event can be found to have waited for it."""
+        """Whether trends that wait for the very next event can be found to have waited for it.
+
+        Then an event is of one of the runs that they may wait for, or of none.
+        """
         passes = any(
             self.program.conditions[c].step == Step.PASS for _, _, c in self.edges_of.get(unit, ())
         )
-        return not passes or len({int(self.program.state_atom[state]) for state in states}) == 1
+        atoms = {(self.type_of(state), int(self.program.state_atom[state])) for state in states}
+        return not passes or len(atoms) == len({event_type for event_type, _ in atoms})
 
     def _are_in_the_way(self, unit: int, states: tuple[int, ...]) -> bool:
         """Whether one of some states comes right after another, or takes what another waits for."""

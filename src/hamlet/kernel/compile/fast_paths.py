@@ -234,12 +234,12 @@ def _tables(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
 def _in_turn(code: Code, letters: _Letters) -> NDArray[np.bool_] | None:
     """For each two letters whether events of the one may come first; see `LetterTables`.
 
-    They may where the second reads nothing that the first feeds, in rows or in what is stored, and
-    where no guard of a unit that knows both is among them.
+    They may where the second reads nothing that the first feeds or takes, in rows or in what is
+    stored, and where no guard of a unit that knows both is among them.
     """
     count, units, rows = len(letters.ops), len(code.u_w), len(code.r_start)
-    # Where trends move, all events of one time are one step to whoever waits for the next.
-    if count > _MOST_LETTERS or code.u_steps.any():
+    # All events of one time are one step to trends that wait for the very next.
+    if count > _MOST_LETTERS or len(code.u_pass):
         return None
     # After the rows of all units stands for each what it stores.
     reads, feeds = (np.zeros((count, rows + units), np.float32) for _ in range(2))
@@ -247,13 +247,15 @@ def _in_turn(code: Code, letters: _Letters) -> NDArray[np.bool_] | None:
     loops = code.lazies.reshape(-1, at.LAZY)
     stores = ~_reads_rows_only(code)
     read_by, fed_by = _parted(code.o_src_p, code.o_src_row), _parted(code.o_dst_p, code.o_dst_row)
+    taken_by = _parted(code.src_take_p[code.o_src_p], code.src_take)
     guarded = code.g_unit[code.gop_guard]
     for letter in range(count):
         lazy = loops[np.isin(loops[:, at.LZ_Z], letters.lazy[letter]), at.LZ_OP].tolist()
         for op in [*letters.ops[letter], *lazy]:
             unit = code.o_unit[op]
             reads[letter, code.u_rbase[unit] + np.array(read_by[op], np.int64)] = 1
-            feeds[letter, code.u_rbase[unit] + np.array(fed_by[op], np.int64)] = 1
+            changed = [*fed_by[op], *taken_by[op]]
+            feeds[letter, code.u_rbase[unit] + np.array(changed, np.int64)] = 1
             if stores[op]:
                 reads[letter, rows + unit] = feeds[letter, rows + unit] = 1
             knows[letter, unit] = 1

@@ -7,7 +7,7 @@ counts them by partition, and puts each in its place, from which columns are gat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,6 +48,8 @@ class Arranged:
         starts: Where each partition begins.
         partitions: Them.
         is_all: Whether these are all rows of the table in their own order.
+        after_others: 1 where others come between it and the moment of the one before it; None
+            where none are left out.
     """
 
     table: EventTable
@@ -60,6 +62,7 @@ class Arranged:
     starts: NDArray[np.int64]
     partitions: Partitions
     is_all: bool = False
+    after_others: NDArray[np.uint8] | None = None
     _columns: dict[str, Values] = field(default_factory=dict)
 
     def column(self, attribute: str) -> Values:
@@ -86,6 +89,39 @@ def arranged(table: EventTable, attributes: tuple[str, ...], letter: Rows) -> Ar
         return in_order
     rows = in_time.sorted(_all_rows(len(table)), len(table))
     return _by_partition(table, attributes, keyed, letter, in_time, rows)
+
+
+def arranged_without(
+    table: EventTable, attributes: tuple[str, ...], letter: Rows, is_other: NDArray[np.bool_]
+) -> Arranged:
+    """The same without some rows, of which it is only told where they come between.
+
+    Args:
+        table: The events.
+        attributes: Those by which they are partitioned.
+        letter: For each row its letter, below 0 where the set does not ask for it.
+        is_other: For each letter whether its rows are left out.
+    """
+    codes = np.arange(len(is_other) + 1, dtype=np.int32)
+    codes[:-1][is_other], codes[-1] = _OTHER, _NO_PART
+    letter = take(codes, letter)  # the last of them is that of -1
+    placed = arranged(table, attributes, letter)
+    keyed, in_time, count = _Keyed.of(table, attributes), _InTime.of(table), len(table)
+    in_order = _NOTHING if in_time.is_sorted else in_time.sorted(_all_rows(count), count)
+    order = _NO_ORDER if in_time.order is None else read_only(in_time.order)
+    last, other = (np.full(keyed.count, -1, np.int64) for _ in range(2))
+    is_after = np.zeros(count, np.uint8)
+    known = (read_only(letter), keyed.is_complete, keyed.codes, read_only(in_order))
+    _find_others(*known, read_only(table.ts), order, last, other, is_after)
+    table.mark_used(_rows_with(letter, keyed))
+    return replace(placed, after_others=take(is_after, placed.rows))
+
+
+def _rows_with(letter: Rows, keyed: _Keyed) -> Rows:
+    """The rows that have a part, those among them that are left out."""
+    rows = np.empty(len(letter), np.int32)
+    has_part = np.where(letter == _NO_PART, np.int32(-1), np.int32(0))
+    return rows[: _choose(read_only(has_part), keyed.is_complete, rows)]
 
 
 def _in_one_partition(
@@ -243,6 +279,9 @@ def moments_of(table: EventTable) -> NDArray[np.int64]:
 
 
 _NOTHING = read_only(np.empty(0, np.int32))
+_NO_ORDER = read_only(np.empty(0, np.int64))
+# Instead of a letter: the set does not ask for the row, or only for where it comes between others
+_NO_PART, _OTHER = -1, -2
 
 # Rows that take part and others come in no order that could be guessed: so no branch depends on it.
 
@@ -299,6 +338,31 @@ def _arrange(  # type: ignore[no-untyped-def]
         is_same = part[place] == part[place - 1]
         tied[place] = np.uint8(is_same) & np.uint8(out_ts[place] == out_ts[place - 1])
     return count, parts
+
+
+@interpretable
+def _find_others(  # type: ignore[no-untyped-def]
+    letter, is_complete, codes, in_order, ts, order, last, other, is_after
+):
+    """Fill in which rows have others between them and the moment before in their partition.
+
+    `last` has for each partition the moment of its last row, `other` the first after that with
+    others; -1: none.
+    """
+    is_given, has_order, has_gaps = len(in_order) > 0, len(order) > 0, len(is_complete) > 0
+    moment, before = 0, 0
+    for place in range(len(letter)):
+        row = in_order[place] if is_given else place
+        moment += int(ts[row] != ts[before] or (has_order and order[row] != order[before]))
+        before = row
+        if has_gaps and not is_complete[row]:
+            continue
+        code = codes[row]
+        if letter[row] >= 0 and last[code] != moment:
+            is_after[row] = np.uint8(0 <= other[code] < moment)
+            last[code], other[code] = moment, -1
+        elif letter[row] == -2 and other[code] < 0 and last[code] != moment:
+            other[code] = moment
 
 
 def _all_rows(count: int) -> Rows:

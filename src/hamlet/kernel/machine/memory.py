@@ -48,7 +48,7 @@ class EventArrays(NamedTuple):
     """Events in time order, one entry for each, and what each letter does."""
 
     ts: Any
-    tied: Any  # 1 where the event before it has the same time
+    tied: Any  # how it follows the one before: see TIED in layout.py
     letter: Any
     weights: Any  # by weight, then event
     extremes: Any  # by attribute, then event; NaN for null

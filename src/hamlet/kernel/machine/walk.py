@@ -32,7 +32,7 @@ from hamlet.kernel.machine.counts import sync_counts
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row
-from hamlet.kernel.machine.steps import end_runs, hand_on, is_past, leave, pass_on, renew
+from hamlet.kernel.machine.steps import end_runs, hand_on, is_past, leave, let_pass, pass_on, renew
 from hamlet.kernel.machine.tree_sums import turn_block
 from hamlet.kernel.machine.values import commit, direct, find_value, move_on, store_on
 from hamlet.kernel.machine.windows import activate, bar, close_all, next_due, roll_all, sync_all
@@ -63,9 +63,11 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
         letter = events.letter[i]
         if S[at.C_ASLEEP] > 0:
             due = min(due, _wake(m, events, i, ts))
-        if S[at.C_WAITING] > 0 and (i + 1 >= end or events.tied[i + 1] == 0):
+        if events.tied[i] == at.AFTER_OTHERS:
+            let_pass(m, sides)
+        if S[at.C_WAITING] > 0 and (i + 1 >= end or events.tied[i + 1] != at.TIED):
             end_runs(m, sides, letter)
-        if i + 1 < end and events.tied[i + 1] == 1:
+        if i + 1 < end and events.tied[i + 1] == at.TIED:
             j = _end_of_step(events, i, end)
             short = _step(m, events, sides, stored, scratch, i, j, ts, at.L_OPS_P, at.L_GOPS_P)
             due = min(due, next_due(P, S))
@@ -147,7 +149,7 @@ def _short_of_logs(P, S):
 def _end_of_step(events, i, end):
     """Where the events of one time end."""
     j = i + 1
-    while j < end and events.tied[j] == 1:
+    while j < end and events.tied[j] == at.TIED:
         j += 1
     return j
 
@@ -174,7 +176,7 @@ def _take_lazy(m, events, sides, i, end, due):
             return j
         if L[L[at.L_LAZY] + events.letter[j]] != at.ALWAYS_LAZY:
             return j
-        if S[at.C_ASLEEP] > 0 or (j + 1 < end and events.tied[j + 1] == 1):
+        if S[at.C_ASLEEP] > 0 or (j + 1 < end and events.tied[j + 1] == at.TIED):
             return j
         if S[at.C_WAITING] > 0:
             return j

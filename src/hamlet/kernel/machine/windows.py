@@ -315,7 +315,7 @@ def sync_all(m):
     for k in range(S[at.C_ACTIVE]):
         u = S[P[at.S_ACTIVE] + k]
         sync(m, u)
-        if S[P[at.S_WAITS] + u] == 1:
+        if S[P[at.S_WAITS] + u] > 0:
             S[P[at.S_STEP] + u] = S[at.C_STEPS] - 1
         w, nc, _ = shape(P, u)
         first = P[P[at.U_VBASE] + u]
