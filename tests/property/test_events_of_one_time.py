@@ -50,7 +50,8 @@ def drawn(random: Random) -> tuple[str, list[dict[str, Any]]]:
             condition = condition.replace("e.x < NEXT(e).x AND ", "")
         queries.append(
             f"q{number}: RETURN {random.choice(AGGREGATES)} PATTERN {pattern}"
-            f"{random.choice(matches)} WHERE {condition}[k] WITHIN {random.choice((6, 12))} s SLIDE 6 s"
+            f"{random.choice(matches)} WHERE {condition}[k] "
+            f"WITHIN {random.choice((6, 12))} s SLIDE 6 s"
         )
     events, time = [], 0
     for _ in range(random.randint(2, 18)):

@@ -91,3 +91,33 @@ def test_who_stores_few_of_the_events_walks_with_the_others(
     other = "SEQ(A, U u+) MATCH NEXT WHERE u.x < NEXT(u).x WITHIN 9 s"
 
     assert parts_of([COUNTING, other], "ATTTU", monkeypatch) == [2]
+
+
+def test_events_that_no_query_mentions_leave_where_they_come_between() -> None:
+    rows = [
+        ("O", 0),
+        ("A", 1),
+        ("O", 1),
+        ("T", 2),
+        ("T", 3),
+        ("O", 4),
+        ("O", 5),
+        ("T", 5),
+        ("T", 5),
+    ]
+    rows += [("O", 5), ("A", 6), ("O", 7)]
+    events = [{"type": kind, "time": float(time), "x": 0} for kind, time in rows]
+    plan = Workload.parse(
+        f"RETURN COUNT(*) PATTERN {COUNTING.replace('W', 'MATCH CONTIGUOUS W')}"
+    ).plan
+    table = EventTable.of(events, plan)
+    (pipeline,) = Pipelines(plan).of(Options(), len(table))
+
+    batch, whole = pipeline.encode(table).batch, pipeline.encode(table, is_whole=True).batch
+
+    assert (len(batch), batch.after_others) == (12, None)
+    assert whole.ts.tolist() == [1_000_000 * t for t in (1, 2, 3, 5, 5, 6)]
+    # The event at 4 comes between those at 3 and 5; those at 1 and 5 are of their times.
+    assert whole.after_others is not None
+    assert whole.after_others.tolist() == [1, 0, 0, 1, 0, 0]
+    assert table.used == 12

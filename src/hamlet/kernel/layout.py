@@ -128,6 +128,12 @@ STATE = {
     # Stored events
     "s_log_head": "log",  # the first event that an open window has
     "s_log_len": "log",
+    # Of logs that are ordered: how many of the events are in the heap, and, of the last step that
+    # took some out of it, its number, how many these are, and whether it took all the others, too
+    "s_log_heap": "log",
+    "s_log_step": "log",
+    "s_log_out": "log",
+    "s_log_all": "log",
     "s_glog_len": "guard log",
     "s_t_bits": "half tree",  # height, EMPTY if there are no leaves
     # Bundles: see machine/bundles.py
@@ -189,11 +195,15 @@ LZ_Z, LZ_OP, LZ_OWN, LZ_OTHER, LZ_SBASE = range(LAZY)
     QO_MOVES,
     QO_BEGINS,
     QO_OWN,
-) = range(13)
+    QO_END,
+    QO_END_X,
+) = range(15)
 # Whether an op moves trends: between rows, also stored events, or all of one row to another, as
-# above but for the place of the second; whether some of them begin with it (1); and a row that it
-# both takes from and adds to, by its number in the unit, or that second row
-STAYING, MOVING, STORING, HANDING_ON = range(4)
+# above but for the place of the second, or stored events of a log that is ordered, and its own;
+# whether some of them begin with it (1); and a row that it both takes from and adds to, by its
+# number in the unit, or that second row, or the log, and with it the row of the end. Of units with
+# trends that wait for the very next event alone: all that begins waits, or all that waited ends
+STAYING, MOVING, STORING, HANDING_ON, TAKING, BEGINNING, ENDING = range(7)
 # In whole; a unit that only counts; extremes later, because the op does not touch those of
 # the loop nor of the other row that it reads; not if nothing waits that the op could go on with
 SYNC_ALL, SYNC_COUNTS, SYNC_LATER, SYNC_IF_WAITING = range(4)

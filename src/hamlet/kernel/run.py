@@ -394,11 +394,14 @@ def _laid_out(
         _line(events.extremes),
         tables.letters,
     )
+    previous, following = _line(events.previous), _line(events.next)
     sides = Sides(
         events.letter,
         _line(events.letters),
-        _line(events.previous),
-        _line(events.next),
+        previous,
+        following,
+        previous.view(np.int64),
+        following.view(np.int64),
         _line(events.columns),
         code.p_arg,
     )

@@ -36,7 +36,8 @@ def walks_of(
     """
     code = compiled.code
     some = np.isin(code.u_template, list(templates))
-    stores = some & (code.u_quick.reshape(-1, at.QUICK)[:, at.Q_KIND] == at.STORES)
+    kinds = code.u_quick.reshape(-1, at.QUICK)[:, at.Q_KIND]
+    stores: NDArray[np.bool_] = some & (kinds == at.STORES)
     counts = some & ~stores & (np.diff(code.u_lazy_p) > 0)
     if len(batch) < _MANY_EVENTS or not stores.any() or not counts.any():
         return [templates]
@@ -59,5 +60,5 @@ def _spared(
         is_stored[atom] = stores[code.o_unit[ops]].any()
         is_known[atom] = counts[code.o_unit[ops]].any()
     has = [batch.letters[:, atoms].any(axis=1) for atoms in (is_counted, is_stored, is_known)]
-    spared = has[0] & has[1] & ~has[2]
+    spared = np.asarray(has[0] & has[1] & ~has[2])
     return int(np.bincount(batch.letter, minlength=len(spared))[spared].sum())

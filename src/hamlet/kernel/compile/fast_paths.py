@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.code import NO_EXTREME, STAYS
+from hamlet.kernel.code import NO_EXTREME, POPPED, STAYS
 from hamlet.kernel.compile.bundles import whole_bundles
 from hamlet.kernel.compile.counters import find_counters
 from hamlet.kernel.compile.parts import begins
@@ -120,6 +120,8 @@ def quick_ops(code: Code) -> Ints:
     hands_on = simple[moves[simple] & ~begins]
     quick[hands_on, at.QO_MOVES] = at.HANDING_ON
     quick[hands_on, at.QO_OWN], quick[hands_on, at.QO_TO] = quick[hands_on, at.QO_TO], -1
+    _fill_taking(code, quick, passes)
+    _fill_passing(code, quick, passes & ~adds)
     # Of units with one lazy op, whose other row they feed
     is_later = begins & ~moves[simple] & (code.u_nx[unit] > 0) & (np.diff(code.u_lazy_p)[unit] == 1)
     later = simple[is_later]
@@ -144,6 +146,44 @@ def _fill_moves(code: Code, quick: Ints, moves: NDArray[np.bool_]) -> None:
         has_copies = (taken[code.o_src_p[op] : code.o_src_p[op + 1]] > 1).any()
         if len(own) == 1 and reads[op].count(own[0]) == 1 and not has_copies:
             quick[op, at.QO_OWN] = own[0]
+
+
+def _fill_taking(code: Code, quick: Ints, passes: NDArray[np.bool_]) -> None:
+    """Of ops of loops that take stored events in order: from which row, and to which they add."""
+    scanned, read = _only(code.o_scan_p, code.o_scan_log), _only(code.o_src_p, code.o_src_row)
+    ended = _only(code.o_dst_p, code.o_dst_row)
+    reads, ends = np.diff(code.o_src_p), np.diff(code.o_dst_p)
+    takes = (quick[:, at.QO_MOVES] == at.STORING) & (scanned >= 0) & (scanned == code.o_log)
+    takes &= (_only(code.o_scan_p, code.o_scan_step) == POPPED) & (np.diff(code.o_first_p) == 0)
+    takes &= ~passes & (reads <= 1) & (ends <= 1) & (_takes(code) <= 1)
+    takes &= ~_any(code.o_src_p, code.o_src_cond != -1)
+    for op in np.flatnonzero(takes & _moves_directly(code)).tolist():
+        unit = code.o_unit[op]
+        size, size_x = code.u_w[unit] * code.u_nc[unit], code.u_w[unit] * code.u_nx[unit]
+        quick[op, at.QO_MOVES], quick[op, at.QO_OWN] = at.TAKING, code.o_log[op]
+        places = (read[op], at.QO_FROM, at.QO_FROM_X), (ended[op], at.QO_END, at.QO_END_X)
+        for row, to, to_x in places:
+            quick[op, to] = code.u_vbase[unit] + row * size if row >= 0 else -1
+            quick[op, to_x] = code.u_xbase[unit] + row * size_x if row >= 0 else -1
+
+
+def _fill_passing(code: Code, quick: Ints, passes: NDArray[np.bool_]) -> None:
+    """Of ops that move trends from one row to another as they are: where trends begin, or end."""
+    read, fed = _only(code.o_src_p, code.o_src_row), _only(code.o_dst_p, code.o_dst_row)
+    is_plain = passes & _reads_rows_only(code) & (read >= 0) & (fed >= 0) & (read != fed)
+    passing = [set(rows) for rows in _parted(code.u_pass_p, code.u_pass)]
+    for op in np.flatnonzero(is_plain & (quick[:, at.QO_MOVES] == at.MOVING)).tolist():
+        unit = code.o_unit[op]
+        begins = code.r_start[code.u_rbase[unit] + read[op]] == 1
+        if begins == (read[op] in passing[unit]) or (fed[op] in passing[unit]) != begins:
+            continue
+        size, size_x = code.u_w[unit] * code.u_nc[unit], code.u_w[unit] * code.u_nx[unit]
+        quick[op, at.QO_MOVES] = at.BEGINNING if begins else at.ENDING
+        quick[op, at.QO_SIZE], quick[op, at.QO_SIZE_X] = size, size_x
+        quick[op, at.QO_FROM] = code.u_vbase[unit] + read[op] * size
+        quick[op, at.QO_FROM_X] = code.u_xbase[unit] + read[op] * size_x
+        quick[op, at.QO_OWN] = code.u_vbase[unit] + fed[op] * size
+        quick[op, at.QO_TO_X] = code.u_xbase[unit] + fed[op] * size_x
 
 
 def _takes(code: Code) -> Ints:

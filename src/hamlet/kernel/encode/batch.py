@@ -160,7 +160,7 @@ def _placed(
     is_whole: bool,
 ) -> Arranged:
     """The rows of a set in order, without those that can be no part of any trend or negation."""
-    is_other = ~letters[:, np.unique(program.state_atom)].any(axis=1)
+    is_other = np.asarray(~letters[:, np.unique(program.state_atom)].any(axis=1))
     if is_whole and is_other.any():
         return arranged_without(table, partition, letter, is_other)
     placed = arranged(table, partition, letter)

@@ -209,6 +209,38 @@ def hand_on(m, quick):
         m.x[source + e] = np.inf
 
 
+@inlined
+def begin_waiting(m, quick):
+    """Have all empty trends wait at a row for the very next event, and nothing else in its unit."""
+    P, S, u = m.P, m.S, m.P[quick + at.QO_UNIT]
+    if S[P[at.S_STEP] + u] >= 0:
+        _empty_passed(m, u, -1)
+    source, to = P[quick + at.QO_FROM], P[quick + at.QO_OWN]
+    for e in range(0, P[quick + at.QO_SIZE], P[P[at.U_NC] + u]):
+        numbers.copy(m.v, to + e, m.v, source + e)
+    S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    wait_from_here(m, u)
+
+
+@inlined
+def end_waiting(m, quick):
+    """End the trends that have waited at a row; nothing waits in its unit any more."""
+    P, S, u = m.P, m.S, m.P[quick + at.QO_UNIT]
+    source, to, nc = P[quick + at.QO_FROM], P[quick + at.QO_OWN], P[P[at.U_NC] + u]
+    for slot in range(P[P[at.U_W] + u]):
+        e, nx = slot * nc, P[P[at.U_NX] + u]
+        if numbers.is_zero(m.v, source + e):
+            continue
+        S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+        for c in range(e, e + nc):
+            numbers.add(m.v, to + c, m.v, source + c, m.err)
+        before, after = P[quick + at.QO_FROM_X], P[quick + at.QO_TO_X]
+        for x in range(slot * nx, (slot + 1) * nx):
+            m.x[after + x] = min(m.x[after + x], m.x[before + x])
+    _empty_passed(m, u, -1)
+    S[P[at.S_STEP] + u] = -1
+
+
 @compiled
 def leave_all(m, u, op):
     """Empty all rows whose trends an op, that asks nothing more of events, goes on with."""
