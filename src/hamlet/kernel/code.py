@@ -101,6 +101,9 @@ class Code(NamedTuple):
     o_first_p: Ints  # edges from START that have to be looked at for each window
     o_first_cond: Ints
     o_log: Ints
+    o_group: Ints  # of those for the same events of a unit where each reads its own rows; -1: none
+    o_missed_p: Ints  # rows for one step only that none of these reads
+    o_missed: Ints
     o_tree_p: Ints  # trees that an op reads
     o_tree: Ints
     o_leaf_p: Ints  # trees that its events become leaves of

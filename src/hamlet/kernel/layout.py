@@ -202,8 +202,9 @@ LZ_Z, LZ_OP, LZ_OWN, LZ_OTHER, LZ_SBASE = range(LAZY)
 # above but for the place of the second, or stored events of a log that is ordered, and its own;
 # whether some of them begin with it (1); and a row that it both takes from and adds to, by its
 # number in the unit, or that second row, or the log, and with it the row of the end. Of units with
-# trends that wait for the very next event alone: all that begins waits, or all that waited ends
-STAYING, MOVING, STORING, HANDING_ON, TAKING, BEGINNING, ENDING = range(7)
+# trends that wait for the very next event alone: all that begins waits, or all that waited ends, or
+# it is one of several ops that go on with the same event
+STAYING, MOVING, STORING, HANDING_ON, TAKING, BEGINNING, ENDING, TOGETHER = range(8)
 # In whole; a unit that only counts; extremes later, because the op does not touch those of
 # the loop nor of the other row that it reads; not if nothing waits that the op could go on with
 SYNC_ALL, SYNC_COUNTS, SYNC_LATER, SYNC_IF_WAITING = range(4)

@@ -121,7 +121,7 @@ def quick_ops(code: Code) -> Ints:
     quick[hands_on, at.QO_MOVES] = at.HANDING_ON
     quick[hands_on, at.QO_OWN], quick[hands_on, at.QO_TO] = quick[hands_on, at.QO_TO], -1
     _fill_taking(code, quick, passes)
-    _fill_passing(code, quick, passes & ~adds)
+    _fill_passing(code, quick, passes, adds)
     # Of units with one lazy op, whose other row they feed
     is_later = begins & ~moves[simple] & (code.u_nx[unit] > 0) & (np.diff(code.u_lazy_p)[unit] == 1)
     later = simple[is_later]
@@ -167,10 +167,17 @@ def _fill_taking(code: Code, quick: Ints, passes: NDArray[np.bool_]) -> None:
             quick[op, to_x] = code.u_xbase[unit] + row * size_x if row >= 0 else -1
 
 
-def _fill_passing(code: Code, quick: Ints, passes: NDArray[np.bool_]) -> None:
-    """Of ops that move trends from one row to another as they are: where trends begin, or end."""
+def _fill_passing(
+    code: Code, quick: Ints, passing_ops: NDArray[np.bool_], adds: NDArray[np.bool_]
+) -> None:
+    """Of ops that move trends from one row to another as they are: where trends begin, or end.
+
+    And of several ops that go on with the same events, if they do so from rows.
+    """
+    from_rows = passing_ops & _reads_rows_only(code)
+    quick[from_rows & (code.o_group >= 0), at.QO_MOVES] = at.TOGETHER
     read, fed = _only(code.o_src_p, code.o_src_row), _only(code.o_dst_p, code.o_dst_row)
-    is_plain = passes & _reads_rows_only(code) & (read >= 0) & (fed >= 0) & (read != fed)
+    is_plain = from_rows & ~adds & (read >= 0) & (fed >= 0) & (read != fed)
     passing = [set(rows) for rows in _parted(code.u_pass_p, code.u_pass)]
     for op in np.flatnonzero(is_plain & (quick[:, at.QO_MOVES] == at.MOVING)).tolist():
         unit = code.o_unit[op]
@@ -425,6 +432,7 @@ class _Ways:
         self.reads_rows = _reads_rows_only(code).tolist()
         self.is_direct = (_reads_rows_only(code) | _moves_directly(code)).tolist()
         self.passes = (np.diff(code.u_pass_p) > 0).tolist()
+        self.group = code.o_group.tolist()
         self.takes = _parted(code.src_take_p[code.o_src_p], code.src_take)
         self.bars_rows_only = _bars_rows_only(code).tolist()
         self.reads = _parted(code.o_src_p, code.o_src_row)
@@ -461,12 +469,16 @@ class _Ways:
     def _move_in_turn(self, unit: int, ops: list[int]) -> bool:
         """Whether ops of a unit that move trends can do so one after the other.
 
-        Then no two of them take from the same row.
+        Then no two of them take from the same row. Where trends wait for one step only, they are
+        all ops of the same events: what none of them reads has been passed by.
         """
         if len(ops) == 1:
             return True
-        if self.passes[unit] or not all(self.reads_rows[op] for op in ops):
+        if not all(self.reads_rows[op] for op in ops):
             return False
+        if self.passes[unit]:
+            groups = {self.group[op] for op in ops}
+            return len(groups) == 1 and -1 not in groups
         taken = [row for op in ops for row in self.takes[op]]
         return len(set(taken)) == len(taken)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -162,8 +163,29 @@ class _OpLists(NamedTuple):
         )
 
 
+def _groups(maker: Maker) -> tuple[list[int], RaggedLists]:
+    """Ops that go on with the same events of a unit: see `Code.o_group` and `Code.o_missed`."""
+    atoms = (int(maker.program.state_atom[state]) for state in maker.op_state)
+    keys, read = list(zip(maker.op_unit, atoms, strict=True)), Counter[tuple[int, int, int]]()
+    for op, key in enumerate(keys):
+        read.update((*key, row) for row, _ in maker.sources.lists[op])
+    shared = {(unit, atom) for (unit, atom, _), count in read.items() if count > 1}
+    sizes, numbers = Counter(keys), {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    groups = [numbers[key] if sizes[key] > 1 and key not in shared else -1 for key in keys]
+    missed = [
+        [
+            row
+            for owner, row in maker.units[key[0]].rows.items()
+            if owner[3] == Step.PASS and (*key, row) not in read
+        ]
+        for key in keys
+    ]
+    return groups, RaggedLists(missed)
+
+
 def _ops(maker: Maker, of_ops: _OpLists, lazy: dict[str, Any]) -> dict[str, Ints]:
     weights, extremes = RaggedLists(of_ops.weights), RaggedLists(of_ops.extremes)
+    groups, missed = _groups(maker)
     return {
         "o_unit": ints(maker.op_unit),
         "o_src_p": maker.sources.pointers(),
@@ -179,6 +201,9 @@ def _ops(maker: Maker, of_ops: _OpLists, lazy: dict[str, Any]) -> dict[str, Ints
         "o_first_p": maker.firsts.pointers(),
         "o_first_cond": maker.firsts.flat(),
         "o_log": ints(maker.logs.get(state, -1) for state in maker.op_state),
+        "o_group": ints(groups),
+        "o_missed_p": missed.pointers(),
+        "o_missed": missed.flat(),
         "o_w_p": weights.pointers(),
         "o_w": weights.flat(),
         "o_x_p": extremes.pointers(),

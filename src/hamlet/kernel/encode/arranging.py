@@ -357,12 +357,12 @@ def _find_others(  # type: ignore[no-untyped-def]
         before = row
         if has_gaps and not is_complete[row]:
             continue
-        code = codes[row]
-        if letter[row] >= 0 and last[code] != moment:
-            is_after[row] = np.uint8(0 <= other[code] < moment)
-            last[code], other[code] = moment, -1
-        elif letter[row] == -2 and other[code] < 0 and last[code] != moment:
-            other[code] = moment
+        code, before_it = codes[row], last[codes[row]]
+        first, is_new = other[code], before_it != moment
+        is_one, is_other = (letter[row] >= 0) & is_new, (letter[row] == -2) & is_new & (first < 0)
+        is_after[row] = np.uint8(is_one & (first >= 0) & (first < moment))
+        last[code] = moment if is_one else before_it
+        other[code] = -1 if is_one else (moment if is_other else first)
 
 
 def _all_rows(count: int) -> Rows:

@@ -241,6 +241,33 @@ def end_waiting(m, quick):
     S[P[at.S_STEP] + u] = -1
 
 
+@inlined
+def goes_on(m, u, op, begins):
+    """Whether an op goes on with an event, as one of several; the first has others passed by."""
+    P, S = m.P, m.S
+    if S[P[at.S_STEP] + u] == S[at.C_STEPS]:
+        return True
+    if not is_past(m, u):
+        for k in entries(P, at.O_MISSED_P, op):
+            empty_row(row_of(m, u, P[P[at.O_MISSED] + k]))
+    elif begins == 0:
+        return False
+    elif S[P[at.S_STEP] + u] >= 0:
+        _empty_passed(m, u, -1)
+    wait_from_here(m, u)
+    return True
+
+
+@inlined
+def draw_out(m, u, op):
+    """Empty the rows that an op has read, but for those of START."""
+    P = m.P
+    for source in entries(P, at.O_SRC_P, op):
+        row = P[P[at.O_SRC_ROW] + source]
+        if P[P[at.R_START] + P[P[at.U_RBASE] + u] + row] == 0:
+            empty_row(row_of(m, u, row))
+
+
 @compiled
 def leave_all(m, u, op):
     """Empty all rows whose trends an op, that asks nothing more of events, goes on with."""

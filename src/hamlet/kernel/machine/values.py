@@ -36,6 +36,8 @@ from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, row_of
 from hamlet.kernel.machine.steps import (
     add_trends,
     draw_in,
+    draw_out,
+    goes_on,
     is_nothing,
     is_past,
     leave,
@@ -106,6 +108,25 @@ def move_on(m, events, op, i):
         row = P[P[at.O_DST_ROW] + k]
         if row != own:
             add_trends(row_of(m, u, row), total, P[P[at.U_NC] + u], P[P[at.U_NX] + u], m.err)
+
+
+@compiled
+def move_together(m, events, op, i):
+    """Move trends on at once, where several ops of a unit go on with event i."""
+    P, S = m.P, m.S
+    quick = P[at.O_QUICK] + at.QUICK * op
+    u = P[quick + at.QO_UNIT]
+    if not goes_on(m, u, op, P[quick + at.QO_BEGINS]):
+        return
+    total = sum_of_sources(m, u, op)
+    draw_out(m, u, op)
+    if is_nothing(total, P[P[at.U_NC] + u]):
+        return
+    S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    _add_weights(m, events, u, op, i, total)
+    for k in entries(P, at.O_DST_P, op):
+        row = row_of(m, u, P[P[at.O_DST_ROW] + k])
+        add_trends(row, total, P[P[at.U_NC] + u], P[P[at.U_NX] + u], m.err)
 
 
 @compiled

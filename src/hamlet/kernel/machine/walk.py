@@ -45,7 +45,14 @@ from hamlet.kernel.machine.steps import (
 )
 from hamlet.kernel.machine.taking import take_and_store
 from hamlet.kernel.machine.tree_sums import turn_block
-from hamlet.kernel.machine.values import commit, direct, find_value, move_on, store_on
+from hamlet.kernel.machine.values import (
+    commit,
+    direct,
+    find_value,
+    move_on,
+    move_together,
+    store_on,
+)
 from hamlet.kernel.machine.windows import activate, bar, close_all, next_due, roll_all, sync_all
 from hamlet.kernel.stopping import STOPPED
 
@@ -293,7 +300,8 @@ def _add_op(m, events, sides, stored, op, i, ts):
     elif P[quick + at.QO_SYNC] == at.SYNC_LATER:
         sync_numbers(m, u)
     elif P[quick + at.QO_SYNC] == at.SYNC_IF_WAITING:
-        if P[quick + at.QO_BEGINS] == 0 and is_past(m, u):
+        has_begun = S[P[at.S_STEP] + u] == S[at.C_STEPS]  # with another op of this event
+        if P[quick + at.QO_BEGINS] == 0 and not has_begun and is_past(m, u):
             return due
         sync(m, u)
     else:
@@ -312,6 +320,8 @@ def _add_op(m, events, sides, stored, op, i, ts):
         begin_waiting(m, quick)
     elif P[quick + at.QO_MOVES] == at.ENDING:
         end_waiting(m, quick)
+    elif P[quick + at.QO_MOVES] == at.TOGETHER:
+        move_together(m, events, op, i)
     elif P[quick + at.QO_MOVES] == at.TAKING:
         take_and_store(m, events, sides, stored, op, i, ts)
     elif P[quick + at.QO_MOVES] == at.STORING:
