@@ -102,26 +102,24 @@ def arranged_without(
         letter: For each row its letter, below 0 where the set does not ask for it.
         is_other: For each letter whether its rows are left out.
     """
-    codes = np.arange(len(is_other) + 1, dtype=np.int32)
-    codes[:-1][is_other], codes[-1] = _OTHER, _NO_PART
-    letter = take(codes, letter)  # the last of them is that of -1
+    kinds = np.arange(len(is_other) + 1, dtype=np.int32)
+    kinds[:-1][is_other] = _OTHER
+    kinds[-1] = _NO_PART  # the letter of a row that has none is -1, which is the last of them
+    letter = take(kinds, letter)
     placed = arranged(table, attributes, letter)
     keyed, in_time, count = _Keyed.of(table, attributes), _InTime.of(table), len(table)
     in_order = _NOTHING if in_time.is_sorted else in_time.sorted(_all_rows(count), count)
     order = _NO_ORDER if in_time.order is None else read_only(in_time.order)
-    last, other = (np.full(keyed.count, -1, np.int64) for _ in range(2))
-    is_after = np.zeros(count, np.uint8)
+    is_after, used = np.zeros(count, np.uint8), np.empty(count, np.int32)
     known = (read_only(letter), keyed.is_complete, keyed.codes, read_only(in_order))
-    _find_others(*known, read_only(table.ts), order, last, other, is_after)
-    table.mark_used(_rows_with(letter, keyed))
+    found = is_after, used
+    if keyed.count == 1:
+        n = _find_others_in_one(*known, read_only(table.ts), order, *found)
+    else:
+        last, other = (np.full(keyed.count, -1, np.int64) for _ in range(2))
+        n = _find_others(*known, read_only(table.ts), order, last, other, *found)
+    table.mark_used(used[:n])
     return replace(placed, after_others=take(is_after, placed.rows))
-
-
-def _rows_with(letter: Rows, keyed: _Keyed) -> Rows:
-    """The rows that have a part, those among them that are left out."""
-    rows = np.empty(len(letter), np.int32)
-    has_part = np.where(letter == _NO_PART, np.int32(-1), np.int32(0))
-    return rows[: _choose(read_only(has_part), keyed.is_complete, rows)]
 
 
 def _in_one_partition(
@@ -342,27 +340,54 @@ def _arrange(  # type: ignore[no-untyped-def]
 
 @interpretable
 def _find_others(  # type: ignore[no-untyped-def]
-    letter, is_complete, codes, in_order, ts, order, last, other, is_after
+    letter, is_complete, codes, in_order, ts, order, last, other, is_after, used
 ):
     """Fill in which rows have others between them and the moment before in their partition.
 
     `last` has for each partition the moment of its last row, `other` the first after that with
-    others; -1: none.
+    others; -1: none. Also the rows that have a part or are others, and how many there are.
     """
     is_given, has_order, has_gaps = len(in_order) > 0, len(order) > 0, len(is_complete) > 0
-    moment, before = 0, 0
+    moment, before, count = 0, 0, 0
     for place in range(len(letter)):
         row = in_order[place] if is_given else place
         moment += int(ts[row] != ts[before] or (has_order and order[row] != order[before]))
         before = row
         if has_gaps and not is_complete[row]:
             continue
-        code, before_it = codes[row], last[codes[row]]
-        first, is_new = other[code], before_it != moment
-        is_one, is_other = (letter[row] >= 0) & is_new, (letter[row] == -2) & is_new & (first < 0)
-        is_after[row] = np.uint8(is_one & (first >= 0) & (first < moment))
-        last[code] = moment if is_one else before_it
-        other[code] = -1 if is_one else (moment if is_other else first)
+        used[count] = row
+        count += int(letter[row] != -1)
+        code = codes[row]
+        latest, first = last[code], other[code]
+        is_one, is_other = letter[row] >= 0, letter[row] == -2
+        is_new = latest != moment
+        is_after[row] = np.uint8(is_one & is_new & (first >= 0) & (first < moment))
+        last[code] = moment if is_one else latest
+        first = moment if is_other & is_new & (first < 0) else first
+        other[code] = -1 if is_one & is_new else first
+    return count
+
+
+@interpretable
+def _find_others_in_one(letter, is_complete, codes, in_order, ts, order, is_after, used):  # type: ignore[no-untyped-def]
+    """The same where there is one partition: what is known of it need not be in memory."""
+    is_given, has_order, has_gaps = len(in_order) > 0, len(order) > 0, len(is_complete) > 0
+    moment, before, count, latest, first = 0, 0, 0, -1, -1
+    for place in range(len(letter)):
+        row = in_order[place] if is_given else place
+        moment += int(ts[row] != ts[before] or (has_order and order[row] != order[before]))
+        before = row
+        if has_gaps and not is_complete[row]:
+            continue
+        used[count] = row
+        count += int(letter[row] != -1)
+        is_one, is_other = letter[row] >= 0, letter[row] == -2
+        is_new = latest != moment
+        is_after[row] = np.uint8(is_one & is_new & (first >= 0) & (first < moment))
+        first = moment if is_other & is_new & (first < 0) else first
+        first = -1 if is_one & is_new else first
+        latest = moment if is_one else latest
+    return count
 
 
 def _all_rows(count: int) -> Rows:
