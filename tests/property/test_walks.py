@@ -17,6 +17,7 @@ from hamlet.engine import Options
 from hamlet.engine.pipeline import Pipelines
 from hamlet.events.table import EventTable
 from hamlet.kernel import walks
+from hamlet.kernel.encode.arranging import used_rows
 from hamlet.kernel.walks import walks_of
 
 if TYPE_CHECKING:
@@ -120,4 +121,4 @@ def test_events_that_no_query_mentions_leave_where_they_come_between() -> None:
     # The event at 4 comes between those at 3 and 5; those at 1 and 5 are of their times.
     assert whole.after_others is not None
     assert whole.after_others.tolist() == [1, 0, 0, 1, 0, 0]
-    assert table.used == 12
+    assert used_rows(table) == 12

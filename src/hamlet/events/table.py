@@ -87,7 +87,6 @@ class EventTable:
         self._order = order
         self.kept: dict[Any, Any] = {}
         self._values: dict[str, Values] = {}
-        self._used: list[NDArray[np.int32]] = []
 
     @staticmethod
     def of(
@@ -180,21 +179,6 @@ class EventTable:
             self.times,
             Statistics(len(rows)),
         )
-
-    def mark_used(self, rows: NDArray[np.int32]) -> None:
-        """Note which rows take part in a query, each once; a set that has all is enough."""
-        if len(self._used) != 1 or len(self._used[0]) < len(self):
-            self._used = [rows] if len(rows) == len(self) else [*self._used, rows]
-
-    @property
-    def used(self) -> int:
-        """How many rows take part in some query; known once every set has been encoded."""
-        if len(self._used) == 1:
-            return len(self._used[0])
-        is_used = np.zeros(len(self), np.bool_)
-        for rows in self._used:
-            is_used[rows] = True
-        return int(np.count_nonzero(is_used))
 
 
 @remembered

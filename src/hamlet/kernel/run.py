@@ -7,6 +7,7 @@ time.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.kernel.emissions import emission_of, joined
+from hamlet.kernel.encode.sorting import take
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
@@ -158,15 +160,14 @@ def run_batch(
         counters.trace, counters.bursts_decided = [], []
     groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
-        run_group(compiled, group, sharing, batch, mode, counters, whole)
+        part
         for group, sharing in groups
+        for part in run_group(compiled, group, sharing, batch, mode, counters, whole)
     ]
     if portions is None:
         portions = [Portion.all_of(compiled, whole)]
     for portion in portions:
         emissions += _run_portion(portion, batch, mode, counters, standing)
-    # The most first: what comes after others has its numbers moved.
-    emissions.sort(key=lambda emission: -len(emission.part))
     return joined(compiled, emissions, mode), counters
 
 
@@ -188,7 +189,7 @@ def _run_portion(
         if counters.trace:
             rows = counters.trace[-1].rows
             rows[:, _BUNDLE] = portion.bundles[rows[:, _BUNDLE]]
-        ranges = ranges[np.isin(ranges[:, 0], redo)]
+        ranges = _again(ranges, redo)
         counters.partitions_redone += len(ranges)
         words = next_words(words)
 
@@ -201,7 +202,7 @@ def run_group(
     mode: NumberMode,
     counters: Counters,
     whole: NDArray[np.int64],
-) -> Emission:
+) -> list[Emission]:
     """All windows of the units of one group in some partitions, under a policy of sharing."""
     batch, whole = sifted(made, batch, whole)
     parts: list[Emission] = []
@@ -215,17 +216,18 @@ def run_group(
         if not len(ranges):
             continue
         done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
-        decided.append(_decided(made, done))
+        if is_traced:
+            decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
         counters.split += done.split
         counters.snapshots += done.snapshots
-        template = templates[done.unit]
+        template = take(templates, done.unit)
         parts.append(
             emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
-        again = ranges[np.isin(ranges[:, 0], done.redo)]
+        again = _again(ranges, done.redo)
         counters.partitions_redone += len(again)
         if ranges is probe:
             # As long as this one or longer: they are expected to need as many words.
@@ -236,7 +238,12 @@ def run_group(
         waiting.append((again[np.argsort(again[:, 1])], next_words(words)))
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
-    return joined(compiled, parts, mode)
+    return parts
+
+
+def _again(ranges: NDArray[np.int64], redo: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The partitions that have to be run again, of which there mostly are none."""
+    return ranges[np.isin(ranges[:, 0], redo)] if len(redo) else ranges[:0]
 
 
 def _sizes(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -255,7 +262,9 @@ def _middle(ranges: NDArray[np.int64], batch: EventBatch) -> NDArray[np.int64] |
 
 def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
     """What was decided in partitions that need no wider numbers, by the times of events."""
-    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo)]
+    rows = done.decisions
+    if len(done.redo):
+        rows = rows[~np.isin(rows[:, T_PART], done.redo)]
     if made.group.is_backward:
         rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
     return rows
@@ -335,6 +344,9 @@ class _Sizes(NamedTuple):
     logged: int  # numbers and extremes of an entry in all logs
     logged_extremes: int
     guard_logs: int
+    kinds: tuple[
+        tuple[int, int, int], ...
+    ]  # of windows: slide, how many are open, of how many units
 
 
 def _sizes_of(compiled: Compiled) -> _Sizes:
@@ -346,6 +358,7 @@ def _sizes_of(compiled: Compiled) -> _Sizes:
 def _sizes_from(compiled: Compiled) -> _Sizes:
     code = compiled.code
     wide, wide_x = code.u_w * code.u_nc, code.u_w * code.u_nx
+    windows = zip(code.u_slide.tolist(), code.u_w.tolist(), strict=True)
     return _Sizes(
         units=len(code.u_w),
         windows=int(wide.sum()),
@@ -359,6 +372,7 @@ def _sizes_from(compiled: Compiled) -> _Sizes:
         logged=int(wide[code.log_unit].sum()),
         logged_extremes=int(wide_x[code.log_unit].sum()),
         guard_logs=guard_logs_of(compiled),
+        kinds=tuple((slide, most, n) for (slide, most), n in Counter(windows).items()),
     )
 
 
@@ -449,15 +463,14 @@ def _records_expected(compiled: Compiled, events: EventBatch, ranges: NDArray[np
 
     It is memory only where it is used, so rather more of it, but for batches of a few events.
     """
-    code, sizes = compiled.code, _sizes(ranges)
+    sizes = _sizes(ranges)
     events_run = int(sizes.sum())
     expected = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + events_run // 16
     if events_run < _MANY_EVENTS:
         return expected
     spans = events.ts[ranges[:, 2] - 1] - events.ts[ranges[:, 1]]
-    windows = np.column_stack([code.u_slide, code.u_w])
-    for (slide, most), units in zip(*np.unique(windows, axis=0, return_counts=True), strict=True):
-        expected += int(units) * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
+    for slide, most, units in _sizes_of(compiled).kinds:
+        expected += units * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
     return min(expected, max(_MOST_RECORDS, _RECORDS_OF_PARTITION * len(ranges)))
 
 
@@ -529,7 +542,7 @@ def _emission(
     part, unit, window, v, x = written
     part, unit, window = part[:n], unit[:n], window[:n]
     v = v[: n * most].reshape((n, most, *v.shape[1:]))
-    template = code.u_template.astype(np.int32)[unit]
+    template = take(code.u_template.astype(np.int32), unit)
     x = x[: n * most_x].reshape(n, most_x)
     return emission_of(compiled, part, template, window, v, x)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -168,6 +168,29 @@ class Keys(Mapping[str, pa.Array]):
         self._table, self._attributes, self._rows = table, tuple(attributes), rows
         self._taken: dict[str, pa.Array] = {}
 
+    def only(self, attributes: Sequence[str]) -> Keys:
+        """The values of some of the attributes, in this order."""
+        return Keys(self._table, attributes, self._rows)
+
+    def taken(self, chosen: NDArray[Any]) -> Keys:
+        """The values in some of the rows."""
+        return Keys(self._table, self._attributes, self._rows[chosen])
+
+    def words(self, name: str) -> tuple[Codes, pa.Array] | None:
+        """An attribute that is text by codes of words; None of any other."""
+        if kind_of(self._table.table.column(name).type) != "text":
+            return None
+        values = self._table.column(name)
+        if values.words is None or not len(values.words):
+            return None
+        return values.data[self._rows], values.words
+
+    def integers(self, name: str) -> NDArray[np.int64] | None:
+        """An attribute that is of integers with a sign; None of any other."""
+        if not types.is_signed_integer(self._table.table.column(name).type):
+            return None
+        return _key_values(self._table, name)[self._rows]
+
     def __getitem__(self, name: str) -> pa.Array:
         if name not in self._taken:
             if name not in self._attributes:
@@ -209,7 +232,15 @@ def _combined(parts: list[Codes], count: int) -> tuple[Codes, Codes]:
 
 
 def _key_values(table: EventTable, attribute: str) -> NDArray[np.int64]:
-    """Integers that are equal where values are; any integer where null."""
+    """Integers that are equal where values are; any integer where null. Found out once."""
+    key = (_key_values, attribute)
+    if key not in table.kept:
+        table.kept[key] = _key_values_of(table, attribute)
+    values: NDArray[np.int64] = table.kept[key]
+    return values
+
+
+def _key_values_of(table: EventTable, attribute: str) -> NDArray[np.int64]:
     column = table.table.column(attribute)
     if types.is_null(column.type):
         return np.zeros(len(column), np.int64)
