@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from hamlet.events.table import EventTable
 
     Codes = NDArray[np.int32]
+
+
+# Combinations of values that there could be, for each row, up to which each has a code
+_ROOM, _MOST_CODES = 4, 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +132,12 @@ def codes_of_rows(
     if not attributes:
         return np.zeros(len(table), np.int32), 1, {}
     parts = [_codes_of_attribute(table, attribute) for attribute in attributes]
-    if len(parts) == 1:
-        codes, count = parts[0]
+    count = prod(count for _, count in parts)
+    if len(parts) == 1 or count <= min(_ROOM * len(table), _MOST_CODES):
+        # There may be codes that no row has.
+        codes = parts[0][0]
+        for others, width in parts[1:]:
+            codes = codes * np.int32(width) + others
     else:
         codes, first = _combined([codes for codes, _ in parts], len(table))
         count = len(first)
