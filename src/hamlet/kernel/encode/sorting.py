@@ -334,7 +334,7 @@ def gather_doubles(values: Values, rows: Rows, null: float, out: NDArray[np.floa
     """Write the numbers, truth values or times of some rows as doubles, with one for null."""
     if values.kind is None:
         out.fill(null)
-    elif values.data.dtype == object:
+    elif values.data.dtype in (object, np.bool_):
         out[:] = values.data[rows]
         if values.valid is not None:
             out[~values.valid[rows]] = null
