@@ -231,10 +231,11 @@ def _found(source: Any, wanted: Wanted) -> SourceTable:
 
 def _from_table(table: pa.Table, wanted: Wanted) -> SourceTable:
     names = tuple(table.schema.names)
-    for name in wanted.among(names):
+    asked = wanted.among(names)
+    for name in asked:
         if names.count(name) > 1:
             raise SchemaError("events", f"there are {names.count(name)} columns '{name}'")
-    return SourceTable("events", table.select(wanted.among(names)), names)
+    return SourceTable("events", table.select(asked), names)
 
 
 def _from_lazy(frame: Any, wanted: Wanted) -> SourceTable:
@@ -267,12 +268,14 @@ def _complete(loaded: SourceTable, wanted: Wanted) -> pa.Table:
     Here columns get the types that everything after this knows, wherever they have come from.
     """
     table = loaded.table
-    columns = [plain(column) for column in table.columns]
-    if any(one is not other for one, other in zip(columns, table.columns, strict=True)):
+    given = table.columns
+    columns = [plain(column) for column in given]
+    if any(one is not other for one, other in zip(columns, given, strict=True)):
         table = pa.table(columns, names=table.column_names)
     is_empty = not loaded.columns and not table.num_rows
+    names = frozenset(table.schema.names)
     for name in wanted.columns:
-        if name in table.schema.names:
+        if name in names:
             continue
         is_given = name in (wanted.type, wanted.time, wanted.order)
         if not is_empty and (is_given or not loaded.may_lack):

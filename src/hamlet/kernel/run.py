@@ -189,7 +189,7 @@ def _run_portion(
         if counters.trace:
             rows = counters.trace[-1].rows
             rows[:, _BUNDLE] = portion.bundles[rows[:, _BUNDLE]]
-        ranges = _again(ranges, redo)
+        ranges = ranges[np.isin(ranges[:, 0], redo)]
         counters.partitions_redone += len(ranges)
         words = next_words(words)
 
@@ -216,8 +216,7 @@ def run_group(
         if not len(ranges):
             continue
         done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
-        if is_traced:
-            decided.append(_decided(made, done))
+        decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
@@ -227,7 +226,7 @@ def run_group(
         parts.append(
             emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
-        again = _again(ranges, done.redo)
+        again = ranges[np.isin(ranges[:, 0], done.redo)]
         counters.partitions_redone += len(again)
         if ranges is probe:
             # As long as this one or longer: they are expected to need as many words.
@@ -239,11 +238,6 @@ def run_group(
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
     return parts
-
-
-def _again(ranges: NDArray[np.int64], redo: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The partitions that have to be run again, of which there mostly are none."""
-    return ranges[np.isin(ranges[:, 0], redo)] if len(redo) else ranges[:0]
 
 
 def _sizes(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -262,9 +256,7 @@ def _middle(ranges: NDArray[np.int64], batch: EventBatch) -> NDArray[np.int64] |
 
 def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
     """What was decided in partitions that need no wider numbers, by the times of events."""
-    rows = done.decisions
-    if len(done.redo):
-        rows = rows[~np.isin(rows[:, T_PART], done.redo)]
+    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo)]
     if made.group.is_backward:
         rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
     return rows
@@ -402,17 +394,20 @@ def _laid_out(
     _set_sizes(state, compiled, events, is_traced)
     seen = EventArrays(
         events.ts,
-        events.tied,
+        _tied(compiled, events),
         _letters(tables.alike, events, ranges),
         _line(events.weights),
         _line(events.extremes),
         tables.letters,
     )
+    previous, following = _line(events.previous), _line(events.next)
     sides = Sides(
         events.letter,
         _line(events.letters),
-        _line(events.previous),
-        _line(events.next),
+        previous,
+        following,
+        previous.view(np.int64),
+        following.view(np.int64),
         _line(events.columns),
         code.p_arg,
     )
@@ -427,6 +422,18 @@ def _laid_out(
     )
     memory = _memory(compiled, tables.counters, packed, state, zero, events.weights.dtype)
     return memory, seen, sides, _stored(compiled, trees, zero), results
+
+
+def _tied(compiled: Compiled, events: EventBatch) -> NDArray[np.uint8]:
+    """Which events are of the time of the one before, and which come after others.
+
+    Nobody asks for the latter where no trends wait for the very next event.
+    """
+    if events.after_others is None or not len(compiled.code.u_pass):
+        return events.tied
+    tied = events.tied.copy()
+    tied[events.after_others != 0] = at.AFTER_OTHERS
+    return tied
 
 
 def _letters(

@@ -91,6 +91,10 @@ class CoefficientTable:
     int64: Coefficients
     words: Coefficients
 
+    def __hash__(self) -> int:
+        """Of a few of them, which are looked at in every run."""
+        return hash((self.double.event, self.double.touch_fixed, self.words.touch_word))
+
     def of(self, kind: NumberKind) -> Coefficients:
         """The coefficients of one kind."""
         coefficients: Coefficients = getattr(self, kind)

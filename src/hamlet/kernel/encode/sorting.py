@@ -325,11 +325,16 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     return out
 
 
+def take_into(values: NDArray[Any], rows: Rows, out: NDArray[Any]) -> None:
+    """Write the values of some rows."""
+    _take(read_only(values), read_only(rows), out)
+
+
 def gather_doubles(values: Values, rows: Rows, null: float, out: NDArray[np.float64]) -> None:
     """Write the numbers, truth values or times of some rows as doubles, with one for null."""
     if values.kind is None:
         out.fill(null)
-    elif values.data.dtype == object:
+    elif values.data.dtype in (object, np.bool_):
         out[:] = values.data[rows]
         if values.valid is not None:
             out[~values.valid[rows]] = null

@@ -60,6 +60,8 @@ class Groups:
         values: Mapping[str, Any]
         if isinstance(self.values, Keys):
             values = self.values.only(attributes)
+            if self.count < 2:
+                values = values.settled()
         else:
             values = {name: plain(self.values[name]) for name in attributes}
         if self.count < 2:
@@ -74,7 +76,10 @@ class Groups:
         place = np.full(self.count, -1, np.int32)
         place[chosen[order]] = np.arange(len(order), dtype=np.int32)
         texts = None if self.json is None else some.texts.take(pa.array(order))
-        return Groups(place[self.of_partition], some.count, _taken(some.values, order), texts)
+        values = _taken(some.values, order)
+        if isinstance(values, Keys):
+            values = values.settled()
+        return Groups(place[self.of_partition], some.count, values, texts)
 
     def _with_any(self, asked: NDArray[np.bool_]) -> NDArray[np.intp]:
         """The groups that have any of some partitions."""

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 
+# Sums, each of a component, that are worked out at a time
+_MANY_SUMS = 1 << 20
+
+
 @dataclass(frozen=True, eq=False)
 class Lots:
     """Which records are added up.
@@ -73,17 +77,31 @@ def summed(table: NumberTable, width: int, lots: Lots) -> list[Integers | Wides]
 
 def _in_doubles(table: NumberTable, width: int, lots: Lots) -> list[Integers | Wides]:
     """Sums of doubles; where one has an exponent lot by lot, aligned to the largest of each."""
-    totals, is_plain = np.zeros((lots.size, width, 2)), np.ones(width, np.bool_)
+    # So much memory at a time as it takes no longer to be given than to be used
+    step = min(width, max(_MANY_SUMS // max(lots.size, 1), 1))
+    found: list[Integers | Wides] = []
+    for first in range(0, width, step):
+        components = range(first, min(first + step, width))
+        sums, is_plain = _plain_sums(table, components, lots)
+        found += [
+            Wides.of_doubles(np.ascontiguousarray(sums[:, place]))
+            if is_plain[place]
+            else _aligned(table, component, lots)
+            for place, component in enumerate(components)
+        ]
+    return found
+
+
+def _plain_sums(
+    table: NumberTable, components: range, lots: Lots
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Sums of some components as doubles, and for each whether none of it has an exponent."""
+    totals = np.zeros((lots.size, len(components), 2))
+    is_plain = np.ones(len(components), np.bool_)
     for piece, some in table.parts():
-        numbers, records = _numbers_of(piece, width, np.float64), lots.of_record[some]
+        numbers, records = _numbers_of(piece, components, np.float64), lots.of_record[some]
         _sum_plain(*numbers, piece.words > 1, records, totals, is_plain)
-    sums = totals[:, :, 0] + totals[:, :, 1]
-    return [
-        Wides.of_doubles(np.ascontiguousarray(sums[:, component]))
-        if is_plain[component]
-        else _aligned(table, component, lots)
-        for component in range(width)
-    ]
+    return totals[:, :, 0] + totals[:, :, 1], is_plain
 
 
 def _aligned(table: NumberTable, component: int, lots: Lots) -> Wides:
@@ -98,7 +116,7 @@ def _whole(table: NumberTable, width: int, lots: Lots) -> list[Integers | Wides]
     are_small = all(piece.words == 1 for piece in table.pieces)
     small, fits = np.zeros((width, lots.size), np.int64), np.full(width, are_small)
     for piece, some in table.parts() if are_small else ():
-        numbers = _numbers_of(piece, width, np.int64)
+        numbers = _numbers_of(piece, range(width), np.int64)
         _sum_small(*numbers, lots.of_record[some], small, fits)
     return [
         Integers(small[component])
@@ -108,10 +126,10 @@ def _whole(table: NumberTable, width: int, lots: Lots) -> list[Integers | Wides]
     ]
 
 
-def _numbers_of(piece: Piece, width: int, kind: Any) -> tuple[Any, ...]:
-    """The first components of the records of a piece, as the passes below take them."""
+def _numbers_of(piece: Piece, components: range, kind: Any) -> tuple[Any, ...]:
+    """Some components of the records of a piece, as the passes below take them."""
     data = piece.data.reshape(-1).view(kind)
-    offsets = piece.offsets[:, :width]
+    offsets = piece.offsets[:, components.start : components.stop]
     return (read_only(data), piece.data.shape[1], *all_read_only(offsets, piece.kind))
 
 
