@@ -37,6 +37,7 @@ from hamlet.kernel.rows.partitions import (
 from hamlet.kernel.rows.ranking import COUNTS
 from hamlet.kernel.rows.snapshots import ENTRY, Basis
 from hamlet.kernel.rows.stretches import STRETCH
+from hamlet.kernel.rows.survey import few_of
 from hamlet.kernel.rows.walk import ROOM_DECIDED, ROOM_LOG, ROOM_OUT, ROOM_SCRATCH
 
 _FIRST_RECORDS = 256
@@ -155,6 +156,7 @@ def _run(
     basis_rows = numbers.room(single, (P[at.LAYERS] + 3) * nc)
     basis_ints, born = np.empty(3, np.int64), np.empty(1, np.int64)
     basis_x, basis_rows_x = np.empty(1 + row_nx), np.empty((P[at.LAYERS] + 2) * row_nx)
+    S[at.S_FEW] = 0 if is_traced else few_of(P)
     counters = np.zeros(COUNTERS)
     panes, cuts = np.empty(at.SURVEYED, np.int64), np.empty(STRETCH, np.int64)
     S[at.S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced and P[at.SHARING] != at.OWN else 0

@@ -26,7 +26,14 @@ from hamlet.kernel.rows.stretches import (
     tossed_stretches,
     way_of,
 )
-from hamlet.kernel.rows.survey import column_room, panes_of, survey, survey_own
+from hamlet.kernel.rows.survey import (
+    column_room,
+    has_few,
+    of_few,
+    panes_of,
+    survey,
+    survey_own,
+)
 from hamlet.kernel.rows.tree import sides_of
 from hamlet.kernel.rows.walk import walk
 from hamlet.kernel.rows.windows import empty_all
@@ -79,7 +86,8 @@ def run_partitions(m, b, events, table, ranks, out, ranges, n_ranges, cuts, redo
         row = _RANGE * progress[AT_PARTITION]
         part = ranges[row]
         if progress[AT_STRETCHES] == 0:
-            if m.P[at.SHARING] != at.OWN and not _has_panes_room(m, events, ranges, row, progress):
+            _choose_policy(m, events, ranges, row)
+            if S[at.S_POLICY] != at.OWN and not _has_panes_room(m, events, ranges, row, progress):
                 return ROOM_PANES
             _begin(m, events, ranges, row, cuts, progress)
         while progress[AT_STRETCH] < progress[AT_STRETCHES]:
@@ -106,6 +114,15 @@ def run_partitions(m, b, events, table, ranks, out, ranges, n_ranges, cuts, redo
 
 
 @inlined
+def _choose_policy(m, events, ranges, row):
+    """Have own columns where nothing else can be cheaper; that is not looked for then."""
+    S, first, end = m.S, ranges[row + 1], ranges[row + 2]
+    S[at.S_POLICY] = m.P[at.SHARING]
+    if S[at.S_FEW] > 0 and has_few(m.P, events.ts, first, end, S[at.S_FEW]):
+        S[at.S_POLICY] = at.OWN
+
+
+@inlined
 def _has_panes_room(m, events, ranges, row, progress):
     """Whether there is room for what a survey notes of the panes of a partition."""
     wanted = panes_of(m.P, events.ts, ranges[row + 1], ranges[row + 2])
@@ -119,18 +136,20 @@ def _begin(m, events, ranges, row, cuts, progress):
     P, S = m.P, m.S
     part, first_event, end_event = ranges[row], ranges[row + 1], ranges[row + 2]
     first, last = ranges[row + 3], ranges[row + 4]
-    can_share = P[at.SHARING] != at.OWN
+    can_share = S[at.S_POLICY] != at.OWN
     progress[AT_RECORDS], progress[AT_BURSTS] = S[at.S_OUT], S[at.C_BURSTS]
     if can_share:
         found = survey(
             P, events.ts, events.tied, events.letter, first_event, end_event, m.panes, last
         )
         S[at.C_BURSTS] += found.births
+    elif P[at.SHARING] != at.OWN:
+        found = of_few(end_event - first_event, S[at.S_FEW])
     else:
         found = survey_own(P, events.ts, events.letter, first_event, end_event)
-    if P[at.SHARING] == at.BY_BENEFIT:
+    if S[at.S_POLICY] == at.BY_BENEFIT:
         n = stretches(P, m.panes, found.panes, first, last, cuts)
-    elif P[at.SHARING] == at.BY_COIN:
+    elif S[at.S_POLICY] == at.BY_COIN:
         n = tossed_stretches(P, m.panes, found.panes, first, last, part + P[at.SEED], cuts)
     else:
         n = only_stretch(first, last, way_of(P, found, can_share, part), cuts)
@@ -166,7 +185,7 @@ def _begin_run(m, table, ranges, row, cuts, progress, part):
     if not is_tree:
         end_keys(S, table.keys, P[at.PREDICATES])
     empty_all(m)
-    if P[at.SHARING] != at.OWN and c == 0:
+    if S[at.S_POLICY] != at.OWN and c == 0:
         begin_counting(m)
     begin_stretch(m, cuts[cut + FROM], int(is_shared), tail)
     progress[AT_EVENT] = i
@@ -184,7 +203,7 @@ def _wants(m, is_tree, room, progress):
         nodes, block = cells, of_block
     else:
         keys = P[at.PREDICATES] * room
-    if P[at.SHARING] != at.OWN:
+    if m.S[at.S_POLICY] != at.OWN:
         wide = column_room(P, progress[AT_OF_THREE], cells)
         shared = cells * wide * nc
     progress[NODES_ROOM + ROOMS], progress[BLOCK_ROOM + ROOMS] = nodes, block
