@@ -19,6 +19,7 @@ from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.memory import ENTRY
+from hamlet.kernel.machine.redoing import AGAIN
 from hamlet.kernel.numbers import next_words
 from hamlet.kernel.rows import RowRecords, run_rows
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
@@ -179,17 +180,19 @@ def _run_portion(
 ) -> Iterator[Emission]:
     """All windows of the units of a portion."""
     compiled, ranges, words = portion.compiled, portion.ranges, portion.words
+    limits = None
     while len(ranges) and len(compiled.code.u_w):
         kept = Kept.nothing(mode, words)
         emission, redo, _ = run_once(
-            compiled, batch, ranges, kept, FAR, mode, words, counters, standing
+            compiled, batch, ranges, kept, FAR, mode, words, counters, standing, limits=limits
         )
         yield emission
         if counters.trace:
             rows = counters.trace[-1].rows
             rows[:, _BUNDLE] = portion.bundles[rows[:, _BUNDLE]]
-        ranges = ranges[np.isin(ranges[:, 0], redo)]
-        counters.partitions_redone += len(ranges)
+        counters.partitions_redone += len(np.unique(redo[:, 0]))
+        ranges = np.full((len(redo), ranges.shape[1]), -1, np.int64)
+        ranges[:, :3], limits = redo[:, :3], np.ascontiguousarray(redo[:, 3:])
         words = next_words(words)
 
 
@@ -284,14 +287,18 @@ def run_once(
     counters: Counters,
     standing: Standing | None = None,
     learnt: NDArray[np.int64] | None = None,
-) -> tuple[Emission, NDArray[np.int32], Kept]:
+    limits: NDArray[np.int64] | None = None,
+) -> tuple[Emission, NDArray[np.int64], Kept]:
     """Run some partitions with numbers of one kind.
 
     What is learnt of bundles is for how many events in a row each has behaved alike; it is gone on
     from, and written anew.
 
-    Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
-    and, with `until` before the end of time, the state of the others.
+    Of each of the ranges certain windows are asked for, or all: see machine/redoing.py, which also
+    says what is given up, to be run again by numbers of a wider kind; nothing is emitted of that.
+
+    Returns what they emit, what was given up, and, with `until` before the end of time, the state
+    of the other partitions.
     """
     zero = mode.array(0, words)
     memory, seen, sides, stored, records = _laid_out(
@@ -302,11 +309,12 @@ def run_once(
     runs = memory.S[memory.P[at.S_B_RUN] :][: len(compiled.bundles)]
     if learnt is not None:
         runs[:] = learnt
-    redo = np.empty(len(ranges), np.int32)
+    if limits is None:
+        limits = np.tile(np.array([-FAR, -FAR, FAR]), (len(ranges), 1))
     known = (kept.ints, kept.numbers, kept.extremes)
-    written, redone, after, trace = stoppable(
+    written, redo, after, trace = stoppable(
         lambda stop: run(
-            memory._replace(err=stop), seen, sides, stored, records, until, ranges, known, redo
+            memory._replace(err=stop), seen, sides, stored, records, until, ranges, limits, known
         ),
         steps=_steps(compiled, ranges, words),
     )
@@ -317,7 +325,7 @@ def run_once(
     if counters.trace is not None:
         counters.trace.append(DecisionRows(words, trace.reshape(-1, TRACED).copy()))
     emission = _emission(compiled, memory.S, written, n)
-    return emission, redo[:redone].copy(), Kept(*after)
+    return emission, redo.reshape(-1, AGAIN), Kept(*after)
 
 
 class _Sizes(NamedTuple):
