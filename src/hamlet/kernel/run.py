@@ -1,8 +1,8 @@
 """Running a batch on the machine: memory laid out, words added where integers outgrow them.
 
 In exact mode every partition of a portion is first tried with the words that its numbers are
-expected to need (see widths.py). Those that outgrow them are run again with more, doubling each
-time.
+expected to need (see widths.py), and groups of rows with one. Windows that outgrow them are run
+again with more, doubling each time (machine/redoing.py, rows/redoing.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.memory import ENTRY
 from hamlet.kernel.machine.redoing import AGAIN
 from hamlet.kernel.numbers import next_words
-from hamlet.kernel.rows import RowRecords, run_rows
+from hamlet.kernel.rows import RowRecords, all_windows, run_rows
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.sifting import in_turn, sifted
 from hamlet.kernel.stopping import stoppable
@@ -45,8 +45,8 @@ _BUNDLE = 2
 _FIRST_RECORDS = 1024
 _RECORDS_OF_PARTITION = 8
 _MOST_RECORDS = 1 << 21
-# Partitions and events from which on one partition shows how long the numbers of others may be
-_SEVERAL, _MANY_EVENTS = 4, 20_000
+# Events of a batch from which on it is worth looking how many windows there may be
+_MANY_EVENTS = 20_000
 # The share of events from which on it is worth looking at the letters of all: 1 / _PART
 _PART = 4
 # Events in a stack of extremes, or in a log, to begin with
@@ -211,12 +211,8 @@ def run_group(
     templates = np.array([unit.template for unit in made.group.units], np.int32)
     is_traced = counters.bursts_decided is not None
     decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
-    probe = _middle(whole, batch) if mode is NumberMode.EXACT else None
-    waiting = [(whole if probe is None else probe, 1)]
-    while waiting:
-        ranges, words = waiting.pop()
-        if not len(ranges):
-            continue
+    ranges, words = all_windows(whole), 1
+    while len(ranges):
         done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
         decided.append(_decided(made, done))
         counters.windows += len(done.part)
@@ -228,15 +224,8 @@ def run_group(
         parts.append(
             emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
-        again = ranges[np.isin(ranges[:, 0], done.redo)]
-        counters.partitions_redone += len(again)
-        if ranges is probe:
-            # As long as this one or longer: they are expected to need as many words.
-            rest = whole[whole[:, 0] != probe[0, 0]]
-            is_longer = _sizes(rest) >= _sizes(probe) if len(again) else np.zeros(len(rest), bool)
-            again = np.concatenate([again, rest[is_longer]])
-            waiting.append((rest[~is_longer], words))
-        waiting.append((again[np.argsort(again[:, 1])], next_words(words)))
+        counters.partitions_redone += len(np.unique(done.redo[:, 0]))
+        ranges, words = done.redo, next_words(words)
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
     return joined(compiled, parts, mode)
@@ -248,17 +237,9 @@ def _sizes(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
     return sizes
 
 
-def _middle(ranges: NDArray[np.int64], batch: EventBatch) -> NDArray[np.int64] | None:
-    """The partition of the middle length where it is worth seeing first how it fares."""
-    if len(ranges) < _SEVERAL or len(batch) < _MANY_EVENTS:
-        return None
-    middle = np.argsort(_sizes(ranges), kind="stable")[len(ranges) // 2]
-    return ranges[middle : middle + 1]
-
-
 def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
     """What was decided in partitions that need no wider numbers, by the times of events."""
-    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo)]
+    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo[:, 0])]
     if made.group.is_backward:
         rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
     return rows

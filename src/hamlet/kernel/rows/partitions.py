@@ -11,6 +11,7 @@ from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows import layout as at
 from hamlet.kernel.rows.cells import PAD
 from hamlet.kernel.rows.decision import begin_counting, begin_stretch
+from hamlet.kernel.rows.redoing import RANGE, give_up, note_firm
 from hamlet.kernel.rows.scan import end_keys
 from hamlet.kernel.rows.stretches import (
     A_TREE,
@@ -41,9 +42,7 @@ from hamlet.kernel.stopping import STOPPED
 
 # What there is too little room for, besides what the walk may be short of: what a survey notes of
 # panes, and what a stretch of windows is run in
-ROOM_PANES, ROOM_STRETCH = 6, 7
-# Entries of a range: partition, first event and the one after its last, first and last window
-_RANGE = 5
+ROOM_PANES, ROOM_STRETCH, ROOM_REDO = 6, 7, 8
 # Where a batch stands: its partition; how many stretches that has, 0 before it has begun; which of
 # them is run, and its next event, -1 before it has begun; what was surveyed; the records and bursts
 # that there were before the partition; and how many have to be run again
@@ -58,6 +57,11 @@ _RANGE = 5
     AT_RECORDS,
     AT_BURSTS,
     AT_REDONE,
+    # Of a stretch that windows were given up of, the event to go on with, or -1; the range of which
+    # windows were given up last; and the room for what has to be run again
+    AT_RESUMED,
+    AT_GIVEN_UP,
+    REDO_ROOM,
     # The room there is for panes and stretches; for nodes of a tree, events of a block, keys,
     # snapshots, their numbers in the table, and own numbers and extremes there
     PANES_ROOM,
@@ -70,7 +74,7 @@ _RANGE = 5
     TABLE_ROOM_X,
     # And as much as is wanted
     WANTED,
-) = range(19)
+) = range(22)
 ROOMS = WANTED - PANES_ROOM
 PROGRESS = WANTED + ROOMS
 
@@ -83,8 +87,10 @@ def run_partitions(m, b, events, table, ranks, out, ranges, n_ranges, cuts, redo
     """
     S = m.S
     while progress[AT_PARTITION] < n_ranges and m.err[STOPPED] == 0:
-        row = _RANGE * progress[AT_PARTITION]
+        row = RANGE * progress[AT_PARTITION]
         part = ranges[row]
+        if progress[AT_REDONE] == progress[REDO_ROOM]:
+            return ROOM_REDO
         if progress[AT_STRETCHES] == 0:
             _choose_policy(m, events, ranges, row)
             if S[at.S_POLICY] != at.OWN and not _has_panes_room(m, events, ranges, row, progress):
@@ -102,15 +108,38 @@ def run_partitions(m, b, events, table, ranks, out, ranges, n_ranges, cuts, redo
             )
             if short != 0:
                 return short
+            # What is decided is told of whole partitions.
+            if m.err[0] != 0 and m.P[at.WINDOWS] == 1 and S[at.S_DECIDED_ROOM] == 0:
+                _give_up(m, events, ranges, row, cuts, redo, progress)
+                if progress[AT_REDONE] == progress[REDO_ROOM]:
+                    return ROOM_REDO
+                continue
             progress[AT_STRETCH] += 1
-            progress[AT_EVENT] = -1
+            progress[AT_EVENT] = progress[AT_RESUMED] = -1
         if m.err[0] != 0:
             S[at.S_OUT], S[at.C_BURSTS] = progress[AT_RECORDS], progress[AT_BURSTS]
-            redo[progress[AT_REDONE]] = part
+            for k in range(RANGE):
+                redo[RANGE * progress[AT_REDONE] + k] = ranges[row + k]
             progress[AT_REDONE] += 1
         progress[AT_PARTITION] += 1
         progress[AT_STRETCHES] = 0
     return 0
+
+
+@inlined
+def _give_up(m, events, ranges, row, cuts, redo, progress):
+    """Give up the windows that are open, and begin a stretch anew with those to come."""
+    goes_on = progress[AT_GIVEN_UP] == progress[AT_PARTITION]
+    n, following = give_up(
+        m, events, ranges, row, redo, progress[AT_REDONE], goes_on, progress[AT_EVENT]
+    )
+    progress[AT_REDONE], progress[AT_GIVEN_UP] = n, progress[AT_PARTITION]
+    cut = STRETCH * progress[AT_STRETCH]
+    cuts[cut + FIRST] = m.S[at.S_FIRM_HI] + 1
+    progress[AT_EVENT], progress[AT_RESUMED] = -1, following
+    if cuts[cut + FIRST] > cuts[cut + LAST]:
+        progress[AT_STRETCH] += 1
+        progress[AT_RESUMED] = -1
 
 
 @inlined
@@ -154,6 +183,7 @@ def _begin(m, events, ranges, row, cuts, progress):
     else:
         n = only_stretch(first, last, way_of(P, found, can_share, part), cuts)
     progress[AT_STRETCHES], progress[AT_STRETCH], progress[AT_EVENT] = n, 0, -1
+    progress[AT_RESUMED] = -1
     progress[AT_LIVE], progress[AT_OF_BLOCK] = found.live, found.of_block
     progress[AT_OF_THREE] = found.of_three
     m.err[0] = 0
@@ -172,6 +202,7 @@ def _begin_run(m, table, ranges, row, cuts, progress, part):
     if c + 1 < progress[AT_STRETCHES]:
         tail = cuts[following + FIRST] * P[at.SLIDE]
         end = event_from(P, m.panes, cuts[following + FROM], cuts[cut + LAST] + 1)
+    i = max(i, progress[AT_RESUMED])
     # Where all of a partition fits there is no need to ever make room.
     room = min(end - i, 2 * progress[AT_LIVE]) + 1 + PAD
     wide = _wants(m, is_tree, room, progress)
@@ -179,6 +210,7 @@ def _begin_run(m, table, ranges, row, cuts, progress, part):
         return False
     begin_partition(S, int(is_tree), room, progress[AT_OF_BLOCK], end)
     S[at.S_FIRST], S[at.S_LAST] = cuts[cut + FIRST], cuts[cut + LAST]
+    note_firm(S)
     for kind in range(P[at.WINDOWS]):
         m.begins[P[at.OVERLAP] + kind] = at.NO_BLOCK + 1
     begin_basis(S, int(is_shared), wide, part + P[at.SEED])

@@ -96,6 +96,7 @@ from hamlet.kernel.rows.layout import (
 from hamlet.kernel.rows.memory import entries, row_size, window_size
 from hamlet.kernel.rows.plain import take_in_plain
 from hamlet.kernel.rows.predicates import is_disputed, scan_by_column, store_keys
+from hamlet.kernel.rows.redoing import note_firm
 from hamlet.kernel.rows.scan import forget_scanned, scan, store
 from hamlet.kernel.rows.singles import clear_skipped, take_single
 from hamlet.kernel.rows.snapshots import enter, has_log_room
@@ -146,6 +147,9 @@ def _walk_any(m, b, events, table, ranks, out, part, i, end):
             if short != 0:
                 return i, short
             roll(m, b, out, part, ts)
+            if m.err[0] != 0:
+                return i, 0
+            note_firm(S)
         if (j - i) * z.layers > S[S_SCRATCH]:
             S[S_WANTED] = (j - i) * z.layers
             return i, ROOM_SCRATCH
@@ -194,6 +198,9 @@ def _walk_scanned(m, b, events, table, ranks, out, part, i, end):
             if short != 0:
                 return i, short
             roll(m, b, out, part, events.ts[i])
+            if m.err[0] != 0:
+                return i, 0
+            note_firm(S)
             if S[S_HI] > S[S_OWN_HI] and can_share:
                 return i, CHANGED
         if not known & DIRECTS and (j - i) * z.layers > S[S_SCRATCH]:
