@@ -1,4 +1,4 @@
-"""Windows whose numbers outgrow their words, in streams with busy spells, are run again by themselves.
+"""Windows whose numbers outgrow their words, in busy spells of streams, are run again alone.
 
 Would catch a window that is recorded twice or not at all where some are given up, one that begins
 with something of those before it, and one that is given too few events when it is run again. Runs

@@ -45,8 +45,8 @@ _BUNDLE = 2
 _FIRST_RECORDS = 1024
 _RECORDS_OF_PARTITION = 8
 _MOST_RECORDS = 1 << 21
-# Events of a batch from which on it is worth looking how many windows there may be
-_MANY_EVENTS = 20_000
+# Partitions and events from which on one partition shows how long the numbers of others may be
+_SEVERAL, _MANY_EVENTS = 4, 20_000
 # The share of events from which on it is worth looking at the letters of all: 1 / _PART
 _PART = 4
 # Events in a stack of extremes, or in a log, to begin with
@@ -211,8 +211,14 @@ def run_group(
     templates = np.array([unit.template for unit in made.group.units], np.int32)
     is_traced = counters.bursts_decided is not None
     decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
-    ranges, words = all_windows(whole), 1
-    while len(ranges):
+    ranges, probe = all_windows(whole), None
+    if mode is NumberMode.EXACT:
+        probe = _middle(ranges, batch)
+    # What is to be run, by words; a partition comes first where it is to show how it fares.
+    waiting = {1: [ranges if probe is None else probe]}
+    while waiting:
+        words = min(waiting)
+        ranges = np.concatenate(waiting.pop(words))
         done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
         decided.append(_decided(made, done))
         counters.windows += len(done.part)
@@ -225,7 +231,14 @@ def run_group(
             emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
         counters.partitions_redone += len(np.unique(done.redo[:, 0]))
-        ranges, words = done.redo, next_words(words)
+        if len(done.redo):
+            waiting.setdefault(next_words(words), []).append(done.redo)
+        if probe is not None:
+            # Where most of it has outgrown a word, so is most of others expected to.
+            has_outgrown = 2 * _sizes(done.redo).sum() > _sizes(probe).sum()
+            others = all_windows(whole[whole[:, 0] != probe[0, 0]])
+            waiting.setdefault(next_words(1) if has_outgrown else 1, []).append(others)
+            probe = None
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
     return joined(compiled, parts, mode)
@@ -235,6 +248,14 @@ def _sizes(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many events partitions have."""
     sizes: NDArray[np.int64] = ranges[:, 2] - ranges[:, 1]
     return sizes
+
+
+def _middle(ranges: NDArray[np.int64], batch: EventBatch) -> NDArray[np.int64] | None:
+    """The partition of the middle length where it is worth seeing first how it fares."""
+    if len(ranges) < _SEVERAL or len(batch) < _MANY_EVENTS:
+        return None
+    middle = np.argsort(_sizes(ranges), kind="stable")[len(ranges) // 2]
+    return ranges[middle : middle + 1]
 
 
 def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:

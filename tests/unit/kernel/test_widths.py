@@ -17,7 +17,7 @@ from hamlet import Workload
 from hamlet.engine import Options
 from hamlet.engine.pipeline import SetPipeline
 from hamlet.events.table import EventTable
-from hamlet.kernel import widths
+from hamlet.kernel import run, widths
 from hamlet.kernel.run import partition_ranges
 
 if TYPE_CHECKING:
@@ -127,6 +127,27 @@ def test_a_few_events_have_no_words_of_their_own():
     words, events = np.array([1, 2, 1, 3]), np.array([10, 5_000, 20, 5_000])
 
     assert widths._without_few(words, events).tolist() == [2, 2, 2, 3]
+
+
+def test_one_partition_shows_how_long_the_numbers_of_loops_with_edges_are(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    text = "RETURN COUNT(*) PATTERN B+ WHERE [g] AND B.x < NEXT(B).x GROUPBY g WITHIN 1 min"
+    rows = [
+        {"type": "B", "time": t / 10, "g": g, "x": float(t)}
+        for t in range(300)
+        for g in range(6)
+        if t < 30 or g > 1  # the first two have short numbers
+    ]
+    expected = Workload.parse(text).run(rows)
+
+    monkeypatch.setattr(run, "_MANY_EVENTS", 100)
+    pipeline, encoded = encoded_of(text, rows)
+    _, counters = pipeline.ready(encoded).run(False)
+
+    # One partition says that it needs longer numbers, not each; then they double until they fit.
+    assert counters.partitions_redone == 1 + 4 + 4
+    assert Workload.parse(text).run(rows).table.equals(expected.table)
 
 
 def test_hardly_any_partition_is_run_twice():

@@ -23,7 +23,7 @@ LIMITS = 3
 
 @inlined
 def asked_for(S, lo, hi, within, slide):
-    """Of the windows from one to another those that are asked for: some, or none before the next."""
+    """Of the windows from one to another those that are asked for, or none of them."""
     after, since = S[at.C_AFTER] // slide + 1, (S[at.C_FROM] - within) // slide + 1
     lo = max(lo, after, since)
     return lo, max(min(hi, S[at.C_TO] // slide), lo - 1)

@@ -62,7 +62,9 @@ def _find_windows(P, S, u, grid, ts):
     slide, within, w = P[P[at.U_SLIDE] + u], P[P[at.U_WITHIN] + u], P[P[at.U_W] + u]
     lo, hi = S[P[at.S_GRID_LO] + grid], S[P[at.S_GRID_HI] + grid]
     slot, since = S[P[at.S_GRID_SLOT] + grid], ts - S[P[at.S_GRID_DUE] + grid]
-    if 0 <= since < slide and S[at.C_LIMITED] == 0:  # at most one window has closed and one opened: no divisions
+    if (
+        0 <= since < slide and S[at.C_LIMITED] == 0
+    ):  # at most one window has closed and one opened: no divisions
         if lo * slide + within <= ts:
             lo += 1
             slot = slot + 1 if slot + 1 < w else 0

@@ -31,7 +31,6 @@ from hamlet.kernel.rows.cost import (
     scan_ns,
     tree_ns,
 )
-from hamlet.kernel.rows.layout import TREE as IN_TREE
 from hamlet.kernel.rows.layout import (
     ALWAYS,
     BY_BENEFIT,
@@ -72,6 +71,7 @@ from hamlet.kernel.rows.layout import (
     WITHIN,
     WORDS,
 )
+from hamlet.kernel.rows.layout import TREE as IN_TREE
 
 # A table of coefficients has no more cells than this.
 MOST_CELLS = 1 << 25
