@@ -202,7 +202,7 @@ def _begin_run(m, table, ranges, row, cuts, progress, part):
     if c + 1 < progress[AT_STRETCHES]:
         tail = cuts[following + FIRST] * P[at.SLIDE]
         end = event_from(P, m.panes, cuts[following + FROM], cuts[cut + LAST] + 1)
-    i = max(i, progress[AT_RESUMED])
+    i = min(max(i, progress[AT_RESUMED]), end)
     # Where all of a partition fits there is no need to ever make room.
     room = min(end - i, 2 * progress[AT_LIVE]) + 1 + PAD
     wide = _wants(m, is_tree, room, progress)
