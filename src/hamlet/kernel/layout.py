@@ -259,8 +259,10 @@ L_BITS = 26
     C_TO,
     C_LONGEST,
     C_FIRM,
+    # Whether partitions whose numbers do not fit are given up in whole
+    C_WHOLE,
     COUNTS,
-) = range(39)
+) = range(40)
 
 # What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
 # that is kept for the next batch. See machine/capacity.py.

@@ -74,8 +74,7 @@ def run_partitions(
         )
         if short != 0:
             return short
-        # What is decided is told of whole partitions, and a stream goes on with whole ones.
-        if m.err[0] != 0 and until == FAR and S[at.C_TRACE_ROOM] == 0:
+        if m.err[0] != 0 and S[at.C_WHOLE] == 0:
             progress[AT_EVENT] = _give_up(m, events, records, redo, progress, first, end)
             if progress[AT_EVENT] < end:
                 continue
