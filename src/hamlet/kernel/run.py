@@ -7,6 +7,7 @@ again with more, doubling each time (machine/redoing.py, rows/redoing.py).
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.kernel.emissions import emission_of, joined
+from hamlet.kernel.encode.sorting import take
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
@@ -159,15 +161,14 @@ def run_batch(
         counters.trace, counters.bursts_decided = [], []
     groups = zip(compiled.row_groups, compiled.sharing, strict=True)
     emissions = [
-        run_group(compiled, group, sharing, batch, mode, counters, whole)
+        part
         for group, sharing in groups
+        for part in run_group(compiled, group, sharing, batch, mode, counters, whole)
     ]
     if portions is None:
         portions = [Portion.all_of(compiled, whole)]
     for portion in portions:
         emissions += _run_portion(portion, batch, mode, counters, standing)
-    # The most first: what comes after others has its numbers moved.
-    emissions.sort(key=lambda emission: -len(emission.part))
     return joined(compiled, emissions, mode), counters
 
 
@@ -180,7 +181,7 @@ def _run_portion(
 ) -> Iterator[Emission]:
     """All windows of the units of a portion."""
     compiled, ranges, words = portion.compiled, portion.ranges, portion.words
-    limits = None
+    limits = all_limits(ranges)
     while len(ranges) and len(compiled.code.u_w):
         kept = Kept.nothing(mode, words)
         emission, redo, _ = run_once(
@@ -190,6 +191,8 @@ def _run_portion(
         if counters.trace:
             rows = counters.trace[-1].rows
             rows[:, _BUNDLE] = portion.bundles[rows[:, _BUNDLE]]
+        if not len(redo):
+            break
         counters.partitions_redone += len(np.unique(redo[:, 0]))
         ranges = np.full((len(redo), ranges.shape[1]), -1, np.int64)
         ranges[:, :3], limits = redo[:, :3], np.ascontiguousarray(redo[:, 3:])
@@ -204,7 +207,7 @@ def run_group(
     mode: NumberMode,
     counters: Counters,
     whole: NDArray[np.int64],
-) -> Emission:
+) -> list[Emission]:
     """All windows of the units of one group in some partitions, under a policy of sharing."""
     batch, whole = sifted(made, batch, whole)
     parts: list[Emission] = []
@@ -219,19 +222,22 @@ def run_group(
     while waiting:
         words = min(waiting)
         ranges = np.concatenate(waiting.pop(words))
+        if not len(ranges):
+            continue
         done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
-        decided.append(_decided(made, done))
+        if is_traced:
+            decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
         counters.split += done.split
         counters.snapshots += done.snapshots
-        template = templates[done.unit]
+        template = take(templates, done.unit)
         parts.append(
             emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
-        counters.partitions_redone += len(np.unique(done.redo[:, 0]))
         if len(done.redo):
+            counters.partitions_redone += len(np.unique(done.redo[:, 0]))
             waiting.setdefault(next_words(words), []).append(done.redo)
         if probe is not None:
             # Where most of it has outgrown a word, so is most of others expected to.
@@ -241,7 +247,7 @@ def run_group(
             probe = None
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
-    return joined(compiled, parts, mode)
+    return parts
 
 
 def _sizes(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -260,7 +266,9 @@ def _middle(ranges: NDArray[np.int64], batch: EventBatch) -> NDArray[np.int64] |
 
 def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
     """What was decided in partitions that need no wider numbers, by the times of events."""
-    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo[:, 0])]
+    rows = done.decisions
+    if len(done.redo):
+        rows = rows[~np.isin(rows[:, T_PART], done.redo[:, 0])]
     if made.group.is_backward:
         rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
     return rows
@@ -276,6 +284,11 @@ def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
     ranges[:, 1] = firsts
     ranges[:, 2] = np.append(firsts[1:], len(part))[: len(firsts)]
     return ranges
+
+
+def all_limits(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each of some ranges that all of its windows are asked for."""
+    return np.tile(np.array([-FAR, -FAR, FAR]), (len(ranges), 1))
 
 
 def run_once(
@@ -296,8 +309,9 @@ def run_once(
     What is learnt of bundles is for how many events in a row each has behaved alike; it is gone on
     from, and written anew.
 
-    Of each of the ranges certain windows are asked for, or all: see machine/redoing.py, which also
-    says what is given up, to be run again by numbers of a wider kind; nothing is emitted of that.
+    Of each of the ranges some windows are asked for: see machine/redoing.py, which also says what
+    is given up, to be run again by numbers of a wider kind; nothing is emitted of that. Without
+    limits all windows are asked for, and whole partitions given up.
 
     Returns what they emit, what was given up, and, with `until` before the end of time, the state
     of the other partitions.
@@ -311,8 +325,9 @@ def run_once(
     runs = memory.S[memory.P[at.S_B_RUN] :][: len(compiled.bundles)]
     if learnt is not None:
         runs[:] = learnt
-    if limits is None:
-        limits = np.tile(np.array([-FAR, -FAR, FAR]), (len(ranges), 1))
+    # What is decided is told of whole partitions, and a stream goes on with whole ones.
+    memory.S[at.C_WHOLE] = int(limits is None or counters.trace is not None)
+    limits = all_limits(ranges) if limits is None else limits
     known = (kept.ints, kept.numbers, kept.extremes)
     written, redo, after, trace = stoppable(
         lambda stop: run(
@@ -345,6 +360,9 @@ class _Sizes(NamedTuple):
     logged: int  # numbers and extremes of an entry in all logs
     logged_extremes: int
     guard_logs: int
+    kinds: tuple[
+        tuple[int, int, int], ...
+    ]  # of windows: slide, how many are open, of how many units
 
 
 def _sizes_of(compiled: Compiled) -> _Sizes:
@@ -356,6 +374,7 @@ def _sizes_of(compiled: Compiled) -> _Sizes:
 def _sizes_from(compiled: Compiled) -> _Sizes:
     code = compiled.code
     wide, wide_x = code.u_w * code.u_nc, code.u_w * code.u_nx
+    windows = zip(code.u_slide.tolist(), code.u_w.tolist(), strict=True)
     return _Sizes(
         units=len(code.u_w),
         windows=int(wide.sum()),
@@ -369,6 +388,7 @@ def _sizes_from(compiled: Compiled) -> _Sizes:
         logged=int(wide[code.log_unit].sum()),
         logged_extremes=int(wide_x[code.log_unit].sum()),
         guard_logs=guard_logs_of(compiled),
+        kinds=tuple((slide, most, n) for (slide, most), n in Counter(windows).items()),
     )
 
 
@@ -444,15 +464,14 @@ def _records_expected(compiled: Compiled, events: EventBatch, ranges: NDArray[np
 
     It is memory only where it is used, so rather more of it, but for batches of a few events.
     """
-    code, sizes = compiled.code, _sizes(ranges)
+    sizes = _sizes(ranges)
     events_run = int(sizes.sum())
     expected = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + events_run // 16
     if events_run < _MANY_EVENTS:
         return expected
     spans = events.ts[ranges[:, 2] - 1] - events.ts[ranges[:, 1]]
-    windows = np.column_stack([code.u_slide, code.u_w])
-    for (slide, most), units in zip(*np.unique(windows, axis=0, return_counts=True), strict=True):
-        expected += int(units) * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
+    for slide, most, units in _sizes_of(compiled).kinds:
+        expected += units * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
     return min(expected, max(_MOST_RECORDS, _RECORDS_OF_PARTITION * len(ranges)))
 
 
@@ -524,7 +543,7 @@ def _emission(
     part, unit, window, v, x = written
     part, unit, window = part[:n], unit[:n], window[:n]
     v = v[: n * most].reshape((n, most, *v.shape[1:]))
-    template = code.u_template.astype(np.int32)[unit]
+    template = take(code.u_template.astype(np.int32), unit)
     x = x[: n * most_x].reshape(n, most_x)
     return emission_of(compiled, part, template, window, v, x)
 
