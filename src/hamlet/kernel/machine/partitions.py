@@ -12,7 +12,7 @@ from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.accumulators import begin
 from hamlet.kernel.machine.checkpoint import Checkpoint, load
 from hamlet.kernel.machine.memory import FAR
-from hamlet.kernel.machine.redoing import AGAIN, LIMITS, ask_for, end_units, give_up
+from hamlet.kernel.machine.redoing import AGAIN, LIMITS, ask_for, end_units, give_up, is_near
 from hamlet.kernel.machine.walk import walk
 from hamlet.kernel.stopping import STOPPED
 
@@ -27,7 +27,7 @@ from hamlet.kernel.stopping import STOPPED
     AT_SHARED,
     AT_SPLIT,
     AT_MERGED,
-    # The range of which windows were given up last, and the records that there were then
+    # The range of which windows were given up last, and the records before those that begin later
     AT_GIVEN_UP,
     AT_FIRM,
     PROGRESS,
@@ -87,12 +87,13 @@ def run_partitions(
 @inlined
 def _give_up(m, events, records, redo, progress, first, end):
     """Give up the windows that are open where a number did not fit; the event to go on with."""
-    goes_on = (
-        progress[AT_GIVEN_UP] == progress[AT_PARTITION] and progress[AT_FIRM] == m.S[at.C_FIRM]
+    failed, n = progress[AT_EVENT] - 1, progress[AT_REDONE]
+    goes_on = progress[AT_GIVEN_UP] == progress[AT_PARTITION] and is_near(
+        m.S, events, redo, n, failed
     )
-    failed = progress[AT_EVENT] - 1
-    n = progress[AT_REDONE]
-    following = give_up(m, events, records, redo, n, goes_on, failed, first, end)
+    records.n[0] = progress[AT_FIRM] if goes_on else m.S[at.C_FIRM]
+    m.S[at.C_FIRM] = records.n[0]
+    following = give_up(m, events, redo, n, goes_on, failed, first, end)
     progress[AT_REDONE] += int(not goes_on)
     progress[AT_GIVEN_UP], progress[AT_FIRM] = progress[AT_PARTITION], records.n[0]
     return following

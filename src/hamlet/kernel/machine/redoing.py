@@ -48,16 +48,24 @@ def end_units(m):
         S[P[at.S_SEEN] + u] = -1
 
 
+@inlined
+def is_near(S, events, redo, n, i):
+    """Whether event i is so soon after windows were given up that these have it, too.
+
+    Then to run them again separately would be to run through the same events twice.
+    """
+    return events.ts[i] - redo[AGAIN * (n - 1) + 5] < S[at.C_LONGEST]
+
+
 @compiled
-def give_up(m, events, records, redo, n, goes_on, i, first, end):
+def give_up(m, events, redo, n, goes_on, i, first, end):
     """Give up the windows that are open at event i, and go on after it with those to come.
 
     They are listed as row n of what is run again, or with those that were given up last, if that
-    `goes_on`. Returns the event to go on with.
+    `goes_on`, and then with all that have begun since. Returns the event to go on with.
     """
     P, S, ts = m.P, m.S, events.ts
     t, to = ts[i], min(ts[i], S[at.C_TO])
-    records.n[0] = S[at.C_FIRM]
     row = AGAIN * (n - 1 if goes_on else n)
     if not goes_on:
         redo[row] = S[at.C_PART]
