@@ -42,6 +42,23 @@ def test_loops_in_busy_spells(seed: int, monkeypatch: pytest.MonkeyPatch) -> Non
     check(text, events)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_short_windows_that_fit_beside_long_ones_that_do_not(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(seed)
+    windows = ["2 s SLIDE 1 s", "40 s SLIDE 3 s", "90 s SLIDE 30 s", "5 s"]
+    text = ";".join(
+        f"RETURN COUNT(*), {random.choice(['SUM(B.x)', 'MAX(B.x)', 'COUNT(B)'])} "
+        f"PATTERN {random.choice(['SEQ(A, B+)', 'B+', 'SEQ(B+, NOT A)'])} WITHIN {window}"
+        for window in windows
+    )
+    kinds = [{"type": random.choice("ABBBBB"), "x": random.random()} for _ in range(900)]
+
+    monkeypatch.setattr(widths, "_FEW_EVENTS", 10_000)
+    check(text, with_spells(random, kinds))
+
+
 @pytest.mark.parametrize("drawing", [sample, sample_of_conditions, sample_of_extremes])
 @pytest.mark.parametrize("seed", range(8))
 def test_groups_of_rows_in_busy_spells(seed: int, drawing: Any) -> None:
