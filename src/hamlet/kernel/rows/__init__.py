@@ -31,6 +31,7 @@ classes.py      which units share, which have a table together, and from when on
 disputes.py     how often edge predicates disagree
 blocks.py       where trees are turned
 windows.py      windows that open and close
+redoing.py      windows whose numbers do not fit, which are run again
 walk.py         the walk through the events of a partition
 partitions.py   partition after partition, stretch after stretch
 kernel.py       all partitions of a batch, compiled
@@ -42,7 +43,7 @@ going_on.py     the entry from Python for streams
 
 from __future__ import annotations
 
-from hamlet.kernel.rows.batch import RowRecords, run_rows
+from hamlet.kernel.rows.batch import RowRecords, all_windows, run_rows
 from hamlet.kernel.rows.group import RowEdge, RowGroup, RowPredicate, RowState, RowUnit
 from hamlet.kernel.rows.letters import PlacedGroup
 
@@ -54,5 +55,6 @@ __all__ = [
     "RowRecords",
     "RowState",
     "RowUnit",
+    "all_windows",
     "run_rows",
 ]

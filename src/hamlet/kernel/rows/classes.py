@@ -173,6 +173,8 @@ def spans(
         return [Span((0,), sampled.ranges)]
     few = sampled.some()
     first = classes_of(made, letters, sampled, few, how)
+    if (sampled.ranges[:, 3] > -FAR).any():  # some windows that are run again, which are few
+        return [Span(units, sampled.ranges) for units in first]
     if how.policy == BY_COIN:
         return _tossed(made, sampled, first, Random(how.seed))
     is_long = sampled.ranges[:, 2] - sampled.ranges[:, 1] >= 2 * _SAMPLE
