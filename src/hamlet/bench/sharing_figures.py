@@ -14,13 +14,21 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.bench.sharing_kernels import Kernel, check_equal, kernel
-from hamlet.bench.sharing_rows import RowPoint, in_way, measured, points
+from hamlet.bench.sharing_rows import (
+    RowPoint,
+    add_point,
+    in_way,
+    measured,
+    points,
+    read_points,
+)
 from hamlet.bench.timing import Spread, seconds
 from hamlet.bench.wanted import Wanted
 from hamlet.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -44,6 +52,7 @@ class Size:
     queries: int = 50
     is_quick: bool = False
     is_coarse: bool = False  # of the grid
+    points: Path | None = None  # where points of the grid are kept from one run to the next
 
     def of(self, live: int) -> int:
         """Events of a stream whose windows have so many: at least six windows."""
@@ -307,11 +316,17 @@ FIGURES: dict[str, Callable[[Size, Any], Iterator[Wanted]]] = {
 
 def measure_grid(size: Size, tell: Tell) -> list[RowTimes]:
     """Own columns, snapshots and the cheaper of them, at each point of the grid."""
+    known = {} if size.points is None else read_points(size.points)
     of_points = []
     every = list(points(size.is_quick, size.is_coarse))
     for number, point in enumerate(every, 1):
-        of_points.append(measured(point, repeat=min(3, size.repeat)))
-        tell(f"  {number} of {len(every)}: {of_points[-1].line}")
+        times = known.get(point)
+        if times is None:
+            times = measured(point, repeat=min(3, size.repeat))
+            if size.points is not None:
+                add_point(size.points, times)
+        of_points.append(times)
+        tell(f"  {number} of {len(every)}: {times.line}")
     return of_points
 
 

@@ -20,7 +20,7 @@ from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stor
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.memory import ENTRY
 from hamlet.kernel.numbers import next_words
-from hamlet.kernel.rows import RowRecords, run_rows
+from hamlet.kernel.rows import RowRecords, run_rows, tables_of
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.sifting import in_turn, sifted
 from hamlet.kernel.stopping import stoppable
@@ -156,10 +156,11 @@ def run_batch(
     whole = partition_ranges(batch) if whole is None else whole
     if trace:
         counters.trace, counters.bursts_decided = [], []
-    groups = zip(compiled.row_groups, compiled.sharing, strict=True)
+    tables = compiled.tables or ((),) * len(compiled.row_groups)
+    groups = zip(compiled.row_groups, compiled.sharing, tables, strict=True)
     emissions = [
-        run_group(compiled, group, sharing, batch, mode, counters, whole)
-        for group, sharing in groups
+        run_group(compiled, group, sharing, batch, mode, counters, whole, some)
+        for group, sharing, some in groups
     ]
     if portions is None:
         portions = [Portion.all_of(compiled, whole)]
@@ -201,8 +202,12 @@ def run_group(
     mode: NumberMode,
     counters: Counters,
     whole: NDArray[np.int64],
+    tables: tuple[tuple[int, ...], ...] = (),
 ) -> Emission:
-    """All windows of the units of one group in some partitions, under a policy of sharing."""
+    """All windows of the units of one group in some partitions, under a policy of sharing.
+
+    Which units have a table together follows from their events, where it is not given.
+    """
     batch, whole = sifted(made, batch, whole)
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
@@ -214,7 +219,7 @@ def run_group(
         ranges, words = waiting.pop()
         if not len(ranges):
             continue
-        done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
+        done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced, tables)
         decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
@@ -237,6 +242,14 @@ def run_group(
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
     return joined(compiled, parts, mode)
+
+
+def tables_before(
+    made: PlacedGroup, batch: EventBatch, whole: NDArray[np.int64]
+) -> tuple[tuple[int, ...], ...]:
+    """The units of a group that would have a table together in most of some partitions."""
+    batch, whole = sifted(made, batch, whole)
+    return tables_of(made, batch, whole)
 
 
 def _sizes(ranges: NDArray[np.int64]) -> NDArray[np.int64]:

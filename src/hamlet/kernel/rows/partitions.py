@@ -35,8 +35,9 @@ from hamlet.kernel.stopping import STOPPED
 # What there is too little room for, besides what the walk may be short of: what a survey notes of
 # panes, and what a stretch of windows is run in
 ROOM_PANES, ROOM_STRETCH = 6, 7
-# Entries of a range: partition, first event and the one after its last, first and last window
-_RANGE = 5
+# Entries of a range: partition, first event and the one after its last, first and last window, and
+# of a thousand events those on which edge predicates are expected to disagree
+_RANGE = 6
 # Where a batch stands: its partition; how many stretches that has, 0 before it has begun; which of
 # them is run, and its next event, -1 before it has begun; what was surveyed; the records and bursts
 # that there were before the partition; and how many have to be run again
@@ -119,7 +120,7 @@ def _begin(m, events, ranges, row, cuts, progress):
     P, S = m.P, m.S
     part, first_event, end_event = ranges[row], ranges[row + 1], ranges[row + 2]
     first, last = ranges[row + 3], ranges[row + 4]
-    can_share = P[at.SHARING] != at.OWN
+    can_share, P[at.DISPUTED] = P[at.SHARING] != at.OWN, ranges[row + 5]
     progress[AT_RECORDS], progress[AT_BURSTS] = S[at.S_OUT], S[at.C_BURSTS]
     if can_share:
         found = survey(
