@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _MOST_KEPT = 64
 # Where windows are longer, edge predicates that differ have no table together: it is scanned, and
 # where coefficients of one word no longer serve over own columns.
-_MOST_LIVE, _MOST_LIVE_OF_INTEGERS = 4096, 256
+_MOST_LIVE, _MOST_LIVE_OF_INTEGERS = 512, 256
 
 
 class Class(NamedTuple):
@@ -121,7 +121,8 @@ def most_usual(
     made: PlacedGroup, letters: NDArray[np.uint8], sampled: Sampled, how: Deciding
 ) -> tuple[Units, ...]:
     """The classes that most events of some partitions are in, as these begin."""
-    finder, events = _Finder.of(made, letters, sampled, how), Counter[tuple[Units, ...]]()
+    finder = _Finder.of(made, letters, sampled, how)
+    events: Counter[tuple[Units, ...]] = Counter()
     usual = tuple(units for units, _ in usual_classes(made, how))
     for some, classes in finder.alike(sampled.ranges) if made.columns > 1 else ():
         units = tuple(one.units for one in classes) if classes else usual
