@@ -30,7 +30,7 @@ import numpy as np
 
 from hamlet.kernel.rows.finding import LEAST, NOTHING, SAMPLE, Asked, Seen, changes, find
 from hamlet.kernel.rows.layout import ALWAYS, BY_BENEFIT, BY_COIN, FAR
-from hamlet.kernel.rows.letters import COMPARED, PlacedGroup, laid_for
+from hamlet.kernel.rows.letters import PlacedGroup, laid_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -173,18 +173,19 @@ class _Finder(NamedTuple):
         made: PlacedGroup, letters: NDArray[np.uint8], sampled: Sampled, how: Deciding
     ) -> _Finder:
         """That of a group."""
-        group, laid, loops = made.group, laid_for(made, letters), made.nodes[: made.columns]
+        group, laid = made.group, laid_for(made, letters)
+        window, predicate, within, slide, operators = made.asked_of_neighbours
         most_live = _MOST_LIVE if how.is_float else _MOST_LIVE_OF_INTEGERS
         asked = Asked(
             laid.is_loop,
             laid.admits,
             laid.feeds,
-            np.logical_or.reduce(laid.feeds, axis=1),
-            np.array([group.windows.index(node.window) for node in loops]),
-            np.array([group.predicates.index(node.predicate) for node in loops]),
-            np.array([within for within, _ in group.windows]),
-            np.array([slide for _, slide in group.windows]),
-            np.array([COMPARED[predicate.operator][0] for predicate in group.predicates]),
+            laid.enters,
+            window,
+            predicate,
+            within,
+            slide,
+            operators,
             group.components + group.extremes,
             how.policy,
             int(made.is_sharable),

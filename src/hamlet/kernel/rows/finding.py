@@ -316,7 +316,7 @@ def _cheapest(seen, asked, p, group, n):
     best = _cheapest_by(asked, p, keys, words, looked, group, n)
     is_mixed = False
     for a in range(n):
-        is_mixed = is_mixed or np.count_nonzero(best.predicates[best.owner[a]]) > 1
+        is_mixed = is_mixed or bool(best.predicates[best.owner[a]].sum() > 1)
     if is_mixed:
         words, looked = words_of(seen, asked, p, asked.within.max())
         best = _cheapest_by(asked, p, keys, words, looked, group, n)

@@ -78,6 +78,7 @@ class Laid(NamedTuple):
         is_loop: By letter whether its events are of the loop.
         admits: By letter and column of E+ whether its events are of that loop.
         feeds: By letter and column of E+ whether its events come into that.
+        enters: By letter whether its events come into any.
     """
 
     letters: NDArray[np.uint8]
@@ -85,6 +86,7 @@ class Laid(NamedTuple):
     is_loop: NDArray[np.bool_]
     admits: NDArray[np.bool_]
     feeds: NDArray[np.bool_]
+    enters: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,22 @@ class PlacedGroup:
             and all(
                 row == 0 for row, _ in (p for r in self.placed.read[: self.columns] for _, p in r)
             )
+        )
+
+    @cached_property
+    def asked_of_neighbours(self) -> tuple[Ints, ...]:
+        """What columns of E+ ask for, in numbers.
+
+        That is by column its window and edge predicate; by window how long it is, and how far they
+        are apart; and by predicate how the kernel compares.
+        """
+        group, loops = self.group, self.nodes[: self.columns]
+        return (
+            np.array([group.windows.index(node.window) for node in loops]),
+            np.array([group.predicates.index(node.predicate) for node in loops]),
+            np.array([within for within, _ in group.windows]),
+            np.array([slide for _, slide in group.windows]),
+            np.array([COMPARED[predicate.operator][0] for predicate in group.predicates]),
         )
 
     @cached_property
@@ -190,7 +208,8 @@ def laid_for(made: PlacedGroup, letters: NDArray[np.uint8]) -> Laid:
     admits = letters[:, [node.state.atom for node in made.nodes[: made.columns]]].astype(np.bool_)
     code, feeds = _code(made, letters), _feeds(made, letters)
     is_loop = np.logical_or.reduce(admits, axis=1)
-    made.codes.append(Laid(letters, code, is_loop, admits, feeds))
+    enters = np.logical_or.reduce(feeds, axis=1)
+    made.codes.append(Laid(letters, code, is_loop, admits, feeds, enters))
     return made.codes[-1]
 
 
