@@ -167,9 +167,9 @@ def _alike(asked, counts, group):
 
 
 @apart
-def _classes(asked, p, words, looked, group, n, charge):
+def _classes(asked, words, looked, group, n, charge):
     """A class for each of n groups of columns that are alike."""
-    letters, few = len(p.counts), words.shape[1]
+    letters, few = len(asked.is_loop), words.shape[1]
     made = Classes(
         np.zeros((n + 1, letters), np.uint8),
         np.ones((n + 1, letters), np.uint8),
@@ -312,8 +312,7 @@ def _cheapest(seen, asked, p, group, n):
     """The classes that cost least; how often predicates disagree is seen where it matters."""
     predicates = len(asked.operators)
     keys = keys_of(seen, asked, p)
-    words, looked = np.zeros((predicates, 0), np.int64), 1.0
-    best = _cheapest_by(asked, p, keys, words, looked, group, n)
+    best = _cheapest_by(asked, p, keys, np.zeros((predicates, 0), np.int64), 1.0, group, n)
     is_mixed = False
     for a in range(n):
         is_mixed = is_mixed or bool(best.predicates[best.owner[a]].sum() > 1)
@@ -330,10 +329,10 @@ def _cheapest_by(asked, p, keys, words, looked, group, n):
     Each column is taken in where it costs least then and there, so many would go into one class
     that cost less in several, if each of these were charged for at once: both ways are tried.
     """
-    best = _classes(asked, p, words, looked, group, n, CLASS)
+    best = _classes(asked, words, looked, group, n, CLASS)
     _join_what_pays(asked, p, keys, best, n)
     if n > 2:
-        other = _classes(asked, p, words, looked, group, n, 0.0)
+        other = _classes(asked, words, looked, group, n, 0.0)
         _join_what_pays(asked, p, keys, other, n)
         if _total(other) < _total(best):
             best = other
@@ -422,8 +421,11 @@ def _fed_alone(asked, p, members, fed):
 
 
 @apart
-def _find_one(seen, asked, first, end, label, disputed):
-    """Find the class of each column in one partition, and what part of the events it disputes."""
+def _find_one(seen, asked, first, end, everyone, label, disputed):
+    """Find the class of each column in one partition, and what part of the events it disputes.
+
+    `everyone` is the class of all columns, where they ask the same of all events.
+    """
     columns, label[0] = len(label), NOTHING
     if asked.policy == BY_BENEFIT:
         cells = columns * -(-asked.within.max() // asked.slide.min()) * asked.numbers
@@ -432,9 +434,10 @@ def _find_one(seen, asked, first, end, label, disputed):
     p = _partition(seen, asked, first, end)
     if p.loops < LEAST:
         return
-    group = np.empty(columns, np.int64)
-    n = _alike(asked, p.counts, group)
-    made = _cheapest(seen, asked, p, group, n)
+    group, n, made = np.zeros(columns, np.int64), 1, everyone
+    if everyone.columns[0] == 0:
+        n = _alike(asked, p.counts, group)
+        made = _cheapest(seen, asked, p, group, n)
     for c in range(columns):
         label[c], disputed[c] = 2 * made.owner[group[c]], 0
     for a in range(n + 1 if len(asked.operators) > 1 else 0):
@@ -459,8 +462,12 @@ def _find(seen, asked, ranges, labels, disputed):
 
     A range has the partition, its first event and the one after its last.
     """
+    group = np.empty(labels.shape[1], np.int64)
+    is_alike = _alike(asked, np.ones(len(asked.is_loop), np.int64), group) == 1
+    same = group if is_alike else group[:0]
+    everyone = _classes(asked, np.zeros((1, 0), np.int64), 1.0, same, 1, CLASS)
     for r in range(len(ranges)):
-        _find_one(seen, asked, ranges[r, 1], ranges[r, 2], labels[r], disputed[r])
+        _find_one(seen, asked, ranges[r, 1], ranges[r, 2], everyone, labels[r], disputed[r])
 
 
 # As a partition goes on
