@@ -69,7 +69,6 @@ class Results:
         table: The long form, an Arrow table: query, window_start, window_end, group, aggregate,
             value, log10, exact. Times are what they were in the events: timestamps in microseconds
             of the same zone, or without one, or doubles in seconds where the events had numbers.
-        statistics: What the run did.
         trace: What was decided about sharing, an Arrow table, if the run was asked to keep it; its
             columns are told by `hamlet.share.trace.trace_schema`.
         bundles: With a trace, the queries that could be one while they behave alike.
@@ -99,11 +98,7 @@ class Results:
         self._sets = [each for each in every if isinstance(each, SetAnswers)]
         tables = [each for each in every if not isinstance(each, SetAnswers)]
         self._tables = rows_by_query(self._queries, tables)
-        self.statistics = RunStatistics() if statistics is None else statistics
-        self.statistics.windows = self._different("window_start")
-        self.statistics.groups = self._different("group")
-        self.statistics.windows += sum(each.windows() for each in self._sets)
-        self.statistics.groups += sum(each.different_groups() for each in self._sets)
+        self._statistics = RunStatistics() if statistics is None else statistics
         self.trace: Any = None
         self.bundles: tuple[BundleReport, ...] = ()
         self.record: RunRecord | None = None
@@ -119,6 +114,16 @@ class Results:
         results._notes, results._why_empty = run.notes, run.why_empty
         results.trace, results.bundles = run.trace, run.bundles
         return results
+
+    @cached_property
+    def statistics(self) -> RunStatistics:
+        """What the run did; windows and groups are counted when somebody asks."""
+        done = self._statistics
+        done.windows = self._different("window_start")
+        done.groups = self._different("group")
+        done.windows += sum(each.windows() for each in self._sets)
+        done.groups += sum(each.different_groups() for each in self._sets)
+        return done
 
     def explain_by(self, why: Callable[[], Sequence[str]]) -> None:
         """Say how it is found out why queries have no rows, when that is asked for."""
@@ -155,7 +160,7 @@ class Results:
     @cached_property
     def table(self) -> Any:
         """The long form, an Arrow table; put together when it is first asked for."""
-        with timed(self.statistics, "results"), interpreted(self.statistics.interpreted > 0):
+        with timed(self._statistics, "results"), interpreted(self._statistics.interpreted > 0):
             return self._table()
 
     def _table(self) -> Any:

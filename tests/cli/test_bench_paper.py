@@ -19,6 +19,7 @@ from hamlet.bench import paper, peers
 from hamlet.bench.compare import changes
 from hamlet.bench.paper_plot import LOOKS, PICTURES, XS, draw
 from hamlet.bench.paper_points import ALL, FULL, POLICIES, QUICK, SWEEPS, SweepPoint
+from hamlet.bench.paper_streams import stored_stream, stream_of, write_stream
 from hamlet.bench.paper_worker import measured
 from hamlet.errors import InternalError
 
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 # Experiments are small here, but they are run.
 pytestmark = pytest.mark.slow
 
-TINY = replace(QUICK, name="tiny", repeat=2, stock_minutes=4, growth_seconds=(0.5, 1, 10))
+TINY = replace(
+    QUICK, name="tiny", repeat=2, limit_s=10, stock_minutes=4, growth_seconds=(0.5, 1, 10)
+)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +128,7 @@ def test_a_system_over_its_limit_is_ended_and_shown_so(monkeypatch: pytest.Monke
 
 def test_the_limit_is_for_answers_and_not_for_counting():
     said = {"rows": 1, "events": 1, "counts": {}, "analysis_s": 0.0}
-    figures = {"latency_s": 1.0, "total_s": 1.0}
+    figures = {"latency_s": 1.0, "total_s": 1.0, "is_last": True}
     waited: list[float] = []
 
     class Worker:
@@ -143,7 +146,8 @@ def test_the_limit_is_for_answers_and_not_for_counting():
             return Worker()
 
     scale = replace(TINY, repeat=1, limit_s=2.0)
-    found = paper._measure_series(Workers(), {"name": "never", "pieces": 3}, scale)
+    task = {"name": "never", "pieces": 3, "repeat": 1}
+    found = paper._measure_series(Workers(), task, scale)
 
     assert found["status"] == "measured"
     assert waited == [paper._START_S, 6.0, paper._START_S, 6.0]
@@ -171,6 +175,16 @@ def test_a_process_that_is_refused_before_it_begins_is_not_waited_for():
     assert "there is no such folder" in found["found"]["never"]["why"]
 
 
+def test_all_processes_get_the_stream_that_was_made_once(tmp_path: Path):
+    point = replace(next(SWEEPS["stock-twins"](TINY)), pieces=11, minutes=0.5).as_dict()
+    write_stream(point, tmp_path)
+    made, stored = stream_of(point), stored_stream(tmp_path)
+
+    assert len(stored[1]) == 11
+    assert stored[0] == made[0].combine_chunks()
+    assert [piece.to_pylist() for piece in stored[1]] == [piece.to_pylist() for piece in made[1]]
+
+
 def test_every_sweep_has_points_of_both_scales():
     for scale in (QUICK, FULL):
         for name, sweep in SWEEPS.items():
@@ -184,8 +198,11 @@ def test_policies_have_the_same_answers_and_count_what_they_decide(sweep: str, t
     point = next(SWEEPS[sweep](TINY))
     assert point.series == POLICIES
     counts = {}
+    write_stream(point.as_dict(), tmp_path)
     for policy in POLICIES:
-        task = {**point.as_dict(), "name": policy, "repeat": 1, "are_policies": True}
+        task = {**point.as_dict(), "name": policy, "repeat": 5, "are_policies": True}
+        task["enough_s"] = 0.0  # so once is enough
+        task["stream"] = str(tmp_path)
         path = str(tmp_path / f"{policy}.arrow")
         ready, answered, did, figures = measured(task | {"answers": path})
         assert (ready, answered) == ({"ready": True}, {"answered": True})

@@ -151,7 +151,7 @@ def test_patience_never_changes_answers(patience: int) -> None:
 
 
 def records(emission: Any) -> list[tuple[int, ...]]:
-    columns = map(emission.numbers.column, range(len(emission.numbers.place)))
+    columns = map(emission.numbers.column, range(emission.numbers.width))
     return sorted(
         (int(p), int(u), int(w), *c)
         for p, u, w, *c in zip(emission.part, emission.unit, emission.window, *columns, strict=True)

@@ -25,8 +25,9 @@ import numpy as np
 
 import hamlet
 from hamlet.bench.paper_points import FULL, HOSTS, QUICK, SEED, SWEEPS, Scale, SweepPoint
+from hamlet.bench.paper_streams import write_stream
 from hamlet.bench.timing import Spread
-from hamlet.data.real import VARIABLE, path_of, real_files
+from hamlet.data.real import path_of, real_files
 from hamlet.errors import InternalError, ReadError, UnknownName, listed
 from hamlet.io.circumstances import circumstances
 
@@ -144,6 +145,11 @@ def measure_point(
     """Figures of every series at one point."""
     series: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
+        try:
+            write_stream(point.as_dict(), Path(folder), workers.data)
+        except ReadError as error:
+            refused = {"status": "refused", "why": str(error), "code": error.code}
+            return {**point.as_dict(), "found": dict.fromkeys(point.series, refused)}
         expected: Any = None
         for name in point.series:
             tell(name)
@@ -151,7 +157,9 @@ def measure_point(
             task = {
                 **point.as_dict(),
                 "name": name,
-                "repeat": scale.repeat,
+                "repeat": scale.paced_repeat if name in HOSTS else scale.repeat,
+                "enough_s": scale.enough_s,
+                "stream": folder,
                 "answers": str(path),
                 "are_policies": point.are_policies,
             }
@@ -171,8 +179,8 @@ def _measure_series(workers: _Workers, task: dict[str, Any], scale: Scale) -> di
     """The figures of one system or policy at one point, or why there are none."""
     worker = workers.of(task["name"])
     worker.send(task)
-    # Kernels may have to be compiled at first, and events are made, where there are any; the limit
-    # is for what answers, not for counting what was done.
+    # Kernels may have to be compiled at first; the limit is for what answers, not for counting what
+    # was done.
     # Nobody is slow who waits for events that come at a pace.
     limit = _START_S if task["name"] in HOSTS else scale.limit_s * task["pieces"]
     first: dict[str, Any] | None = None
@@ -183,12 +191,12 @@ def _measure_series(workers: _Workers, task: dict[str, Any], scale: Scale) -> di
     if first is not None and "refused" in first:
         return {"status": "refused", "why": first["refused"], "code": first["code"]}
     runs: list[dict[str, Any]] = []
-    while first is not None and len(runs) < scale.repeat:
+    while first is not None and not (runs and runs[-1]["is_last"]):
         figures = worker.receive(limit)
         if figures is None:
             break
         runs.append(figures)
-    if first is None or len(runs) < scale.repeat:
+    if first is None or not (runs and runs[-1]["is_last"]):
         workers.end(task["name"])
         return {"status": "over limit", "why": f"a run takes longer than {scale.limit_s:g} s"}
     spreads = {
@@ -244,11 +252,10 @@ class _Worker:
     lines: queue.Queue[str] = field(default_factory=queue.Queue)
 
     @staticmethod
-    def started(data: str | None) -> _Worker:
-        """A new one, which looks for real files in a folder."""
+    def started() -> _Worker:
+        """A new one."""
         process = subprocess.Popen(
             [sys.executable, "-m", "hamlet.bench.paper_worker"],
-            env=os.environ if data is None else os.environ | {VARIABLE: data},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -311,7 +318,11 @@ class _Worker:
 
 
 class _Workers:
-    """A process for each system, started when it is first needed."""
+    """A process for each system, started when it is first needed.
+
+    Attributes:
+        data: The folder with the real files of which streams are made for them.
+    """
 
     def __init__(self, data: str | None = None) -> None:
         self.data = data
@@ -327,7 +338,7 @@ class _Workers:
     def of(self, name: str) -> _Worker:
         """The process of a system."""
         if name not in self.running:
-            self.running[name] = _Worker.started(self.data)
+            self.running[name] = _Worker.started()
         return self.running[name]
 
     def end(self, name: str) -> None:

@@ -80,16 +80,22 @@ class SweepPoint:
 class Scale:
     """How large points are, how many, how often each is measured, and how long each may take.
 
+    enough_s: After so many seconds a run is not repeated any more.
     high_events: Of a window in the high setting, at the default rate of its data set.
+    low_windows: How many windows there are in the low setting, a table for each.
+    paced_repeat: How often a replay at a pace is repeated, which takes as long as its events do.
     """
 
     name: str
     repeat: int
     limit_s: float
+    enough_s: float
     few: bool
     high_events: int
+    low_windows: int
     stock_minutes: float
     paced_windows: int
+    paced_repeat: int
     growth_seconds: tuple[float, ...]
 
     def some(self, values: Sequence[float]) -> list[float]:
@@ -101,20 +107,26 @@ QUICK = Scale(
     "quick",
     repeat=3,
     limit_s=3.0,
+    enough_s=1.0,
     few=True,
     high_events=10_000,
+    low_windows=1,
     stock_minutes=20,
-    paced_windows=6,
+    paced_windows=12,
+    paced_repeat=1,
     growth_seconds=(0.5, 2, 10, 60),
 )
 FULL = Scale(
     "full",
     repeat=3,
     limit_s=120.0,
+    enough_s=60.0,
     few=False,
     high_events=100_000,
+    low_windows=3,
     stock_minutes=40,
     paced_windows=30,
+    paced_repeat=3,
     growth_seconds=(0.5, 1, 2, 5, 10, 30, 60, 180, 600),
 )
 
@@ -130,19 +142,31 @@ REAL_GROUPS = (16, 64, 256)
 PACED_RATES = (10_000, 50_000, 250_000)
 
 
-def _low(sweep: str, x: float, data_set: str, rate: float, queries: int) -> SweepPoint:
+def _low(
+    sweep: str, x: float, data_set: str, scale: Scale, rate: float, queries: int
+) -> SweepPoint:
     """The low setting: windows of 10,000 to 20,000 events, in as many groups as let MCEP end."""
     groups = {"ridesharing": 1000, "cabs": 508}[data_set]
     burst = 5.0 if data_set == "ridesharing" else None
     return SweepPoint(
-        sweep, x, data_set, rate, queries, 1, 3, ALL, within=60, groups=groups, burst=burst
+        sweep,
+        x,
+        data_set,
+        rate,
+        queries,
+        1,
+        scale.low_windows,
+        ALL,
+        within=60,
+        groups=groups,
+        burst=burst,
     )
 
 
 def _low_by_events(sweep: str, data_set: str) -> Callable[[Scale], Iterator[SweepPoint]]:
     def points(scale: Scale) -> Iterator[SweepPoint]:
         for rate in scale.some(RIDE_RATES):
-            yield _low(sweep, rate, data_set, rate, 15)
+            yield _low(sweep, rate, data_set, scale, rate, 15)
 
     return points
 
@@ -150,7 +174,7 @@ def _low_by_events(sweep: str, data_set: str) -> Callable[[Scale], Iterator[Swee
 def _low_by_queries(sweep: str, data_set: str) -> Callable[[Scale], Iterator[SweepPoint]]:
     def points(scale: Scale) -> Iterator[SweepPoint]:
         for queries in scale.some(RIDE_QUERIES):
-            yield _low(sweep, queries, data_set, 15_000, int(queries))
+            yield _low(sweep, queries, data_set, scale, 15_000, int(queries))
 
     return points
 
@@ -298,7 +322,16 @@ def growth(scale: Scale) -> Iterator[SweepPoint]:
         events = round(rate * seconds / 60 / groups)
         minutes = seconds / 60
         yield SweepPoint(
-            "growth", events, "ridesharing", rate, 5, minutes, 3, ALL, within=seconds, groups=groups
+            "growth",
+            events,
+            "ridesharing",
+            rate,
+            5,
+            minutes,
+            scale.low_windows,
+            ALL,
+            within=seconds,
+            groups=groups,
         )
 
 

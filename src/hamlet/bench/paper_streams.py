@@ -8,18 +8,21 @@ and nothing else of it changes, bursts least of all.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.bench.paper_points import SEED
+from hamlet.bench.paper_points import POLICIES, SEED
 from hamlet.data import generate_table
 from hamlet.data.real import read_real, real_files
 from hamlet.data.workloads import edges, first, second, vocabularies
 from hamlet.errors import ReadError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
 # How much of the stream before a point the static policy decides from, in minutes.
@@ -64,19 +67,68 @@ def _twins(queries: int, within: float, table: Any) -> str:
     )
 
 
-def stream_of(point: dict[str, Any]) -> tuple[pa.Table | None, list[pa.Table]]:
-    """What precedes the run, where policies are compared, and the events, cut into pieces.
+def write_stream(point: dict[str, Any], folder: Path, data: str | None = None) -> None:
+    """Make the stream of a point once, for all processes that answer over it.
 
-    Pieces end where windows of a workload of the first kind end.
+    Args:
+        point: The point.
+        folder: Where files are put, for `stored_stream`.
+        data: The folder with the real files; without one, that of the variable HAMLET_DATA.
 
     Raises:
         ReadError: The real file is not there, or has fewer events than the point asks for.
     """
-    before = SAMPLE_MINUTES if point["are_policies"] else 0.0
+    sample, pieces = stream_of(point, data)
+    if sample is not None:
+        _write(sample, folder / _SAMPLE)
+    for number, piece in enumerate(pieces):
+        _write(piece, folder / _PIECES.replace("*", f"{number:04}"))
+
+
+def stored_stream(folder: Path) -> tuple[pa.Table | None, list[pa.Table]]:
+    """What `write_stream` has put into a folder."""
+    sample = folder / _SAMPLE
+    pieces = sorted(folder.glob(_PIECES))
+    return _read(sample) if sample.exists() else None, [_read(piece) for piece in pieces]
+
+
+_SAMPLE, _PIECES = "sample.arrow", "piece-*.arrow"
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    import pyarrow as pa
+
+    whole = table.combine_chunks().unify_dictionaries()
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, whole.schema) as writer:
+        writer.write_table(whole)
+
+
+def _read(path: Path) -> pa.Table:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as file:
+        return pa.ipc.open_file(file).read_all()
+
+
+def stream_of(
+    point: dict[str, Any], data: str | None = None
+) -> tuple[pa.Table | None, list[pa.Table]]:
+    """What precedes the run, where policies are compared, and the events, cut into pieces.
+
+    Pieces end where windows of a workload of the first kind end.
+
+    Args:
+        point: The point.
+        data: The folder with the real files; without one, that of the variable HAMLET_DATA.
+
+    Raises:
+        ReadError: The real file is not there, or has fewer events than the point asks for.
+    """
+    before = SAMPLE_MINUTES if tuple(point["series"]) == POLICIES else 0.0
     minutes = before + point["minutes"] * point["pieces"]
     count = math.ceil(point["rate"] * minutes)
     if point["data_set"] in real_files():
-        table = _replayed(point, count)
+        table = _replayed(point, count, data)
     else:
         settings = {name: point[name] for name in ("groups", "burst") if point[name] is not None}
         table = generate_table(
@@ -95,13 +147,19 @@ def stream_of(point: dict[str, Any]) -> tuple[pa.Table | None, list[pa.Table]]:
     return sample, [each for each in cut if len(each)]
 
 
-def _replayed(point: dict[str, Any], count: int) -> pa.Table:
+@lru_cache(maxsize=2)
+def _events_of(name: str, data: str | None) -> pa.Table:
+    """A real file, which several points in a row are about."""
+    return read_real(name, data).combine_chunks().unify_dictionaries()
+
+
+def _replayed(point: dict[str, Any], count: int, data: str | None) -> pa.Table:
     """The first events of a real file, of some of its groups, at the rate of a point."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     name = point["data_set"]
-    table = read_real(name).combine_chunks().unify_dictionaries()
+    table = _events_of(name, data)
     grouping = vocabularies()[name].groupings[0]
     if point["groups"] is not None and grouping:
         keys = table[grouping[0]]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hamlet.bench.paper_contenders import contender_of
-from hamlet.bench.paper_streams import stream_of, text_of
+from hamlet.bench.paper_streams import stored_stream, text_of
 from hamlet.bench.timing import one_core
 from hamlet.errors import HamletError
 from hamlet.workload import Workload
@@ -39,7 +39,7 @@ def main() -> None:
 
 def measured(point: dict[str, Any]) -> Any:
     """That it can begin; that it has answered; what it did; the figures of each repetition."""
-    sample, tables = stream_of(point)
+    sample, tables = stored_stream(Path(point["stream"]))
     text = text_of(point, tables[0])
     begun = time.process_time()
     workload = Workload.parse(text)
@@ -58,8 +58,14 @@ def measured(point: dict[str, Any]) -> Any:
         "analysis_s": analysis_s,
     }
     del answers
-    for _ in range(point["repeat"]):
-        yield _repetition(contender)
+    spent_s = 0.0
+    for number in range(1, point["repeat"] + 1):
+        figures = _repetition(contender)
+        spent_s += figures["total_s"]
+        is_last = number == point["repeat"] or spent_s >= point["enough_s"]
+        yield {**figures, "is_last": is_last}
+        if is_last:
+            return
 
 
 def _repetition(contender: Contender) -> dict[str, Any]:

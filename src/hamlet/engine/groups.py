@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hamlet.kernel.encode.partitions import Keys
 from hamlet.kernel.finish import Groups
 
 if TYPE_CHECKING:
@@ -30,7 +31,13 @@ def groups_of_queries(keys: Mapping[str, pa.Array], groupings: Sequence[Grouping
 
 def groups_of(keys: Mapping[str, pa.Array], grouping: Grouping) -> Groups:
     """The groups of partitions with some keys."""
-    values = {name: keys[name] for name in grouping.attributes}
-    if grouping.partition is not grouping.of_partition:  # else each partition is a group
-        values = {name: column.take(grouping.partition) for name, column in values.items()}
+    is_each = grouping.partition is grouping.of_partition  # each partition is a group
+    values: Mapping[str, pa.Array]
+    if isinstance(keys, Keys):
+        values = keys.only(grouping.attributes)
+        values = values if is_each else values.taken(grouping.partition)
+    else:
+        values = {name: keys[name] for name in grouping.attributes}
+        if not is_each:
+            values = {name: column.take(grouping.partition) for name, column in values.items()}
     return Groups(grouping.of_partition, len(grouping.partition), values)

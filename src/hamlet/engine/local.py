@@ -23,6 +23,7 @@ from hamlet.engine.pipeline import Pipelines
 from hamlet.engine.slow_loops import RUN_BEGINS, followed, slow_loops
 from hamlet.engine.statistics import RunStatistics, timed
 from hamlet.events.required_columns import types_by_key
+from hamlet.kernel.encode.arranging import used_rows
 from hamlet.kernel.encode.partitions import Grouping, rows_without
 from hamlet.kernel.jit import interpreted, is_interpreted
 from hamlet.share.bundles import bundle_reports, set_trace
@@ -129,7 +130,7 @@ def _run_table(
         answers = answers_of_sets(plan, closed)
     sizes = _rows_by_query(plan, answers)
     statistics.events_in = table.statistics.rows
-    statistics.events_used = table.used
+    statistics.events_used = used_rows(table)
     statistics.malformed = table.statistics.malformed
     statistics.without_key = rows_without(table, types_by_key(plan))
     notes = [*table.statistics.notes, *odd_events(plan, Seen.of(table)), *slow]

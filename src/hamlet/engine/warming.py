@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import WorkloadPlan
 
 _ASKED = "RETURN COUNT(*), SUM(B.x), AVG(B.y), MIN(B.x) PATTERN SEQ(A, B+) {} WITHIN 10000 s"
+# Windows and groups of which few meet
+_SPARSE = "RETURN COUNT(*) PATTERN B+ GROUPBY turn WITHIN 1 s"
 _PLAIN = (
     _ASKED.format(""),
     _ASKED.format("WHERE B.flag = TRUE OR B.y > 0 GROUPBY g"),
     _ASKED.format("WHERE B.x >= 0 AND B.y >= 0 GROUPBY number"),
+    _SPARSE,
 )
 _CHAIN = _ASKED.format("WHERE B.turn > NEXT(B).turn")
 # Two that an order decides, and one that no order decides.
@@ -107,8 +110,13 @@ def has_edges(plan: WorkloadPlan) -> bool:
 
 def _run(queries: Sequence[str], numbers: Numbers, size: int) -> None:
     plan = _planned(queries)
-    together = _at_one_time(_events(min(size, 2 * _SOME)))
-    for table in (_events(size), _events(size, is_sorted=False), together):
+    few = _events(min(size, 2 * _SOME))
+    for table in (
+        _events(size),
+        _events(size, is_sorted=False),
+        _at_one_time(few),
+        _with_gaps(few),
+    ):
         for order in (None, "turn"):
             run = run_workload(plan, table, Options(numbers=numbers, order=order))
             for answers in run.answers:
@@ -173,6 +181,12 @@ def _events(size: int, *, is_sorted: bool = True) -> list[dict[str, Any]]:
         for time in range(size)
     ]
     return rows if is_sorted else rows[::-1]
+
+
+def _with_gaps(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same without some of the values."""
+    nothing = {"x": None, "y": None, "turn": None}
+    return [row | (nothing if row["time"] % 5 == 4 else {}) for row in events]
 
 
 def _at_one_time(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

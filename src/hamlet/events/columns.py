@@ -27,6 +27,8 @@ LARGEST = 2**63 - 1
 EXACT = 2**53
 # Words from which on it is worth a look whether their last bytes differ
 _MANY_WORDS = 256
+# Words that Python tells apart before Arrow has begun to
+_FEW_WORDS = 16
 _EIGHT = 8
 
 
@@ -45,6 +47,8 @@ _KINDS: dict[int, Kind] = {
     **{each.id: "text" for each in _TEXTS},
     pa.bool_().id: "boolean",
 }
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string()).id
+_WORDS = (pa.string().id, pa.large_string().id)
 _PLAIN = frozenset(
     each.id for each in (*_NUMBERS, *_TIMES, pa.bool_(), pa.string(), pa.large_string())
 )
@@ -109,16 +113,21 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     if column.type.id in _PLAIN:
         return column
-    if types.is_run_end_encoded(column.type):
+    if not _is_of_words(column.type) and types.is_run_end_encoded(column.type):
         chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
         column = pa.chunked_array(chunks, column.type.value_type)
-    kind = plain_type(column.type)
+    kind = column.type if _is_of_words(column.type) else plain_type(column.type)
     if types.is_dictionary(column.type) and not types.is_dictionary(kind):
         column = column.cast(column.type.value_type)
     column = column if column.type == kind else column.cast(kind)
     if types.is_dictionary(kind) and any(chunk.dictionary.null_count for chunk in column.chunks):
         return column.cast(kind.value_type)
     return column
+
+
+def _is_of_words(column: pa.DataType) -> bool:
+    """Whether a column is a dictionary of text that is left as it is."""
+    return column.id == _DICTIONARY and column.value_type.id in _WORDS
 
 
 def plain_type(column: pa.DataType) -> pa.DataType:
@@ -243,7 +252,11 @@ def distinct_words(
     """Text by codes of words that may repeat, as text by codes of words that do not."""
     if not len(words):
         words = words.cast(pa.large_string())
-    if len(words) >= _MANY_WORDS and _differ_at_their_ends(words):
+    if len(words) <= _FEW_WORDS:
+        differ = len(set(words.to_pylist())) == len(words) and not words.null_count
+    else:
+        differ = len(words) >= _MANY_WORDS and _differ_at_their_ends(words)
+    if differ:
         return Values("text", codes, valid, words)
     once = words.dictionary_encode()
     if len(once.dictionary) == len(words):

@@ -87,7 +87,6 @@ class EventTable:
         self._order = order
         self.kept: dict[Any, Any] = {}
         self._values: dict[str, Values] = {}
-        self._used: list[NDArray[np.int32]] = []
 
     @staticmethod
     def of(
@@ -181,21 +180,6 @@ class EventTable:
             Statistics(len(rows)),
         )
 
-    def mark_used(self, rows: NDArray[np.int32]) -> None:
-        """Note which rows take part in a query, each once; a set that has all is enough."""
-        if len(self._used) != 1 or len(self._used[0]) < len(self):
-            self._used = [rows] if len(rows) == len(self) else [*self._used, rows]
-
-    @property
-    def used(self) -> int:
-        """How many rows take part in some query; known once every set has been encoded."""
-        if len(self._used) == 1:
-            return len(self._used[0])
-        is_used = np.zeros(len(self), np.bool_)
-        for rows in self._used:
-            is_used[rows] = True
-        return int(np.count_nonzero(is_used))
-
 
 @remembered
 def _asked(plan: WorkloadPlan) -> frozenset[str]:
@@ -247,10 +231,11 @@ def _found(source: Any, wanted: Wanted) -> SourceTable:
 
 def _from_table(table: pa.Table, wanted: Wanted) -> SourceTable:
     names = tuple(table.schema.names)
-    for name in wanted.among(names):
+    asked = wanted.among(names)
+    for name in asked:
         if names.count(name) > 1:
             raise SchemaError("events", f"there are {names.count(name)} columns '{name}'")
-    return SourceTable("events", table.select(wanted.among(names)), names)
+    return SourceTable("events", table.select(asked), names)
 
 
 def _from_lazy(frame: Any, wanted: Wanted) -> SourceTable:
@@ -283,12 +268,14 @@ def _complete(loaded: SourceTable, wanted: Wanted) -> pa.Table:
     Here columns get the types that everything after this knows, wherever they have come from.
     """
     table = loaded.table
-    columns = [plain(column) for column in table.columns]
-    if any(one is not other for one, other in zip(columns, table.columns, strict=True)):
+    given = table.columns
+    columns = [plain(column) for column in given]
+    if any(one is not other for one, other in zip(columns, given, strict=True)):
         table = pa.table(columns, names=table.column_names)
     is_empty = not loaded.columns and not table.num_rows
+    names = frozenset(table.schema.names)
     for name in wanted.columns:
-        if name in table.schema.names:
+        if name in names:
             continue
         is_given = name in (wanted.type, wanted.time, wanted.order)
         if not is_empty and (is_given or not loaded.may_lack):

@@ -83,7 +83,7 @@ def given_times(ts: Ints, times: Times) -> pa.Array:
     [1.5]
     """
     if times != SECONDS:
-        return pa.array(ts).cast(time_type(times))
+        return pa.array(ts).view(time_type(times))
     # Whole seconds and the rest apart, each of which a double can hold.
     whole = ts // 1_000_000
     return pa.array(whole.astype(np.float64) + (ts - whole * 1_000_000) / 1e6)

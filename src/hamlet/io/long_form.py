@@ -80,11 +80,20 @@ def long_table_of_set(answers: SetAnswers, times: Times) -> tuple[Any, Longs]:
         given_times(turns.end, times),
         texts.take(pa.array(turns.group)),
         _in_turn(names, sizes),
-        *(pa.array(each, pa.float64(), from_pandas=True) for each in (turns.value, turns.log10)),
+        *(_with_nulls(each) for each in (turns.value, turns.log10)),
         _digits_in_turn(answers, turns),
     ]
     ends = np.cumsum(sizes * widths)
     return pa.table(columns, schema=long_schema(times)), np.append(0, ends)
+
+
+def _with_nulls(values: Doubles) -> Any:
+    """Doubles as an Arrow array in which NaN is null."""
+    is_null = np.isnan(values)
+    if not is_null.any():
+        return pa.array(values)
+    known = pa.py_buffer(np.packbits(~is_null, bitorder="little"))
+    return pa.Array.from_buffers(pa.float64(), len(values), [known, pa.py_buffer(values)])
 
 
 def _in_turn(words: Sequence[Sequence[str]], counts: Longs) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
 # How every line begins that says so.
@@ -128,16 +129,18 @@ def has_code(function: Any, zero: NDArray[Any]) -> bool:
         function: The kernel: see `kept_on_disk` in jit.py.
         zero: An empty array of the kind of numbers it is to compute with.
     """
-    from numba import typeof
+    numbers = (function, zero.dtype, zero.ndim)
+    if numbers not in _with_code:
+        from numba import typeof
 
-    kind = str(typeof(zero))  # type: ignore[no-untyped-call]
-    if (function, kind) not in _with_code and _is_there(function, kind):
-        _with_code.add((function, kind))
-    return (function, kind) in _with_code
+        kind = str(typeof(zero))  # type: ignore[no-untyped-call]
+        if _is_there(function, kind):
+            _with_code.add(numbers)
+    return numbers in _with_code
 
 
 # Kernels that have been found to have code: Numba takes long to say what it has.
-_with_code: set[tuple[Any, str]] = set()
+_with_code: set[tuple[Any, np.dtype[Any], int]] = set()
 
 
 def _is_there(function: Any, kind: str) -> bool:

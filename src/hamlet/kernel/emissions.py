@@ -74,6 +74,8 @@ def stacked(parts: Sequence[Emission]) -> Emission:
 def _stacked(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Extremes one below the other, the narrower ones filled up with NaN."""
     width = max(table.shape[1] for table in tables)
+    if all(table.shape[1] == width for table in tables):
+        return np.concatenate(tables)
     ends = np.cumsum([0, *(len(table) for table in tables)])
     stacked = np.full((ends[-1], width), np.nan)
     for table, low, high in zip(tables, ends[:-1], ends[1:], strict=True):

@@ -7,6 +7,7 @@ time.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from hamlet.kernel import layout as at
 from hamlet.kernel.compile.fast_paths import by_letter
 from hamlet.kernel.emissions import emission_of, joined
+from hamlet.kernel.encode.sorting import take
 from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
@@ -159,15 +161,14 @@ def run_batch(
     tables = compiled.tables or ((),) * len(compiled.row_groups)
     groups = zip(compiled.row_groups, compiled.sharing, tables, strict=True)
     emissions = [
-        run_group(compiled, group, sharing, batch, mode, counters, whole, some)
+        part
         for group, sharing, some in groups
+        for part in run_group(compiled, group, sharing, batch, mode, counters, whole, some)
     ]
     if portions is None:
         portions = [Portion.all_of(compiled, whole)]
     for portion in portions:
         emissions += _run_portion(portion, batch, mode, counters, standing)
-    # The most first: what comes after others has its numbers moved.
-    emissions.sort(key=lambda emission: -len(emission.part))
     return joined(compiled, emissions, mode), counters
 
 
@@ -203,7 +204,7 @@ def run_group(
     counters: Counters,
     whole: NDArray[np.int64],
     tables: tuple[tuple[int, ...], ...] = (),
-) -> Emission:
+) -> list[Emission]:
     """All windows of the units of one group in some partitions, under a policy of sharing.
 
     Which units have a table together follows from their events, where it is not given.
@@ -226,7 +227,7 @@ def run_group(
         counters.shared_bursts += done.shared
         counters.split += done.split
         counters.snapshots += done.snapshots
-        template = templates[done.unit]
+        template = take(templates, done.unit)
         parts.append(
             emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
@@ -241,7 +242,7 @@ def run_group(
         waiting.append((again[np.argsort(again[:, 1])], next_words(words)))
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
-    return joined(compiled, parts, mode)
+    return parts
 
 
 def tables_before(
@@ -348,6 +349,9 @@ class _Sizes(NamedTuple):
     logged: int  # numbers and extremes of an entry in all logs
     logged_extremes: int
     guard_logs: int
+    kinds: tuple[
+        tuple[int, int, int], ...
+    ]  # of windows: slide, how many are open, of how many units
 
 
 def _sizes_of(compiled: Compiled) -> _Sizes:
@@ -359,6 +363,7 @@ def _sizes_of(compiled: Compiled) -> _Sizes:
 def _sizes_from(compiled: Compiled) -> _Sizes:
     code = compiled.code
     wide, wide_x = code.u_w * code.u_nc, code.u_w * code.u_nx
+    windows = zip(code.u_slide.tolist(), code.u_w.tolist(), strict=True)
     return _Sizes(
         units=len(code.u_w),
         windows=int(wide.sum()),
@@ -372,6 +377,7 @@ def _sizes_from(compiled: Compiled) -> _Sizes:
         logged=int(wide[code.log_unit].sum()),
         logged_extremes=int(wide_x[code.log_unit].sum()),
         guard_logs=guard_logs_of(compiled),
+        kinds=tuple((slide, most, n) for (slide, most), n in Counter(windows).items()),
     )
 
 
@@ -447,15 +453,14 @@ def _records_expected(compiled: Compiled, events: EventBatch, ranges: NDArray[np
 
     It is memory only where it is used, so rather more of it, but for batches of a few events.
     """
-    code, sizes = compiled.code, _sizes(ranges)
+    sizes = _sizes(ranges)
     events_run = int(sizes.sum())
     expected = _FIRST_RECORDS + _RECORDS_OF_PARTITION * len(ranges) + events_run // 16
     if events_run < _MANY_EVENTS:
         return expected
     spans = events.ts[ranges[:, 2] - 1] - events.ts[ranges[:, 1]]
-    windows = np.column_stack([code.u_slide, code.u_w])
-    for (slide, most), units in zip(*np.unique(windows, axis=0, return_counts=True), strict=True):
-        expected += int(units) * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
+    for slide, most, units in _sizes_of(compiled).kinds:
+        expected += units * int(np.minimum(spans // slide + most + 1, sizes * most).sum())
     return min(expected, max(_MOST_RECORDS, _RECORDS_OF_PARTITION * len(ranges)))
 
 
@@ -527,7 +532,7 @@ def _emission(
     part, unit, window, v, x = written
     part, unit, window = part[:n], unit[:n], window[:n]
     v = v[: n * most].reshape((n, most, *v.shape[1:]))
-    template = code.u_template.astype(np.int32)[unit]
+    template = take(code.u_template.astype(np.int32), unit)
     x = x[: n * most_x].reshape(n, most_x)
     return emission_of(compiled, part, template, window, v, x)
 

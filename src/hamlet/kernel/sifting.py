@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hamlet.kernel.encode.sorting import read_only, take
+from hamlet.kernel.encode.sorting import read_only, take, take_into
 from hamlet.kernel.jit import interpretable
 from hamlet.kernel.rows.layout import KNOWN
 from hamlet.kernel.rows.letters import laid_for
@@ -81,20 +81,21 @@ def in_turn(events: EventBatch, may_precede: NDArray[np.bool_] | None) -> EventB
     tied, rows = events.tied.copy(), np.arange(len(events), dtype=np.int32)
     if not _put_in_turn(read_only(events.letter), read_only(may_precede), tied, rows):
         return replace(events, tied=tied)
-    moved = np.flatnonzero(rows != np.arange(len(events), dtype=np.int32))
-    tables = ("letter", "weights", "extremes", "previous", "next", "columns")
-    changed: dict[str, Any] = {
-        name: _with_moved(getattr(events, name), moved, rows[moved]) for name in tables
-    }
-    return replace(events, tied=tied, **changed)
+    tables = ("weights", "extremes", "previous", "next", "columns")
+    # Both sides of edge predicates are mostly one.
+    given = {id(table): table for table in (getattr(events, name) for name in tables)}
+    changed = {key: _with_moved(table, rows) for key, table in given.items()}
+    moved: dict[str, Any] = {name: changed[id(getattr(events, name))] for name in tables}
+    return replace(events, tied=tied, letter=take(events.letter, rows), **moved)
 
 
-def _with_moved(table: NDArray[Any], to: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[Any]:
-    """A table some of whose events have changed their places."""
+def _with_moved(table: NDArray[Any], rows: NDArray[np.int32]) -> NDArray[Any]:
+    """A table of events that have changed their places."""
     if not table.size:
         return table
-    changed = table.copy()
-    changed[..., to] = table[..., rows]
+    changed = np.empty_like(table)
+    for line, moved in zip(table, changed, strict=True):
+        take_into(line, rows, moved)
     return changed
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -23,13 +24,15 @@ from hamlet.errors import ReadError, SchemaError, WriteError, did_you_mean, list
 from hamlet.io.whole import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 NumberKind = Literal["double", "wide", "int64", "words"]
 KINDS: tuple[NumberKind, ...] = get_args(NumberKind)
 
 VARIABLE = "HAMLET_COEFFICIENTS"
 _FILE = "coefficients.json"
+# What the user's folder for settings depends on
+_FOLDERS = ("HOME", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA", "USERPROFILE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,10 @@ class CoefficientTable:
     int64: Coefficients
     words: Coefficients
 
+    def __hash__(self) -> int:
+        """Of a few of them, which are looked at in every run."""
+        return hash((self.double.event, self.double.touch_fixed, self.words.touch_word))
+
     def of(self, kind: NumberKind) -> Coefficients:
         """The coefficients of one kind."""
         coefficients: Coefficients = getattr(self, kind)
@@ -128,7 +135,15 @@ DEFAULTS = CoefficientTable(
 def user_path(environment: Mapping[str, str] = os.environ) -> Path:
     """Where the user's own coefficients are, or would be."""
     named = environment.get(VARIABLE)
-    return Path(named) if named else Path(get_app_dir("hamlet")) / _FILE
+    if named:
+        return Path(named)
+    return _in_settings(get_app_dir, *(os.environ.get(name) for name in _FOLDERS))
+
+
+@cache
+def _in_settings(folder_of: Callable[[str], str], *_: str | None) -> Path:
+    """Where the file would be in the user's folder for settings, which environments name."""
+    return Path(folder_of("hamlet")) / _FILE
 
 
 def load_coefficients(
@@ -145,7 +160,8 @@ def load_coefficients(
         SchemaError: Something in it is not a coefficient.
     """
     found = Path(path) if path is not None else user_path(environment)
-    if path is None and not environment.get(VARIABLE) and not found.exists():
+    # Every run asks: most users have none.
+    if path is None and not environment.get(VARIABLE) and not os.path.exists(found):  # noqa: PTH110
         return DEFAULTS
     try:
         text = found.read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ REPORT = "paper.json"
     "was when it is begun again with the same --out.",
 )
 @click.option(
-    "--quick/--full", default=True, help="5 to 10 minutes, or over an hour.  [default: quick]"
+    "--quick/--full", default=True, help="some minutes, or over an hour.  [default: quick]"
 )
 @only_option
 @click.option(

@@ -53,6 +53,10 @@ class EventForm:
     summable_twice: tuple[bool, ...]
     ones: tuple[bool, ...]
 
+    def __hash__(self) -> int:
+        """Of what tells forms of one workload apart: code is looked for by them in every run."""
+        return hash((self.digits, self.mode, self.summable, self.summable_twice, self.ones))
+
     @staticmethod
     def of(encoded: EncodedSet) -> EventForm:
         """The form of some events."""

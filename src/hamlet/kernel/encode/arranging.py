@@ -8,16 +8,19 @@ counts them by partition, and puts each in its place, from which columns are gat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hamlet.events.columns import Values, ranks_of
+from hamlet.kernel.encode.digits import doubles_or
 from hamlet.kernel.encode.partitions import Keys, Partitions, codes_of_rows, present_rows
 from hamlet.kernel.encode.sorting import (
+    gather_doubles,
     gathered,
     is_sorted,
     is_sorted_inside,
+    mark,
     read_only,
     sort_by_value,
     take,
@@ -61,6 +64,7 @@ class Arranged:
     partitions: Partitions
     is_all: bool = False
     _columns: dict[str, Values] = field(default_factory=dict)
+    _doubles: dict[tuple[str, float | None], NDArray[np.float64]] = field(default_factory=dict)
 
     def column(self, attribute: str) -> Values:
         """An attribute of these rows, gathered once."""
@@ -68,6 +72,27 @@ class Arranged:
             column = self.table.column(attribute)
             self._columns[attribute] = column if self.is_all else gathered(column, self.rows)
         return self._columns[attribute]
+
+    def write_doubles(self, attribute: str, null: float, out: NDArray[Any]) -> None:
+        """Write an attribute of these rows as doubles, with one for null, in one pass.
+
+        What is written so must not change: who asks for the same again gets a copy.
+        """
+        column = self.table.column(attribute)
+        # Whatever stands for null, it is the same where there is none.
+        key = attribute, None if column.valid is None else null
+        if key in self._doubles:
+            out[:] = self._doubles[key]
+            return
+        if self.is_all:
+            out[:] = doubles_or(column, null)
+        else:
+            gather_doubles(column, self.rows, null, out)
+        self._doubles[key] = out
+
+    def forget_doubles(self) -> None:
+        """Do not rely on what was written: it changes."""
+        self._doubles.clear()
 
 
 def arranged(table: EventTable, attributes: tuple[str, ...], letter: Rows) -> Arranged:
@@ -227,6 +252,24 @@ class _InTime:
         is_one = np.zeros(count, np.bool_)
         is_one[rows] = True
         return self._rows[is_one[self._rows]]
+
+
+def mark_used(table: EventTable, rows: Rows) -> None:
+    """Note which rows of a table take part in a query, each once; a set that has all is enough."""
+    used: list[Rows] = table.kept.setdefault(mark_used, [])
+    if len(used) != 1 or len(used[0]) < len(table):
+        used[:] = [rows] if len(rows) == len(table) else [*used, rows]
+
+
+def used_rows(table: EventTable) -> int:
+    """How many rows take part in some query; known once every set has been encoded."""
+    used: list[Rows] = table.kept.get(mark_used, [])
+    if len(used) < 2:
+        return sum(map(len, used))
+    is_used = np.zeros(len(table), np.bool_)
+    for rows in used:
+        mark(rows, is_used)
+    return int(np.count_nonzero(is_used))
 
 
 def moments_of(table: EventTable) -> NDArray[np.int64]:

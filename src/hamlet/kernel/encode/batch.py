@@ -8,6 +8,7 @@ what queries look at, gathered in that order. No step does anything in Python fo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from hamlet.kernel.base import (
     finite_codes,
     weights_of,
 )
-from hamlet.kernel.encode.arranging import arranged
+from hamlet.kernel.encode.arranging import arranged, mark_used
 from hamlet.kernel.encode.digits import (
     digits_of,
     digits_of_squares,
@@ -31,7 +32,7 @@ from hamlet.kernel.encode.digits import (
     squares_in_doubles,
 )
 from hamlet.kernel.encode.lettering import letters_of
-from hamlet.kernel.encode.ranks import sides_of
+from hamlet.kernel.encode.ranks import plain_attribute, sides_of
 from hamlet.kernel.encode.residual_predicates import GeneralColumns
 from hamlet.plan.aggregates import squared
 from hamlet.plan.number_mode import NumberMode
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from hamlet.plan.workload import SharableSet, WorkloadPlan
 
     Rows = NDArray[np.int32]
+    # A row of a matrix, or what writes it
+    _Row = NDArray[Any] | Callable[[NDArray[Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ def encode(
     """
     letter, letters = letters_of(table, program.alphabet)
     placed = arranged(table, sharable.partition, letter)
-    table.mark_used(placed.rows)
+    mark_used(table, placed.rows)
     asked = _asked_of(plan, sharable.queries)
     digits, zeros, specs, weights = _weights(asked, placed, NumberMode(numbers), grids)
     length = len(placed.part)
@@ -127,7 +130,7 @@ def encode(
         weight_specs=specs,
         weights=weights,
         extreme_attributes=asked.extremes,
-        extremes=_matrix([_extremes(placed, name, length) for name in asked.extremes], length),
+        extremes=_matrix([_extremes(placed, name) for name in asked.extremes], length),
         previous=edges.previous,
         next=edges.next,
         column_names=tuple(edges.general.columns),
@@ -140,7 +143,7 @@ def encode(
         keys=placed.partitions.keys,
         groupings=_groupings(asked.queries, placed.partitions),
         digits=digits,
-        integers=frozenset(a for a in asked.attributes if placed.column(a).is_integer),
+        integers=frozenset(a for a in asked.attributes if table.column(a).is_integer),
         ordered_usable=edges.usable,
         conditions=edges.conditions,
         zeros=zeros,
@@ -181,13 +184,20 @@ def _specs_of(asked: _Asked, digits: tuple[tuple[str, tuple[int, ...]], ...]) ->
     return tuple(specs)
 
 
-def _matrix(rows: list[NDArray[Any]], length: int, dtype: Any = np.float64) -> NDArray[Any]:
-    """Rows one below the other; a single one is not copied, unless it is another's memory."""
-    if len(rows) == 1 and rows[0].dtype == dtype and rows[0].flags.writeable:
-        return np.ascontiguousarray(rows[0]).reshape(1, length)
+def _matrix(rows: Sequence[_Row], length: int, dtype: Any = np.float64) -> NDArray[Any]:
+    """Rows one below the other, each written where it belongs.
+
+    A single one that is there already is not copied, unless it is another's memory.
+    """
+    only = rows[0] if len(rows) == 1 else None
+    if isinstance(only, np.ndarray) and only.dtype == dtype and only.flags.writeable:
+        return np.ascontiguousarray(only).reshape(1, length)
     matrix = np.empty((len(rows), length), dtype)
-    for number, row in enumerate(rows):
-        matrix[number] = row
+    for out, row in zip(matrix, rows, strict=True):
+        if isinstance(row, np.ndarray):
+            out[:] = row
+        else:
+            row(out)
     return matrix
 
 
@@ -223,18 +233,26 @@ def _extreme_rows(queries: Sequence[Query]) -> tuple[str, ...]:
     )
 
 
-def _extremes(placed: Arranged, name: str, length: int) -> NDArray[Any]:
+def _extremes(placed: Arranged, name: str) -> _Row:
     """One row of extremes; times are those of events, whatever clock their windows have."""
     match name:
         case ExtremeRow.ONE:
-            return np.ones(length)
+            return np.broadcast_to(1.0, len(placed.rows))
         case ExtremeRow.NOTHING:
-            return np.zeros(length)
+            return np.broadcast_to(0.0, len(placed.rows))
         case ExtremeRow.TIME:
             return placed.ts.astype(np.float64)
         case ExtremeRow.BACK:
             return -placed.ts.astype(np.float64)
-    return finite_codes(doubles_or(placed.column(name), np.nan))
+
+    def write(out: NDArray[Any]) -> None:
+        placed.write_doubles(name, np.nan, out)
+        codes = finite_codes(out)
+        if codes is not out:
+            placed.forget_doubles()
+            out[:] = codes
+
+    return write
 
 
 def _sums(queries: Sequence[Query]) -> tuple[tuple[str, str, bool], ...]:
@@ -258,10 +276,10 @@ def _weights(
     """Digits of each summed attribute, those that are all 0, the weights, and their values."""
     digits: dict[str, tuple[int, ...]] = {}
     zeros: set[str] = set()
-    values: dict[tuple[str, int], NDArray[Any]] = {}
+    values: dict[tuple[str, int], _Row] = {}
     for name, attribute, is_square in asked.sums:
-        column = placed.column(attribute)
         if mode is NumberMode.EXACT:
+            column = placed.column(attribute)
             grid = None if grids is None else grids[name]
             if is_square:
                 digits[name], rows = digits_of_squares(column, grid)
@@ -271,25 +289,30 @@ def _weights(
                 digits[name], rows = digits_within(column, grid)
             if grids is not None and grid is None and not any(row.any() for row in rows):
                 zeros.add(name)
+            values.update({(name, place): row for place, row in enumerate(rows)})
         else:
-            found = doubles_or(column, 0.0)
-            found = squares_in_doubles(found, attribute) if is_square else found
-            digits[name], rows = (0,), [found]  # type: ignore[list-item]
-        values.update({(name, place): row for place, row in enumerate(rows)})
+            digits[name], values[name, 0] = (0,), _doubles(placed, attribute, is_square)
     specs = _specs_of(asked, tuple(digits.items()))
-    rows = [_weight(weight, placed, values) for weight in specs]
-    return digits, frozenset(zeros), specs, _matrix(rows, len(placed.rows), mode.dtype)
+    matrix = [_weight(weight, placed, values) for weight in specs]
+    return digits, frozenset(zeros), specs, _matrix(matrix, len(placed.rows), mode.dtype)
 
 
-def _weight(
-    weight: Weight, placed: Arranged, values: Mapping[tuple[str, int], NDArray[Any]]
-) -> NDArray[Any]:
+def _doubles(placed: Arranged, attribute: str, is_square: bool) -> _Row:
+    """What events add for an attribute where it is added up in doubles."""
+    if is_square:
+        return squares_in_doubles(doubles_or(placed.column(attribute), 0.0), attribute)
+    return partial(placed.write_doubles, attribute, 0.0)
+
+
+def _weight(weight: Weight, placed: Arranged, values: Mapping[tuple[str, int], _Row]) -> _Row:
     """What each event adds for a weight, with the values of digits."""
     if weight.kind == "one":
         return np.broadcast_to(np.int8(1), len(placed.rows))
     if weight.is_timed:
         return _timed(weight, placed.ts)
     if weight.kind == "present":
+        if placed.table.column(str(weight.attribute)).valid is None:
+            return np.broadcast_to(np.int8(1), len(placed.rows))
         return present(placed.column(str(weight.attribute)))
     name = squared(str(weight.attribute)) if weight.kind == "square" else str(weight.attribute)
     return values[name, weight.digit]
@@ -319,18 +342,23 @@ def _edges(program: Program, placed: Arranged) -> _Edges:
     if not program.predicates:
         return _no_edges(program, placed)
     count, length = len(program.predicates), len(placed.rows)
-    nothing = np.broadcast_to(0.0, length)
+    nothing: _Row = np.broadcast_to(0.0, length)
     previous, following = [nothing] * count, [nothing] * count
     lookup = _lookup(placed)
     general = GeneralColumns(lookup, length, placed.table.name)
     conditions: list[Expression | None] = [None] * count
-    usable, are_plain = [False] * count, [False] * count
+    usable, are_plain = [True] * count, [False] * count
     for number, predicate in enumerate(program.predicates):
+        attribute = plain_attribute(predicate, placed.table)
+        if attribute is not None:
+            are_plain[number] = True
+            previous[number] = following[number] = partial(placed.write_doubles, attribute, np.nan)
+            continue
         sides, are_plain[number] = sides_of(predicate, lookup, length)
         if sides is None:
+            usable[number] = False
             conditions[number] = general.rewrite(predicate.condition)
         else:
-            usable[number] = True
             previous[number], following[number] = sides
     before = _matrix(previous, length)
     is_same = all(one is other for one, other in zip(previous, following, strict=True))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from hamlet.events.table import EventTable
 
     Codes = NDArray[np.int32]
+
+
+# Combinations of values that there could be, for each row, up to which each has a code
+_ROOM, _MOST_CODES = 4, 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +132,12 @@ def codes_of_rows(
     if not attributes:
         return np.zeros(len(table), np.int32), 1, {}
     parts = [_codes_of_attribute(table, attribute) for attribute in attributes]
-    if len(parts) == 1:
-        codes, count = parts[0]
+    count = prod(count for _, count in parts)
+    if len(parts) == 1 or count <= min(_ROOM * len(table), _MOST_CODES):
+        # There may be codes that no row has.
+        codes = parts[0][0]
+        for others, width in parts[1:]:
+            codes = codes * np.int32(width) + others
     else:
         codes, first = _combined([codes for codes, _ in parts], len(table))
         count = len(first)
@@ -163,23 +172,90 @@ class Keys(Mapping[str, pa.Array]):
     Most queries have partitions by more than they group by: of these values nobody asks.
     """
 
-    def __init__(self, table: EventTable, attributes: Sequence[str], rows: Codes) -> None:
+    def __init__(self, table: EventTable | None, attributes: Sequence[str], rows: Codes) -> None:
         """Note where they are to be found."""
         self._table, self._attributes, self._rows = table, tuple(attributes), rows
         self._taken: dict[str, pa.Array] = {}
+
+    def only(self, attributes: Sequence[str]) -> Keys:
+        """The values of some of the attributes, in this order."""
+        return Keys(self._table, attributes, self._rows)
+
+    def taken(self, chosen: NDArray[Any]) -> Keys:
+        """The values in some of the rows."""
+        return Keys(self._table, self._attributes, self._rows[chosen])
+
+    def words(self, name: str) -> tuple[Codes, pa.Array] | None:
+        """An attribute that is text by codes of words; None of any other."""
+        if kind_of(self.kind(name)) != "text":
+            return None
+        values = self._of.column(name)
+        if values.words is None or not len(values.words):
+            return None
+        return values.data[self._rows], values.words
+
+    def integers(self, name: str) -> NDArray[np.int64] | None:
+        """An attribute that is of integers with a sign; None of any other."""
+        if not types.is_signed_integer(self.kind(name)):
+            return None
+        return _key_values(self._of, name)[self._rows]
+
+    def settled(self) -> SettledKeys:
+        """The same without the table."""
+        return SettledKeys(self)
 
     def __getitem__(self, name: str) -> pa.Array:
         if name not in self._taken:
             if name not in self._attributes:
                 raise KeyError(name)
-            self._taken[name] = _key(self._table, name, self._rows)
+            self._taken[name] = self._made(name)
         return self._taken[name]
+
+    def _made(self, name: str) -> pa.Array:
+        return _key(self._of, name, self._rows)
+
+    def kind(self, name: str) -> pa.DataType:
+        """The type of an attribute in the table."""
+        return self._of.table.column(name).type
+
+    @property
+    def _of(self) -> EventTable:
+        assert self._table is not None
+        return self._table
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._attributes)
 
     def __len__(self) -> int:
         return len(self._attributes)
+
+
+class SettledKeys(Keys):
+    """Values that were in some rows, without the table of these: it is let go."""
+
+    def __init__(self, keys: Keys) -> None:
+        """Keep what is small: codes of words, integers, and columns of anything else."""
+        super().__init__(None, tuple(keys), np.empty(0, np.int32))
+        self._words = {name: keys.words(name) for name in keys}
+        self._integers = {name: keys.integers(name) for name in keys}
+        self._kinds = {name: keys.kind(name) for name in keys}
+        for name in keys:
+            if self._words[name] is None and self._integers[name] is None:
+                self._taken[name] = keys[name]
+
+    def words(self, name: str) -> tuple[Codes, pa.Array] | None:
+        """As of other keys."""
+        return self._words[name]
+
+    def integers(self, name: str) -> NDArray[np.int64] | None:
+        """As of other keys."""
+        return self._integers[name]
+
+    def _made(self, name: str) -> pa.Array:
+        coded, integers = self._words[name], self._integers[name]
+        if coded is not None:
+            return coded[1].take(pa.array(coded[0]))
+        return pa.array(integers).cast(self._kinds[name])
 
 
 def partitions_of(
@@ -209,7 +285,15 @@ def _combined(parts: list[Codes], count: int) -> tuple[Codes, Codes]:
 
 
 def _key_values(table: EventTable, attribute: str) -> NDArray[np.int64]:
-    """Integers that are equal where values are; any integer where null."""
+    """Integers that are equal where values are; any integer where null. Found out once."""
+    key = (_key_values, attribute)
+    if key not in table.kept:
+        table.kept[key] = _key_values_of(table, attribute)
+    values: NDArray[np.int64] = table.kept[key]
+    return values
+
+
+def _key_values_of(table: EventTable, attribute: str) -> NDArray[np.int64]:
     column = table.table.column(attribute)
     if types.is_null(column.type):
         return np.zeros(len(column), np.int64)

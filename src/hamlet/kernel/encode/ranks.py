@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hamlet.events.table import EventTable
     from hamlet.kernel.encode.evaluate import Lookup
     from hamlet.plan.predicates import EdgePredicate
 
@@ -45,6 +46,16 @@ def sides_of(predicate: EdgePredicate, lookup: Lookup, length: int) -> tuple[Sid
         are_plain = _are_plain(before, after)
         return _plain(before, after) if are_plain else _ranked(before, after), are_plain
     return _thresholds(predicate, after, lookup, length), False
+
+
+def plain_attribute(predicate: EdgePredicate, table: EventTable) -> str | None:
+    """The attribute that a predicate compares of both events, as it is; None for anything else."""
+    before, after = predicate.previous, predicate.next
+    if predicate.is_rearranged or not isinstance(before, Column) or not isinstance(after, Column):
+        return None
+    if before.attribute != after.attribute or not is_plain(table.column(before.attribute)):
+        return None
+    return before.attribute
 
 
 def comparable(left: Values, right: Values) -> Sides:

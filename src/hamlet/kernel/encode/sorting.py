@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 _FIRST_TABLE = 1 << 16
+# Of a table by hash, which grows as values come: so large it stays in the nearest cache.
+_FIRST_SLOTS = 1 << 12
 # Bits of a digit that keys are sorted by, and of how many keys longer ones are worth it
 _DIGIT, _LONG_DIGIT = 8, 12
 _SEVERAL, _MANY = 1 << 11, 1 << 17
@@ -66,7 +68,7 @@ def dense_codes(values: NDArray[np.int64]) -> tuple[Codes, Rows]:
 
 
 def _hashed(values: NDArray[np.int64], codes: Codes) -> Rows:
-    size, done, count = _FIRST_TABLE, 0, 0
+    size, done, count = _FIRST_SLOTS, 0, 0
     first = np.empty(len(values), np.int32)
     while True:
         slots = np.full(size, -1, np.int32)
@@ -297,6 +299,17 @@ def _find_tied(part, ts, tied):  # type: ignore[no-untyped-def]
 # Gathering
 
 
+def mark(rows: Rows, is_one: NDArray[np.bool_]) -> None:
+    """Set a flag for each of some rows."""
+    _mark(read_only(rows), is_one)
+
+
+@interpretable
+def _mark(rows, is_one):  # type: ignore[no-untyped-def]
+    for row in rows:
+        is_one[row] = True
+
+
 def gathered(values: Values, rows: Rows) -> Values:
     """A column of some rows."""
     valid = None if values.valid is None else take(values.valid, rows)
@@ -310,6 +323,32 @@ def take(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     out = np.empty(len(rows), values.dtype)
     _take(read_only(values), read_only(rows), out)
     return out
+
+
+def take_into(values: NDArray[Any], rows: Rows, out: NDArray[Any]) -> None:
+    """Write the values of some rows."""
+    _take(read_only(values), read_only(rows), out)
+
+
+def gather_doubles(values: Values, rows: Rows, null: float, out: NDArray[np.float64]) -> None:
+    """Write the numbers, truth values or times of some rows as doubles, with one for null."""
+    if values.kind is None:
+        out.fill(null)
+    elif values.data.dtype in (object, np.bool_):
+        out[:] = values.data[rows]
+        if values.valid is not None:
+            out[~values.valid[rows]] = null
+    elif values.valid is None:
+        _take(read_only(values.data), read_only(rows), out)
+    else:
+        _take_or(*all_read_only(values.data, values.valid, rows), null, out)
+
+
+@interpretable
+def _take_or(values, valid, rows, null, out):  # type: ignore[no-untyped-def]
+    for place in range(len(rows)):
+        row = rows[place]
+        out[place] = values[row] if valid[row] else null
 
 
 @interpretable

@@ -13,7 +13,7 @@ import numpy as np
 from pyarrow import types
 
 from hamlet.events.columns import text_bytes
-from hamlet.kernel.encode.sorting import read_only
+from hamlet.kernel.encode.sorting import all_read_only
 from hamlet.kernel.jit import interpretable
 
 if TYPE_CHECKING:
@@ -35,42 +35,53 @@ def order_of_distinct(values: pa.Array) -> NDArray[np.int32] | None:
     >>> order_of_distinct(pa.array([5, 5, 3])) is None
     True
     """
-    keys = _keys(values)
-    if keys is None:
-        return None
-    order = np.argsort(keys)
-    ordered = keys[order]
-    return None if bool((ordered[1:] == ordered[:-1]).any()) else order.astype(np.int32)
-
-
-def _keys(values: pa.Array) -> Longs | None:
-    """An integer for each value that stands in the order of these, but may be equal."""
     kind = values.type
     if values.null_count or not len(values):
         return None
     if types.is_signed_integer(kind):
-        return values.to_numpy().astype(np.int64, copy=False)  # type: ignore[no-any-return]
+        return order_of_integers(values.to_numpy().astype(np.int64, copy=False))
     if types.is_string(kind) or types.is_large_string(kind):
-        offsets, data = text_bytes(values)
-        keys = np.empty(len(values), np.uint64)
-        _beginnings(read_only(offsets), read_only(data), keys)
-        return (keys ^ _SIGN).view(np.int64)
+        return order_of_texts(*text_pieces(values))
     return None
 
 
+def order_of_integers(values: Longs) -> NDArray[np.int32] | None:
+    """The order of some integers; None where two are equal."""
+    order = np.argsort(values)
+    ordered = values[order]
+    return None if bool((ordered[1:] == ordered[:-1]).any()) else order.astype(np.int32)
+
+
+def order_of_texts(begins: Longs, ends: Longs, data: NDArray[np.uint8]) -> NDArray[np.int32] | None:
+    """The order of some texts, given by their bytes; None where two may be equal."""
+    keys = np.empty(len(begins), np.uint64)
+    _beginnings(*all_read_only(begins, ends, data), keys)
+    return order_of_integers((keys ^ _SIGN).view(np.int64))
+
+
+def text_pieces(
+    words: pa.Array, codes: NDArray[np.int32] | None = None
+) -> tuple[Longs, Longs, NDArray[np.uint8]]:
+    """Where some texts begin and end, and their bytes; of all words where codes are left out."""
+    offsets, data = text_bytes(words)
+    if codes is None:
+        return offsets[:-1], offsets[1:], data
+    return offsets[codes], offsets[1:][codes], data
+
+
 @interpretable
-def _beginnings(offsets, data, keys):  # type: ignore[no-untyped-def]
+def _beginnings(begins, ends, data, keys):  # type: ignore[no-untyped-def]
     """Eight bytes of each text, after those that all have in common."""
-    first = offsets[0]
-    common = offsets[1] - first
+    first = begins[0]
+    common = ends[0] - first
     for text in range(1, len(keys)):
-        length = min(common, offsets[text + 1] - offsets[text])
+        length = min(common, ends[text] - begins[text])
         same = 0
-        while same < length and data[offsets[text] + same] == data[first + same]:
+        while same < length and data[begins[text] + same] == data[first + same]:
             same += 1
         common = same
     for text in range(len(keys)):
-        begin, end = offsets[text] + common, offsets[text + 1]
+        begin, end = begins[text] + common, ends[text]
         key = np.uint64(0)
         for place in range(8):
             byte = data[begin + place] if begin + place < end else 0

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hamlet.kernel.emissions import stacked
+from hamlet.kernel.encode.sorting import mark
 from hamlet.kernel.finish.cells import cells_of, rows_kept
 from hamlet.kernel.finish.groups import groups_in_order
 from hamlet.kernel.finish.totals import SetTotals, Totals, Units, group_of_record
@@ -165,7 +166,7 @@ def finish_together(plan: WorkloadPlan, sets: Sequence[Emitted]) -> SetAnswers:
     first = 0
     for program, emission, _, _, unordered in sets:
         mine = [plan.queries[number].query.group_by for number in program.queries]
-        ordered = groups_in_order(unordered, mine)
+        ordered = groups_in_order(unordered, mine, _with_records(emission, unordered))
         groups += ordered
         of_records.append(group_of_record(emission, program, ordered))
         records.append(replace(emission, unit=emission.unit + np.int32(first)))
@@ -182,6 +183,13 @@ def finish_together(plan: WorkloadPlan, sets: Sequence[Emitted]) -> SetAnswers:
         digits,
     ).joined()
     return answers_from(numbers, queries, starts, totals, groups, digits, is_integer)
+
+
+def _with_records(emission: Emission, groups: Sequence[Groups]) -> NDArray[np.bool_]:
+    """The partitions of which something was emitted: of others nobody asks the name."""
+    has_any = np.zeros(max((len(each.of_partition) for each in groups), default=0), np.bool_)
+    mark(emission.part, has_any)
+    return has_any
 
 
 def answers_from(

@@ -420,10 +420,10 @@ def _duration(recipe: Recipe, trends: Column, times: Column, turns: Column) -> _
 
 
 def _total(present: Wides, parts: list[_Digit]) -> Wides:
-    total: Wides = present.constant(0)
     if len(parts) == 1 and parts[0][1] == 0:
-        total, _ = parts[0]
-        return total
+        only: Wides = parts[0][0]
+        return only
+    total: Wides = present.constant(0)
     for part, exponent in parts:
         total = total + part.shifted(exponent)
     return total

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import types
 
-from hamlet.events.columns import is_text, text_bytes
-from hamlet.kernel.encode.sorting import read_only
+from hamlet.events.columns import is_text
+from hamlet.kernel.encode.partitions import Keys
+from hamlet.kernel.encode.sorting import all_read_only, read_only
+from hamlet.kernel.encode.text_order import text_pieces
 from hamlet.kernel.finish.integers import TEXT
 from hamlet.kernel.jit import interpretable
 
@@ -30,7 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# `json.dumps` makes a new one each time.
+_WRITER = json.JSONEncoder(ensure_ascii=False)
 _EIGHT = 8
+# Digits and the sign of an integer of 64 bits
+_MOST_DIGITS = 20
+_TEN, _ZERO, _MINUS = np.uint64(10), np.uint64(ord("0")), ord("-")
+# Words for each text, up to which all are written from rather than taken first
+_MANY_TIMES = 4
 
 
 def group_texts(values: Mapping[str, pa.Array], count: int) -> pa.Array:
@@ -46,37 +55,93 @@ def group_texts(values: Mapping[str, pa.Array], count: int) -> pa.Array:
     if not values:
         return pa.repeat(pa.scalar("{}", TEXT), count)
     between, columns, mark = [], [], ""
-    for number, (name, column) in enumerate(values.items()):
-        lead = ("{" if number == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": "
-        texts, quote = _piece(column)
+    for number, name in enumerate(values):
+        lead = ("{" if number == 0 else ", ") + _any(name) + ": "
+        texts, quote = _piece(values, name)
         between.append(mark + lead + quote)
         columns.append(texts)
         mark = quote
     return _put_together([each.encode() for each in (*between, mark + "}")], columns)
 
 
-def _piece(column: pa.Array) -> tuple[pa.Array, str]:
-    """The JSON texts of some values, and what is to stand around each of them."""
+class _Texts(NamedTuple):
+    """Some texts: where each begins and ends in the bytes."""
+
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+    @staticmethod
+    def of(column: pa.Array) -> _Texts:
+        """Those of a column."""
+        begins, ends, data = text_pieces(column)
+        low, high = (int(begins[0]), int(ends[-1])) if len(begins) else (0, 0)
+        return _Texts(begins - low, ends - low, data[low:high])
+
+
+def _piece(values: Mapping[str, pa.Array], name: str) -> tuple[_Texts, str]:
+    """The JSON texts of an attribute, and what is to stand around each of them."""
+    if isinstance(values, Keys):
+        coded = values.words(name)
+        if coded is not None and len(coded[1]) <= _MANY_TIMES * len(coded[0]):
+            codes, words = coded
+            if not _may_have_escapes(words):
+                return _Texts(*text_pieces(words, codes)), '"'
+        integers = values.integers(name)
+        if integers is not None:
+            return _of_integers(integers), ""
+    column = values[name]
     if not is_text(column.type):
-        return value_texts(column), ""
+        return _Texts.of(value_texts(column)), ""
     words = column.cast(TEXT)
-    return (_words(words), "") if _may_have_escapes(words) else (words, '"')
+    if _may_have_escapes(words):
+        return _Texts.of(_words(words)), ""
+    return _Texts.of(words), '"'
 
 
-def _put_together(between: list[bytes], columns: list[pa.Array]) -> pa.Array:
+def _of_integers(values: NDArray[np.int64]) -> _Texts:
+    """Integers in digits, each at the end of as much room as any may need."""
+    count = len(values)
+    begins, data = np.empty(count, np.int64), np.empty(count * _MOST_DIGITS, np.uint8)
+    # The size of the least integer is that of no integer, but has a number without a sign.
+    _write_digits(*all_read_only(np.abs(values).view(np.uint64), values < 0), begins, data)
+    return _Texts(begins, np.arange(1, count + 1, dtype=np.int64) * _MOST_DIGITS, data)
+
+
+@interpretable
+def _write_digits(sizes, is_negative, begins, data):  # type: ignore[no-untyped-def]
+    """Fill in digits from the last to the first, and where each number begins."""
+    for row in range(len(sizes)):
+        at, size = (row + 1) * _MOST_DIGITS, sizes[row]
+        while True:
+            at -= 1
+            data[at] = np.uint8(_ZERO + size % _TEN)
+            size = size // _TEN
+            if size == 0:
+                break
+        if is_negative[row]:
+            at -= 1
+            data[at] = np.uint8(_MINUS)
+        begins[row] = at
+
+
+def _put_together(between: list[bytes], columns: list[_Texts]) -> pa.Array:
     """Texts of several columns row by row, with the same words before, between and after them."""
-    texts = [text_bytes(column) for column in columns]
-    data = [some[offsets[0] : offsets[-1]] for offsets, some in texts]
-    firsts = np.cumsum([0, *map(len, data)])
-    offsets = np.stack([each - each[0] for each, _ in texts]) + firsts[:-1, None]
+    firsts = np.cumsum([0, *(len(each.data) for each in columns)])
+    begins = np.stack([each.begins for each in columns]) + firsts[:-1, None]
+    ends = np.stack([each.ends for each in columns]) + firsts[:-1, None]
     places = np.cumsum([0, *map(len, between)])
     words = np.frombuffer(b"".join(between) + bytes(_EIGHT), np.uint8)
-    count = len(columns[0])
-    ends = np.zeros(count + 1, np.int64)
-    written = np.empty(int(firsts[-1]) + count * int(places[-1]) + _EIGHT, np.uint8)
-    whole = np.concatenate([*data, np.zeros(_EIGHT, np.uint8)])
-    _write(*map(read_only, (offsets, places)), *map(_eights, (whole, words, written)), ends)
-    return pa.Array.from_buffers(TEXT, count, [None, pa.py_buffer(ends), pa.py_buffer(written)])
+    count = begins.shape[1]
+    written_to = np.zeros(count + 1, np.int64)
+    size = int(ends.sum() - begins.sum()) + count * int(places[-1])
+    written = np.empty(size + _EIGHT, np.uint8)
+    whole = np.concatenate([*(each.data for each in columns), np.zeros(_EIGHT, np.uint8)])
+    known = (*all_read_only(begins, ends, places), *map(_eights, (whole, words)))
+    _write(*known, _eights(written), written_to)
+    return pa.Array.from_buffers(
+        TEXT, count, [None, pa.py_buffer(written_to), pa.py_buffer(written)]
+    )
 
 
 def _eights(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -85,21 +150,21 @@ def _eights(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 @interpretable
-def _write(offsets, places, data, words, written, ends):  # type: ignore[no-untyped-def]
+def _write(begins, ends, places, data, words, written, written_to):  # type: ignore[no-untyped-def]
     """Copy eight bytes at a time: those too many are written over by what comes after them."""
-    columns, at = len(offsets), 0
-    for row in range(len(ends) - 1):
+    columns, at = len(begins), 0
+    for row in range(len(written_to) - 1):
         for column in range(columns + 1):
             low, high = places[column], places[column + 1]
             for byte in range(low, high, 8):
                 written[at + byte - low] = words[byte]
             at += high - low
             if column < columns:
-                low, high = offsets[column, row], offsets[column, row + 1]
+                low, high = begins[column, row], ends[column, row]
                 for byte in range(low, high, 8):
                     written[at + byte - low] = data[byte]
                 at += high - low
-        ends[row + 1] = at
+        written_to[row + 1] = at
 
 
 def value_texts(column: pa.Array) -> pa.Array:
@@ -159,7 +224,7 @@ def _has_escapes(data):  # type: ignore[no-untyped-def]
 
 
 def _any(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return _WRITER.encode(value)
 
 
 def _double(value: float) -> str:

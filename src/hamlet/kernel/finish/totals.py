@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel.base import components_of
-from hamlet.kernel.encode.sorting import all_read_only, sorted_with
+from hamlet.kernel.encode.sorting import all_read_only, is_sorted, read_only, sorted_with
 from hamlet.kernel.finish.sums import Lots, summed
 from hamlet.kernel.jit import interpretable
 from hamlet.plan.program import Role
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Bools = NDArray[np.bool_]
     Column = Any  # Integers or, in float mode, Wides; all of one emission are of one kind
+
+
+# Keys that there could be, for each record, up to which a table by key is faster than to sort
+_ROOM, _FEW_KEYS = 4, 1 << 12
+_NOTHING = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +144,7 @@ class SetTotals:
         every = Totals(
             rows.window,
             rows.group,
-            [
-                summed(emission.numbers, component, lots)
-                for component in range(max(widths, default=1))
-            ],
+            summed(emission.numbers, max(widths, default=1), lots),
             _extremes(queries, emission, units, lots),
         )
         return SetTotals(every, rows.bounds, widths, queries, units)
@@ -255,27 +257,55 @@ class _Rows(NamedTuple):
 
 def _lots_of(emission: Emission, group: Longs, units: int) -> tuple[Lots, _Rows]:
     """Which records are added up: those of one unit, window and group, in this order."""
-    count = len(emission.unit)
-    keys, order = _sorted_keys(emission.unit, emission.window, group)
-    starts, of_record = np.empty(count, np.int64), np.empty(count, np.int32)
-    window, groups = np.empty(count, np.int64), np.empty(count, np.int64)
-    bounds = np.zeros(units + 1, np.int64)
-    known = all_read_only(keys, order, emission.unit, emission.window, group)
-    size = _find_lots(*known, starts, of_record, window, groups, bounds)
-    rows = _Rows(window[:size], groups[:size], np.cumsum(bounds))
-    return Lots(order, starts[:size], of_record), rows
+    known = (emission.unit, emission.window, group)
+    keys, space = _keys_of(*known, units)
+    count = len(keys)
+    of_record, bounds = np.empty(count, np.int32), np.zeros(units + 1, np.int64)
+    found = (*all_read_only(*known), of_record, *np.empty((2, count), np.int64), bounds)
+    window, groups = found[-3:-1]
+    if space <= max(_ROOM * count, _FEW_KEYS):
+        table = np.full(space, _NOTHING, np.int32)
+        size = _number_by_table(read_only(keys), table, *found)
+    else:
+        order = np.arange(count, dtype=np.int32)
+        if not is_sorted(keys):
+            keys, order = sorted_with(keys, order, space - 1)
+        size = _number_in_order(*all_read_only(keys, order), *found)
+    return Lots(size, of_record), _Rows(window[:size], groups[:size], np.cumsum(bounds))
 
 
 @interpretable
-def _find_lots(  # type: ignore[no-untyped-def]
-    keys, order, unit, window, group, starts, of_record, of_window, of_group, bounds
+def _number_by_table(  # type: ignore[no-untyped-def]
+    keys, table, unit, window, group, of_record, of_window, of_group, bounds
 ):
-    """Fill in lots, and how many each unit has one place further on; how many lots there are."""
+    """Fill in lots, and how many each unit has one place further on; how many lots there are.
+
+    The table has room for every key that there could be.
+    """
+    for record in range(len(keys)):
+        table[keys[record]] = record
+    size = 0
+    for key in range(len(table)):
+        record = table[key]
+        if record >= 0:
+            of_window[size], of_group[size] = window[record], group[record]
+            bounds[unit[record] + 1] += 1
+            table[key] = size
+            size += 1
+    for record in range(len(keys)):
+        of_record[record] = table[keys[record]]
+    return size
+
+
+@interpretable
+def _number_in_order(  # type: ignore[no-untyped-def]
+    keys, order, unit, window, group, of_record, of_window, of_group, bounds
+):
+    """The same, where keys are in order, and which record each is of is known."""
     size = 0
     for place in range(len(keys)):
         record = order[place]
         if place == 0 or keys[place] != keys[place - 1]:
-            starts[size] = place
             of_window[size], of_group[size] = window[record], group[record]
             bounds[unit[record] + 1] += 1
             size += 1
@@ -283,56 +313,48 @@ def _find_lots(  # type: ignore[no-untyped-def]
     return size
 
 
-def _sorted_keys(
-    unit: NDArray[np.int32], window: Longs, group: Longs
-) -> tuple[Longs, NDArray[np.int32]]:
-    """Numbers that are equal for records of one unit, window and group, and the order of all.
+def _keys_of(unit: NDArray[np.int32], window: Longs, group: Longs, units: int) -> tuple[Longs, int]:
+    """Numbers that are equal for records of one unit, window and group, and in the order of these.
 
-    The order is that of unit, window and group, and of records where those are equal.
+    With them comes a number that all are below. Windows of one unit are next to one another; how
+    far they are from those of another one says nothing, since each has numbers by its own slide.
     """
-    count = len(unit)
-    if not count:
-        return np.zeros(0, np.int64), np.zeros(0, np.int32)
-    limits = np.empty(4, np.int64)
-    _find_limits(*all_read_only(unit, window, group), limits)
-    units, lowest, windows, groups = limits.tolist()
-    if units * windows * groups >= 2**63:
-        window = np.unique(window, return_inverse=True)[1]
-        lowest, windows = 0, int(window.max()) + 1
-    # Units, windows and groups that occur have at most 31 bits each, and seldom more than 63.
-    if units * windows * groups >= 2**63:
-        ordered = np.lexsort((group, window, unit)).astype(np.int32)
-        changes = _changes(unit[ordered], window[ordered], group[ordered])
-        return np.cumsum(changes, dtype=np.int64), ordered
-    keys, order = np.empty(count, np.int64), np.empty(count, np.int32)
+    keys = np.empty(len(unit), np.int64)
     known = all_read_only(unit, window, group)
-    if _write_keys(*known, lowest, windows, groups, keys, order):
-        return keys, order
-    return sorted_with(keys, order, units * windows * groups - 1)
+    lowest, windows, groups = np.empty(units, np.int64), *np.zeros((2, units), np.int64)
+    _find_limits(*known, lowest, windows, groups)
+    sizes = [w * g for w, g in zip(windows.tolist(), groups.tolist(), strict=True)]
+    space = sum(sizes)
+    # Windows and groups that occur have at most 31 bits each, but not where there are gaps.
+    if space >= 2**63:
+        ordered = np.lexsort((group, window, unit))
+        ranks = np.cumsum(_changes(unit[ordered], window[ordered], group[ordered]))
+        keys[ordered] = ranks
+        return keys, int(ranks[-1]) + 1
+    first = np.cumsum([0, *sizes])[:-1]
+    _write_keys(*known, *all_read_only(lowest, groups, first), keys)
+    return keys, space
 
 
 @interpretable
-def _find_limits(unit, window, group, limits):  # type: ignore[no-untyped-def]
-    """Fill in how many units there are, the first window and how many there are, and groups."""
-    last_unit, last_group, lowest, highest = unit[0], group[0], window[0], window[0]
+def _find_limits(unit, window, group, lowest, windows, groups):  # type: ignore[no-untyped-def]
+    """Fill in the first window of each unit, how many there are up to the last, and groups."""
     for record in range(len(unit)):
-        last_unit, last_group = max(last_unit, unit[record]), max(last_group, group[record])
-        lowest, highest = min(lowest, window[record]), max(highest, window[record])
-    limits[0], limits[1] = np.int64(last_unit) + 1, lowest
-    limits[2], limits[3] = highest - lowest + 1, last_group + 1
+        one, number = unit[record], window[record]
+        if groups[one] == 0:
+            lowest[one] = windows[one] = number  # the last window, to begin with
+        lowest[one], windows[one] = min(lowest[one], number), max(windows[one], number)
+        groups[one] = max(groups[one], group[record] + 1)
+    for one in range(len(groups)):
+        if groups[one] > 0:
+            windows[one] += 1 - lowest[one]
 
 
 @interpretable
-def _write_keys(unit, window, group, lowest, windows, groups, keys, order):  # type: ignore[no-untyped-def]
-    """Fill in keys, and records as they come; whether they stand in order."""
-    is_sorted = True
+def _write_keys(unit, window, group, lowest, groups, first, keys):  # type: ignore[no-untyped-def]
     for record in range(len(keys)):
-        key = (np.int64(unit[record]) * windows + (window[record] - lowest)) * groups + group[
-            record
-        ]
-        keys[record], order[record] = key, record
-        is_sorted = is_sorted and (record == 0 or keys[record - 1] <= key)
-    return is_sorted
+        one = unit[record]
+        keys[record] = first[one] + (window[record] - lowest[one]) * groups[one] + group[record]
 
 
 def _changes(*columns: NDArray[Any]) -> Bools:
@@ -346,7 +368,7 @@ def _changes(*columns: NDArray[Any]) -> Bools:
 def _extremes(queries: list[Query], emission: Emission, units: Units, lots: Lots) -> list[Doubles]:
     """The extremes of all records, of one window and group the least or the greatest."""
     most = max((len(query.extremes) for query in queries), default=0)
-    columns = [np.full(len(lots.starts), np.nan) for _ in range(most)]
+    columns = [np.full(lots.size, np.nan) for _ in range(most)]
     # An array may lack those that no record has.
     for number, extremes in enumerate(columns[: emission.extremes.shape[1]]):
         signs = _signs(queries, number)[units.query]

@@ -61,7 +61,7 @@ class Words:
     @staticmethod
     def summed(table: NumberTable, component: int, lots: Lots) -> Words:
         """One component of records, over those of each lot."""
-        place, words = table.place[component], table.words
+        place, words = table.places(component), table.words
         if words.max(initial=1) <= _FEW_WORDS:
             return _summed_as_written(table.data, place, words, lots)
         return _summed(table.data, place, words, lots.order, lots.starts, np.zeros(1, np.int64))

@@ -24,6 +24,7 @@ from hamlet.errors import SchemaError
 from hamlet.events.columns import values_of
 from hamlet.events.table import EventTable
 from hamlet.kernel.base import Weight
+from hamlet.kernel.encode.arranging import used_rows
 from hamlet.kernel.encode.batch import EncodedSet, encode
 from hamlet.kernel.encode.digits import digits_of
 from hamlet.kernel.encode.ranks import comparable
@@ -532,7 +533,7 @@ def test_rows_that_take_part_are_counted_once_for_all_sets() -> None:
     for sharable in plan.sets[:2]:
         encode(table, plan, sharable, compile_set(plan, sharable))
 
-    assert table.used == 2
+    assert used_rows(table) == 2
     assert table.statistics.rows == 5
 
 

@@ -172,8 +172,7 @@ def test_records_of_any_kinds_are_added_up(
 
     lots = Lots.of(np.array(order, np.int32), np.array(starts, np.int64))
 
-    for component in range(4):
-        found = summed(table, component, lots)
+    for component, found in enumerate(summed(table, 4, lots)):
         expected = [
             sum(rows[row][component] if component < 3 else 0 for row in order[low:high])
             for low, high in pairwise([*starts, len(rows)])
@@ -210,7 +209,7 @@ def test_doubles_with_and_without_exponents_are_added_up(
     tables = [NumberTable.of_kernel(pairs), NumberTable.of_kernel(np.array([[1.5]]))]
     order = np.arange(len(held) + 1, dtype=np.int32)
 
-    found = summed(NumberTable.joined(tables), 0, Lots.of(order, np.zeros(1, np.int64)))
+    (found,) = summed(NumberTable.joined(tables), 1, Lots.of(order, np.zeros(1, np.int64)))
 
     exact = [
         Fraction(m) * Fraction(2) ** (512 * e) for (m, _), e in zip(held, exponents, strict=True)
