@@ -37,19 +37,21 @@ PATTERNS = (
 )
 AGGREGATES = ("COUNT(*)", "COUNT(*), SUM(e.x)", "COUNT(*), MAX(e.x), MIN(e.x)", "AVG(e.x)")
 CONDITIONS = ("", "", "e.x > 0 AND ", "e.x < NEXT(e).x AND ")
+MATCHES = ("", "", " MATCH NEXT", " MATCH CONTIGUOUS")
 
 
 def drawn(random: Random) -> tuple[str, list[dict[str, Any]]]:
     """Different queries over the same few partitions, and events, many of them of one time."""
-    queries = []
+    queries, matches = [], random.choice((("",), (" MATCH NEXT",), MATCHES))
     for number in range(random.randint(1, 4)):
         condition = random.choice(CONDITIONS)
         pattern = random.choice(PATTERNS)
         if pattern in ("SEQ(A, B, E e)", "(SEQ(A, E e+))+"):
             condition = condition.replace("e.x < NEXT(e).x AND ", "")
         queries.append(
-            f"q{number}: RETURN {random.choice(AGGREGATES)} PATTERN {pattern} "
-            f"WHERE {condition}[k] WITHIN {random.choice((6, 12))} s SLIDE 6 s"
+            f"q{number}: RETURN {random.choice(AGGREGATES)} PATTERN {pattern}"
+            f"{random.choice(matches)} WHERE {condition}[k] "
+            f"WITHIN {random.choice((6, 12))} s SLIDE 6 s"
         )
     events, time = [], 0
     for _ in range(random.randint(2, 18)):
@@ -60,7 +62,7 @@ def drawn(random: Random) -> tuple[str, list[dict[str, Any]]]:
     return ";\n".join(queries), events
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(90))
 def test_events_of_one_time_never_see_each_other(seed: int) -> None:
     text, events = drawn(Random(seed))
     expected = scaled_reference_rows(text, events)

@@ -41,6 +41,15 @@ def test_loops_that_move_trends_equal_the_reference(seed: int) -> None:
     check_against_the_reference(text, events)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_loops_without_gaps_equal_the_reference(seed: int) -> None:
+    chance = random.Random(seed)
+    text = workload(chance, matches=(" MATCH CONTIGUOUS",))
+    events = stream(chance, chance.randint(3, 24), bursts=6)
+
+    check_against_the_reference(text, events)
+
+
 def check_against_the_reference(text: str, events: list[dict[str, Any]]) -> None:
     expected = scaled_reference_rows(text, events)
 

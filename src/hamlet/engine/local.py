@@ -208,7 +208,7 @@ def _run_set(
     """Run a set, with the engine or with a system that it is compared with."""
     tell("encoding", 0.0)
     with timed(statistics, "encode"):
-        encoded = pipeline.encode(table)
+        encoded = pipeline.encode(table, is_whole=True)
     is_quick = is_interpreted() and is_soon_interpreted(pipeline.queries, pipeline.program, encoded)
     statistics.interpreted += is_quick
     with interpreted(is_quick) if is_interpreted() else nullcontext():

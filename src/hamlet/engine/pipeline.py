@@ -22,7 +22,8 @@ from hamlet.kernel.interpreted import interpret
 from hamlet.kernel.jit import is_interpreted
 from hamlet.kernel.recent import Recent
 from hamlet.kernel.run import Counters, Portion, run_batch
-from hamlet.kernel.widths import bundle_numbers, width_classes
+from hamlet.kernel.walks import walks_of
+from hamlet.kernel.widths import WidthClass, bundle_numbers, width_classes
 from hamlet.plan.letters import Atom
 from hamlet.plan.number_mode import NumberMode
 from hamlet.plan.predicates import show_edge
@@ -126,6 +127,7 @@ class SetPipeline:
         *,
         grids: Mapping[str, tuple[int, ...] | None] | None = None,
         has_edges: bool = True,
+        is_whole: bool = False,
     ) -> EncodedSet:
         """The events of a table as arrays; see `kernel.encode.encode` for the arguments."""
         return encode(
@@ -136,6 +138,7 @@ class SetPipeline:
             self.options.numbers,
             grids=grids,
             has_edges=has_edges,
+            is_whole=is_whole,
         )
 
     def compile(
@@ -274,19 +277,30 @@ class SetPipeline:
     def _portions(
         self, compiled: Compiled, encoded: EncodedSet, ranges: NDArray[np.int64]
     ) -> list[Portion]:
-        """What is run together: in exact mode, units by how long their numbers will be."""
-        if self.options.mode is NumberMode.FLOAT:
-            return [Portion.all_of(compiled, ranges)]
-        classes = width_classes(self.program, compiled, encoded.batch, ranges)
-        codes = [compiled]
-        if len(classes) > 1:
-            form = EventForm.of(encoded)
-            codes = [self.compile(encoded, form=form, only=one.templates) for one in classes]
-        return [
-            Portion(code, ranges[one.words == words], int(words), bundle_numbers(code, compiled))
-            for one, code in zip(classes, codes, strict=True)
-            for words in np.unique(one.words)
+        """What is run together: units that walk together, in exact mode by how long numbers are."""
+        classes = self._classes(compiled, encoded, ranges)
+        parts = [
+            (some, one.words)
+            for one in classes
+            for some in walks_of(compiled, encoded.batch, one.templates)
         ]
+        codes = [compiled]
+        if len(parts) > 1:
+            form = EventForm.of(encoded)
+            codes = [self.compile(encoded, form=form, only=some) for some, _ in parts]
+        return [
+            Portion(code, ranges[needed == words], int(words), bundle_numbers(code, compiled))
+            for (_, needed), code in zip(parts, codes, strict=True)
+            for words in np.unique(needed)
+        ]
+
+    def _classes(
+        self, compiled: Compiled, encoded: EncodedSet, ranges: NDArray[np.int64]
+    ) -> tuple[WidthClass, ...]:
+        if self.options.mode is NumberMode.EXACT:
+            return width_classes(self.program, compiled, encoded.batch, ranges)
+        every = frozenset(compiled.code.u_template.tolist())
+        return (WidthClass(every, np.ones(len(ranges), np.int64)),)
 
     def _ready_interpreted(self, encoded: EncodedSet) -> Ready:
         def run(_trace: bool, _standing: Standing | None = None) -> tuple[Emission, Counters]:
@@ -318,7 +332,7 @@ class SetPipeline:
 
     def answered(self, table: EventTable) -> tuple[ClosedSet, Counters]:
         """All of it over a table: what its windows hold, and what was done."""
-        encoded = self.encode(table)
+        encoded = self.encode(table, is_whole=True)
         emission, counters = self.ready(encoded).run(False)
         return self.closed(encoded, emission), counters
 

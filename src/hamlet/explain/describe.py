@@ -49,11 +49,13 @@ if TYPE_CHECKING:
 GRAINS = {
     Grain.TYPE: "type-grained",
     Grain.ORDERED: "event-grained, ordered",
+    Grain.TAKEN: "event-grained, taken",
     Grain.SCAN: "event-grained, scan",
 }
 COSTS = {
     Grain.TYPE: "one running total, constant time for each event",
     Grain.ORDERED: "an ordered index, logarithmic time for each event",
+    Grain.TAKEN: "each stored predecessor is taken off once, logarithmic time for each event",
     Grain.SCAN: "a look at every stored predecessor, linear time for each event",
 }
 

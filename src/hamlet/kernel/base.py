@@ -198,6 +198,8 @@ class EventBatch:
         next: The same for g; the two are comparable as they are.
         column_names: What the rows of `columns` are.
         columns: [columns used by general predicates, n], NaN where null.
+        after_others: 1 where events that are left out come strictly between it and the moment
+            before; None where none are left out.
     """
 
     part: NDArray[np.int32]
@@ -213,6 +215,7 @@ class EventBatch:
     next: NDArray[np.float64]
     column_names: tuple[str, ...]
     columns: NDArray[np.float64]
+    after_others: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.part)

@@ -47,9 +47,12 @@ NO_WEIGHT, ONE = -1, -2
 # are added to what trends have already.
 NO_EXTREME, ADDED = -1, -2
 # What becomes of a stored event when another goes on with it: it stays; it is gone, but a trend may
-# end at it; it is gone for good; it was there for the step after it only; it is gone for good, and
-# the events of the log are a stack: what an event does not go on with, those before it bar as well.
-STAYS, TAKEN, DROPPED, PASSES, POPPED = range(5)
+# end at it; it is gone for good; it was there for the step after it only; it is gone for good, as
+# all that compare like it, or all events of its log are.
+STAYS, TAKEN, DROPPED, PASSES, POPPED, EMPTIED = range(6)
+# Logs: events in the order of time; those of the last step alone; in the order of a comparison, of
+# events that are gone for good when another goes on with them
+PLAIN, LAST_STEP, ORDERED = range(3)
 # Entries of a lazy op in `lazies`
 LAZY = 5
 # Stamps of a component where trends move: of its sum, and of the two sums of its ladder
@@ -94,10 +97,13 @@ class Code(NamedTuple):
     o_scan_p: Ints
     o_scan_log: Ints
     o_scan_cond: Ints
-    o_scan_step: Ints  # STAYS, TAKEN, DROPPED, PASSES or POPPED
+    o_scan_step: Ints  # STAYS, TAKEN, DROPPED, PASSES, POPPED or EMPTIED
     o_first_p: Ints  # edges from START that have to be looked at for each window
     o_first_cond: Ints
     o_log: Ints
+    o_group: Ints  # of those for the same events of a unit where each reads its own rows; -1: none
+    o_missed_p: Ints  # rows for one step only that none of these reads
+    o_missed: Ints
     o_tree_p: Ints  # trees that an op reads
     o_tree: Ints
     o_leaf_p: Ints  # trees that its events become leaves of
@@ -146,6 +152,9 @@ class Code(NamedTuple):
     u_log_p: Ints
     u_log: Ints
     u_glog_p: Ints  # guard logs are sorted by unit
+    log_kind: Ints  # PLAIN, LAST_STEP or ORDERED
+    log_predicate: Ints  # of those that are ordered the comparison
+    log_flip: Ints  # and the bit that turns its order round, or 0
     # Trees; a class is an atom, a predicate and a window length: its order of events is common
     t_unit: Ints
     t_class: Ints

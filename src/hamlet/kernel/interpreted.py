@@ -131,7 +131,7 @@ class WalkedEvents:
         whole = [_whole_numbers(row) for row in batch.weights]
         return cls(
             batch.ts.tolist(),
-            np.cumsum(batch.tied == 0).tolist(),
+            _steps(batch).tolist(),
             batch.letter.tolist(),
             batch.letters.tolist(),
             [numbers for numbers, _ in whole],
@@ -139,6 +139,12 @@ class WalkedEvents:
             batch.extremes.tolist(),
             [_predicate(number, program, encoded) for number in range(len(program.predicates))],
         )
+
+
+def _steps(batch: EventBatch) -> NDArray[np.int64]:
+    """The step of each event; those that are left out take one, wherever they come between."""
+    steps: NDArray[np.int64] = np.cumsum(batch.tied == 0)
+    return steps if batch.after_others is None else steps + np.cumsum(batch.after_others)
 
 
 def _whole_numbers(weights: NDArray[Any]) -> tuple[list[int], int]:

@@ -104,7 +104,7 @@ STATE = {
     "s_slot": "unit",  # where the first open window stands in rows
     "s_step": "unit",  # the last step whose trends its rows for one step only may hold
     "s_waiting": "unit",  # those whose trends wait for the very next event, which may be lazy
-    "s_waits": "unit",  # 1 if a unit is among these
+    "s_waits": "unit",  # whether a unit is among these: see NO_RUN
     "s_late": "unit",  # 1 if numbers are up to date but extremes are not
     "s_stamp_n": "lazy op",  # the steps of its accumulator and c_lazy when it was up to date
     "s_stamp_events": "lazy op",
@@ -128,6 +128,12 @@ STATE = {
     # Stored events
     "s_log_head": "log",  # the first event that an open window has
     "s_log_len": "log",
+    # Of logs that are ordered: how many of the events are in the heap, and, of the last step that
+    # took some out of it, its number, how many these are, and whether it took all the others, too
+    "s_log_heap": "log",
+    "s_log_step": "log",
+    "s_log_out": "log",
+    "s_log_all": "log",
     "s_glog_len": "guard log",
     "s_t_bits": "half tree",  # height, EMPTY if there are no leaves
     # Bundles: see machine/bundles.py
@@ -189,14 +195,27 @@ LZ_Z, LZ_OP, LZ_OWN, LZ_OTHER, LZ_SBASE = range(LAZY)
     QO_MOVES,
     QO_BEGINS,
     QO_OWN,
-) = range(13)
+    QO_END,
+    QO_END_X,
+) = range(15)
 # Whether an op moves trends: between rows, also stored events, or all of one row to another, as
-# above but for the place of the second; whether some of them begin with it (1); and a row that it
-# both takes from and adds to, by its number in the unit, or that second row
-STAYING, MOVING, STORING, HANDING_ON = range(4)
+# above but for the place of the second, or stored events of a log that is ordered, and its own;
+# whether some of them begin with it (1); and a row that it both takes from and adds to, by its
+# number in the unit, or that second row, or the log, and with it the row of the end. Of units with
+# trends that wait for the very next event alone: all that begins waits, or all that waited ends, or
+# it is one of several ops that go on with the same event
+STAYING, MOVING, STORING, HANDING_ON, TAKING, BEGINNING, ENDING, TOGETHER = range(8)
 # In whole; a unit that only counts; extremes later, because the op does not touch those of
 # the loop nor of the other row that it reads; not if nothing waits that the op could go on with
 SYNC_ALL, SYNC_COUNTS, SYNC_LATER, SYNC_IF_WAITING = range(4)
+
+# Of a unit that waits for the very next event: nothing has come yet; above it, a run of the
+# accumulator whose number is by one less. 0: it does not wait so.
+NO_RUN = 1
+
+# How an event follows the one before: at a later time; at the same; at a later, and others that no
+# unit knows come between
+APART, TIED, AFTER_OTHERS = range(3)
 
 # Of the array with ops, guard ops and accumulators for each letter; whether an event alone in its
 # time needs nothing of the long way, and whether it needs nothing but accumulators: never, always,

@@ -407,17 +407,20 @@ def _laid_out(
     _set_sizes(state, compiled, events, is_traced)
     seen = EventArrays(
         events.ts,
-        events.tied,
+        _tied(compiled, events),
         _letters(tables.alike, events, ranges),
         _line(events.weights),
         _line(events.extremes),
         tables.letters,
     )
+    previous, following = _line(events.previous), _line(events.next)
     sides = Sides(
         events.letter,
         _line(events.letters),
-        _line(events.previous),
-        _line(events.next),
+        previous,
+        following,
+        previous.view(np.int64),
+        following.view(np.int64),
         _line(events.columns),
         code.p_arg,
     )
@@ -432,6 +435,18 @@ def _laid_out(
     )
     memory = _memory(compiled, tables.counters, packed, state, zero, events.weights.dtype)
     return memory, seen, sides, _stored(compiled, trees, zero), results
+
+
+def _tied(compiled: Compiled, events: EventBatch) -> NDArray[np.uint8]:
+    """Which events are of the time of the one before, and which come after others.
+
+    Nobody asks for the latter where no trends wait for the very next event.
+    """
+    if events.after_others is None or not len(compiled.code.u_pass):
+        return events.tied
+    tied = events.tied.copy()
+    tied[events.after_others != 0] = at.AFTER_OTHERS
+    return tied
 
 
 def _letters(

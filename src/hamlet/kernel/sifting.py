@@ -119,6 +119,7 @@ def _taken(
         extremes=_some(events.extremes, extremes, rows),
         previous=previous,
         next=previous if is_same else _some(events.next, predicates, rows),
+        after_others=None,  # which nobody asks for who keeps trends that skip events
     )
 
 

@@ -327,11 +327,17 @@ class ResultBinder:
         takes_attribute = FUNCTIONS[function].takes_attribute
         one = "one attribute of a variable" if takes_attribute else "*, or one variable"
         written = print_condition(item).removeprefix(f"{function}(").removesuffix(")")
+        remedy = (
+            f"Write {example if takes_attribute else f'{function}(*)'}; sums and differences stand "
+            "outside of aggregates, or are computed into an attribute beforehand."
+        )
+        for measure, some in MEASURES.items():
+            if function in some and written.upper().startswith(f"{measure}("):
+                remedy = f"{measure} is of whole trends: {function}({measure})"
         self._refuse(
             "odd-argument",
             f"{function} is over {one}, not over {written}",
-            f"Write {example if takes_attribute else f'{function}(*)'}; sums and differences stand "
-            "outside of aggregates, or are computed into an attribute beforehand.",
+            remedy,
             item.arguments[0].span.to(item.arguments[-1].span),
         )
 

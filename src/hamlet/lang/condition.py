@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from hamlet.plan.predicates import EdgePredicate
 
 
+# What is meant by what trends are measured by, where conditions are on events
+_MEASURED = {
+    "LENGTH": "How many events a trend has says the pattern: A{2,5}; HAVING MAX(LENGTH) > 3 is "
+    "about all trends of a window and group.",
+    "DURATION": "The time between neighbours is NEXT(T).time - T.time; HAVING MAX(DURATION) > 60 "
+    "is about all trends of a window and group, in seconds.",
+}
+
+
 @dataclass(slots=True)
 class ConditionBinder:
     """The predicates of one query, filled by `bind`."""
@@ -126,13 +135,11 @@ class ConditionBinder:
     def _refuse_bare(self, node: tree.BareName) -> None:
         name, shown = node.name.text, self.pattern.example_variable
         variables = [place.alias or place.name for place in self.pattern.places]
-        self._refuse(
-            "bare-attribute",
-            f"{name} stands without a variable",
+        remedy = _MEASURED.get(name) or (
             f"Say whose it is: {shown}.{print_name(node.name)}, or write text in quotes: "
-            f"'{name}'." + did_you_mean(name, variables),
-            node.span,
+            f"'{name}'." + did_you_mean(name, variables)
         )
+        self._refuse("bare-attribute", f"{name} stands without a variable", remedy, node.span)
 
     def _check_kinds(self, part: tree.Expression, references: list[tree.AttributeRef]) -> None:
         kinds: dict[tree.AttributeRef, str] = {}

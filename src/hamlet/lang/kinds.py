@@ -301,6 +301,10 @@ class KindChecker:
         self.problems.append(Problem(code, message, remedy, node.span))
 
 
+# A duration as it is written
+_LENGTH = r"\d+(\.\d+)?\s*[a-z]+"
+
+
 def _literal(*sides: tree.Expression) -> tree.Literal | None:
     """The side of a comparison that was written out, which is the one to change."""
     literals = [side for side in sides if isinstance(side, tree.Literal)]
@@ -337,6 +341,10 @@ def _timely(node: tree.Comparison, left: str, right: str) -> str:
             return "Write a time as TIMESTAMP '2026-03-01 08:00:00'."
         if kind == "duration" and isinstance(value, int | float):
             return f"Say of what: {value} s, or divide the duration by 1 s."
+        if kind == "duration" and isinstance(value, str) and re.fullmatch(_LENGTH, value.strip()):
+            return f"Write {value.strip()}, without quotes."
+        if kind == "time" and isinstance(side, tree.Duration):
+            return "The time between neighbours is a duration: NEXT(T).time - T.time < 30 min"
     return "Compare values of one kind."
 
 

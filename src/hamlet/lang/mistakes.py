@@ -378,7 +378,9 @@ def unexpected(tokens: list[Token], position: int, expected: set[str]) -> Proble
         )
     remedy = example
     if token.type.isalpha() and token.type.isupper() and token.upper() == token.type:
-        if "NAME" in expected and token.type != "NAME":
+        if token.type in ("NEXT", "ANY") and before.upper() == "MATCH":
+            remedy = f"MATCH stands behind the pattern: {_EXAMPLES['MATCH']}"
+        elif "NAME" in expected and token.type != "NAME":
             remedy = f"{token.type} is a keyword; as a name it is written in backticks: `{token}`"
     elif token.type == "NAME":
         remedy = _exemplified(token, example)

@@ -1,9 +1,10 @@
 """How edges and loops are executed: decided here, for the compiler and for explain alike.
 
-An edge is executed by its condition: from running totals, from an ordered index, or by a look at
-every stored predecessor. Of loops, two kinds are worked out for all queries together: bursts, which
-are one linear map for every query that waits in the same way, and loops with one comparison between
-neighbours whose surroundings are running totals: they have one table of rows.
+An edge is executed by its condition: from running totals, from an ordered index, off the front of
+what is stored in order, or by a look at every stored predecessor. Of loops, two kinds are worked
+out for all queries together: bursts, which are one linear map for every query that waits in the
+same way, and loops with one comparison between neighbours whose surroundings are running totals:
+they have one table of rows.
 
 What only events can tell is an argument: whether the two sides of a comparison can be compared
 directly, and whether sums over a burst may be had as differences of running sums. Where nothing is
@@ -33,6 +34,7 @@ class Grain(StrEnum):
 
     TYPE = "type"  # one running total for each place and query: constant time
     ORDERED = "ordered"  # an index ordered by f(previous): logarithmic time
+    TAKEN = "taken"  # each stored predecessor is taken off once: logarithmic time
     SCAN = "scan"  # every stored predecessor is looked at: linear time
     # Of loops whose work queries have in common
     BURST = "burst"  # TYPE, and a run of events is one map for all queries
@@ -58,10 +60,12 @@ class Surroundings:
 
     Attributes:
         comparable: The edge predicates f(previous) op g(next) whose sides can be compared.
+        directed: Those among them of which a lesser, or a greater, f will do as well.
         guards: The shapes of guards.
     """
 
     comparable: frozenset[int]
+    directed: frozenset[int]
     guards: Mapping[int, GuardShape]
 
     @classmethod
@@ -71,6 +75,7 @@ class Surroundings:
         guards = planned.templates.guards
         return cls(
             frozenset(n for n, predicate in enumerate(predicates) if predicate.is_ordered),
+            frozenset(n for n, predicate in enumerate(predicates) if predicate.is_directed),
             {
                 number: GuardShape(
                     len(guard.states), any(edge.condition.predicates for edge in guard.edges)
@@ -84,6 +89,8 @@ def grain_of(condition: Condition, around: Surroundings) -> Grain:
     """How an edge of a pattern is executed."""
     several = [guard for guard in condition.guards if around.guards[guard].states > 1]
     predicates = condition.predicates
+    if is_taken_off(condition, around.directed):
+        return Grain.TAKEN
     if predicates:
         # An index has one order, and is emptied by guards that are single events; single events
         # cannot be taken out of it.
@@ -97,6 +104,17 @@ def grain_of(condition: Condition, around: Surroundings) -> Grain:
     looks = any(around.guards[guard].has_predicates for guard in condition.guards)
     is_total = must_be_clear and len(several) <= 1 and not looks and condition.step != Step.TAKE
     return Grain.TYPE if is_total else Grain.SCAN
+
+
+def is_taken_off(condition: Condition, directed: frozenset[int]) -> bool:
+    """Whether what an edge takes away stands in front of what is stored in order, or is all of it.
+
+    Args:
+        condition: The condition of the edge.
+        directed: See `Surroundings`.
+    """
+    is_plain = condition.is_simple and len(condition.predicates) <= 1
+    return condition.step == Step.TAKE and is_plain and condition.predicates <= directed
 
 
 def guard_grain_of(condition: Condition) -> Grain:
@@ -180,31 +198,15 @@ class Execution:
         known = self.comparable is None or self.comparable[predicate]
         return bool(known and self.program.predicates[predicate].is_ordered)
 
-    def is_stack(self, condition: Condition) -> bool:
-        """Whether events that wait along a loop are in the order of its comparison.
-
-        An event takes those that it goes on with, and waits behind the others; where the same is
-        compared of both, whatever cannot go on with those behind cannot with those before them.
-        """
-        if condition.guards or condition.holds or condition.fails or condition.forbids:
-            return False
-        if len(condition.predicates) != 1 or not condition.is_simple:
-            return False
-        (number,) = condition.predicates
-        predicate = self.program.predicates[number]
-        return (
-            self.is_comparable(number)
-            and predicate.operator in ("<", "<=", ">", ">=")
-            and predicate.is_of_one_value
-        )
-
     @cached_property
     def surroundings(self) -> Surroundings:
         """What grains depend on, in the numbers of the program."""
         conditions = self.program.conditions
         guards = (guard for of_query in self.guards_of.values() for guard in of_query)
+        comparable = frozenset(filter(self.is_comparable, range(len(self.program.predicates))))
         return Surroundings(
-            frozenset(filter(self.is_comparable, range(len(self.program.predicates)))),
+            comparable,
+            frozenset(n for n in comparable if self.program.predicates[n].is_directed),
             {
                 guard: GuardShape(
                     len(self.states_of.get(guard, ())),
@@ -305,11 +307,15 @@ class Execution:
         ]
 
     def _wait_for_one(self, unit: int, states: Sequence[int]) -> bool:
-        """Whether trends that wait for the very next event can be found to have waited for it."""
+        """Whether trends that wait for the very next event can be found to have waited for it.
+
+        Then an event is of one of the runs that they may wait for, or of none.
+        """
         passes = any(
             self.program.conditions[c].step == Step.PASS for _, _, c in self.edges_of.get(unit, ())
         )
-        return not passes or len({int(self.program.state_atom[state]) for state in states}) == 1
+        atoms = {(self.type_of(state), int(self.program.state_atom[state])) for state in states}
+        return not passes or len(atoms) == len({event_type for event_type, _ in atoms})
 
     def _are_in_the_way(self, unit: int, states: tuple[int, ...]) -> bool:
         """Whether one of some states comes right after another, or takes what another waits for."""

@@ -95,21 +95,17 @@ class EdgePredicate:
         return self.previous is not None
 
     @property
-    def is_of_one_value(self) -> bool:
-        """Whether the same is compared of both events."""
-        if self.previous is None or self.next is None:
-            return False
-        columns = set(columns_of(self.previous))
-        moved = {column: Column("next", column.attribute) for column in columns}
-        return with_columns(self.previous, moved) == self.next
-
-    @property
     def direction(self) -> str:
         """Which way it goes: < or >, whether or not equals are let in, or its own operator.
 
         Those that go one way may agree on most events, as with other thresholds they do.
         """
         return {"<=": "<", ">=": ">"}.get(self.operator, self.operator)
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether with the value of an event all that are less will do as well, or all greater."""
+        return self.is_ordered and self.direction in ("<", ">")
 
 
 def columns_of(expression: Expression) -> Iterator[Column]:

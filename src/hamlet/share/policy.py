@@ -176,6 +176,7 @@ _OF_LOOPS: dict[Grain, PlanTimeChoice] = {
         True, "one table of rows, over own columns or snapshots as is decided for each burst"
     ),
     Grain.ORDERED: PlanTimeChoice(False, "each query has a tree of its own sums"),
+    Grain.TAKEN: PlanTimeChoice(False, "each query has its own events in order"),
     Grain.SCAN: PlanTimeChoice(False, "each query has a list of its own events"),
 }
 

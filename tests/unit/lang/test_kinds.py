@@ -115,6 +115,16 @@ def test_an_attribute_of_another_kind_in_another_type_is_of_no_known_kind():
         ("PATTERN A WHERE DATE(A.time) = '2026-03-01'", "Write DATE '2026-03-01'"),
         ("PATTERN A WHERE A.time > '2026-03-01'", "Write TIMESTAMP '2026-03-01'"),
         ("PATTERN A WHERE ABS(A.s) = 'x'", "Compare values of one kind."),
+        ("PATTERN A+ WHERE NEXT(A).time - A.time < '5 min'", "Write 5 min, without quotes."),
+        (
+            "PATTERN A WHERE A.time > 5 min",
+            "The time between neighbours is a duration: NEXT(T).time - T.time < 30 min",
+        ),
+        (
+            "PATTERN A+ WHERE LENGTH > 3",
+            "How many events a trend has says the pattern: A{2,5}; HAVING MAX(LENGTH) > 3 is about "
+            "all trends of a window and group.",
+        ),
         ("PATTERN ANY WHERE ANY.x > 1", "Events of ANY are called by an alias: ANY e."),
     ],
 )

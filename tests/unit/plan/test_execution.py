@@ -60,6 +60,23 @@ def test_the_grain_of_a_loop_follows_from_its_predicates(rest: str, grain: Grain
     assert found["START", "A"] == found["B", "END"] == {Grain.TYPE}
 
 
+@pytest.mark.parametrize(
+    ("where", "grain"),
+    [
+        pytest.param("B.x < NEXT(B).x", Grain.TAKEN, id="comparison"),
+        pytest.param("B.x >= NEXT(B).y", Grain.TAKEN, id="of two values"),
+        pytest.param("B.x = NEXT(B).x", Grain.SCAN, id="equality"),
+        pytest.param("B.x < NEXT(B).x AND B.y > NEXT(B).y", Grain.SCAN, id="several"),
+    ],
+)
+def test_what_next_goes_on_with_is_taken_in_order(where: str, grain: Grain):
+    found = grains(f"RETURN COUNT(*) PATTERN SEQ(A, B+, C) MATCH NEXT WHERE {where} WITHIN 10 s")
+
+    assert found["B", "B"] == {grain}
+    assert found["B", "C"] == {Grain.TAKEN}
+    assert found["A", "B"] == {Grain.TYPE}
+
+
 def test_a_guard_alone_is_a_reset_of_a_running_total():
     found = grains("RETURN COUNT(*) PATTERN SEQ(NOT N, A, NOT M, B+, NOT N) WITHIN 10 s")
 

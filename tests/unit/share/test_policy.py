@@ -129,6 +129,7 @@ def test_dynamic_costs_at_most_twice_what_knowing_each_run_would(runs, size):
         (Grain.TYPE, False, False, False, False),
         (Grain.ROWS, True, True, False, True),
         (Grain.ORDERED, False, False, False, False),
+        (Grain.TAKEN, False, False, False, False),
         (Grain.SCAN, False, False, False, False),
     ],
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hamlet.kernel import layout as at
-from hamlet.kernel.code import NO_EXTREME, STAYS
+from hamlet.kernel.code import NO_EXTREME, POPPED, STAYS
 from hamlet.kernel.compile.bundles import whole_bundles
 from hamlet.kernel.compile.counters import find_counters
 from hamlet.kernel.compile.parts import begins
@@ -120,6 +120,8 @@ def quick_ops(code: Code) -> Ints:
     hands_on = simple[moves[simple] & ~begins]
     quick[hands_on, at.QO_MOVES] = at.HANDING_ON
     quick[hands_on, at.QO_OWN], quick[hands_on, at.QO_TO] = quick[hands_on, at.QO_TO], -1
+    _fill_taking(code, quick, passes)
+    _fill_passing(code, quick, passes, adds)
     # Of units with one lazy op, whose other row they feed
     is_later = begins & ~moves[simple] & (code.u_nx[unit] > 0) & (np.diff(code.u_lazy_p)[unit] == 1)
     later = simple[is_later]
@@ -144,6 +146,51 @@ def _fill_moves(code: Code, quick: Ints, moves: NDArray[np.bool_]) -> None:
         has_copies = (taken[code.o_src_p[op] : code.o_src_p[op + 1]] > 1).any()
         if len(own) == 1 and reads[op].count(own[0]) == 1 and not has_copies:
             quick[op, at.QO_OWN] = own[0]
+
+
+def _fill_taking(code: Code, quick: Ints, passes: NDArray[np.bool_]) -> None:
+    """Of ops of loops that take stored events in order: from which row, and to which they add."""
+    scanned, read = _only(code.o_scan_p, code.o_scan_log), _only(code.o_src_p, code.o_src_row)
+    ended = _only(code.o_dst_p, code.o_dst_row)
+    reads, ends = np.diff(code.o_src_p), np.diff(code.o_dst_p)
+    takes = (quick[:, at.QO_MOVES] == at.STORING) & (scanned >= 0) & (scanned == code.o_log)
+    takes &= (_only(code.o_scan_p, code.o_scan_step) == POPPED) & (np.diff(code.o_first_p) == 0)
+    takes &= ~passes & (reads <= 1) & (ends <= 1) & (_takes(code) <= 1)
+    takes &= ~_any(code.o_src_p, code.o_src_cond != -1)
+    for op in np.flatnonzero(takes & _moves_directly(code)).tolist():
+        unit = code.o_unit[op]
+        size, size_x = code.u_w[unit] * code.u_nc[unit], code.u_w[unit] * code.u_nx[unit]
+        quick[op, at.QO_MOVES], quick[op, at.QO_OWN] = at.TAKING, code.o_log[op]
+        places = (read[op], at.QO_FROM, at.QO_FROM_X), (ended[op], at.QO_END, at.QO_END_X)
+        for row, to, to_x in places:
+            quick[op, to] = code.u_vbase[unit] + row * size if row >= 0 else -1
+            quick[op, to_x] = code.u_xbase[unit] + row * size_x if row >= 0 else -1
+
+
+def _fill_passing(
+    code: Code, quick: Ints, passing_ops: NDArray[np.bool_], adds: NDArray[np.bool_]
+) -> None:
+    """Of ops that move trends from one row to another as they are: where trends begin, or end.
+
+    And of several ops that go on with the same events, if they do so from rows.
+    """
+    from_rows = passing_ops & _reads_rows_only(code)
+    quick[from_rows & (code.o_group >= 0), at.QO_MOVES] = at.TOGETHER
+    read, fed = _only(code.o_src_p, code.o_src_row), _only(code.o_dst_p, code.o_dst_row)
+    is_plain = from_rows & ~adds & (read >= 0) & (fed >= 0) & (read != fed)
+    passing = [set(rows) for rows in _parted(code.u_pass_p, code.u_pass)]
+    for op in np.flatnonzero(is_plain & (quick[:, at.QO_MOVES] == at.MOVING)).tolist():
+        unit = code.o_unit[op]
+        begins = code.r_start[code.u_rbase[unit] + read[op]] == 1
+        if begins == (read[op] in passing[unit]) or (fed[op] in passing[unit]) != begins:
+            continue
+        size, size_x = code.u_w[unit] * code.u_nc[unit], code.u_w[unit] * code.u_nx[unit]
+        quick[op, at.QO_MOVES] = at.BEGINNING if begins else at.ENDING
+        quick[op, at.QO_SIZE], quick[op, at.QO_SIZE_X] = size, size_x
+        quick[op, at.QO_FROM] = code.u_vbase[unit] + read[op] * size
+        quick[op, at.QO_FROM_X] = code.u_xbase[unit] + read[op] * size_x
+        quick[op, at.QO_OWN] = code.u_vbase[unit] + fed[op] * size
+        quick[op, at.QO_TO_X] = code.u_xbase[unit] + fed[op] * size_x
 
 
 def _takes(code: Code) -> Ints:
@@ -234,12 +281,12 @@ def _tables(compiled: Compiled, letters: NDArray[np.uint8]) -> LetterTables:
 def _in_turn(code: Code, letters: _Letters) -> NDArray[np.bool_] | None:
     """For each two letters whether events of the one may come first; see `LetterTables`.
 
-    They may where the second reads nothing that the first feeds, in rows or in what is stored, and
-    where no guard of a unit that knows both is among them.
+    They may where the second reads nothing that the first feeds or takes, in rows or in what is
+    stored, and where no guard of a unit that knows both is among them.
     """
     count, units, rows = len(letters.ops), len(code.u_w), len(code.r_start)
-    # Where trends move, all events of one time are one step to whoever waits for the next.
-    if count > _MOST_LETTERS or code.u_steps.any():
+    # All events of one time are one step to trends that wait for the very next.
+    if count > _MOST_LETTERS or len(code.u_pass):
         return None
     # After the rows of all units stands for each what it stores.
     reads, feeds = (np.zeros((count, rows + units), np.float32) for _ in range(2))
@@ -247,13 +294,15 @@ def _in_turn(code: Code, letters: _Letters) -> NDArray[np.bool_] | None:
     loops = code.lazies.reshape(-1, at.LAZY)
     stores = ~_reads_rows_only(code)
     read_by, fed_by = _parted(code.o_src_p, code.o_src_row), _parted(code.o_dst_p, code.o_dst_row)
+    taken_by = _parted(code.src_take_p[code.o_src_p], code.src_take)
     guarded = code.g_unit[code.gop_guard]
     for letter in range(count):
         lazy = loops[np.isin(loops[:, at.LZ_Z], letters.lazy[letter]), at.LZ_OP].tolist()
         for op in [*letters.ops[letter], *lazy]:
             unit = code.o_unit[op]
             reads[letter, code.u_rbase[unit] + np.array(read_by[op], np.int64)] = 1
-            feeds[letter, code.u_rbase[unit] + np.array(fed_by[op], np.int64)] = 1
+            changed = [*fed_by[op], *taken_by[op]]
+            feeds[letter, code.u_rbase[unit] + np.array(changed, np.int64)] = 1
             if stores[op]:
                 reads[letter, rows + unit] = feeds[letter, rows + unit] = 1
             knows[letter, unit] = 1
@@ -383,6 +432,7 @@ class _Ways:
         self.reads_rows = _reads_rows_only(code).tolist()
         self.is_direct = (_reads_rows_only(code) | _moves_directly(code)).tolist()
         self.passes = (np.diff(code.u_pass_p) > 0).tolist()
+        self.group = code.o_group.tolist()
         self.takes = _parted(code.src_take_p[code.o_src_p], code.src_take)
         self.bars_rows_only = _bars_rows_only(code).tolist()
         self.reads = _parted(code.o_src_p, code.o_src_row)
@@ -419,12 +469,16 @@ class _Ways:
     def _move_in_turn(self, unit: int, ops: list[int]) -> bool:
         """Whether ops of a unit that move trends can do so one after the other.
 
-        Then no two of them take from the same row.
+        Then no two of them take from the same row. Where trends wait for one step only, they are
+        all ops of the same events: what none of them reads has been passed by.
         """
         if len(ops) == 1:
             return True
-        if self.passes[unit] or not all(self.reads_rows[op] for op in ops):
+        if not all(self.reads_rows[op] for op in ops):
             return False
+        if self.passes[unit]:
+            groups = {self.group[op] for op in ops}
+            return len(groups) == 1 and -1 not in groups
         taken = [row for op in ops for row in self.takes[op]]
         return len(set(taken)) == len(taken)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hamlet.kernel.code import DROPPED, PASSES, POPPED, STAYS, TAKEN, Code, Compiled
+from hamlet.kernel.code import Code, Compiled
 from hamlet.kernel.compile.conditions import condition_arrays
 from hamlet.kernel.compile.fast_paths import placed_loops, quick_ops, quick_units
 from hamlet.kernel.compile.guards import guard_arrays
+from hamlet.kernel.compile.logs import log_arrays
 from hamlet.kernel.compile.loops import accumulators, lazy_ops
 from hamlet.kernel.compile.parts import RaggedLists, begins, counts, ints
 from hamlet.kernel.compile.trees import tree_arrays
@@ -39,7 +41,7 @@ def lay_out(maker: Maker) -> Compiled:
         **_guards(maker, gops),
         **guard_rows,
         **guard_inputs,
-        **_logs(maker),
+        **log_arrays(maker),
         **trees,
         **conditions,
         **_predicates(maker),
@@ -161,8 +163,29 @@ class _OpLists(NamedTuple):
         )
 
 
+def _groups(maker: Maker) -> tuple[list[int], RaggedLists]:
+    """Ops that go on with the same events of a unit: see `Code.o_group` and `Code.o_missed`."""
+    atoms = (int(maker.program.state_atom[state]) for state in maker.op_state)
+    keys, read = list(zip(maker.op_unit, atoms, strict=True)), Counter[tuple[int, int, int]]()
+    for op, key in enumerate(keys):
+        read.update((*key, row) for row, _ in maker.sources.lists[op])
+    shared = {(unit, atom) for (unit, atom, _), count in read.items() if count > 1}
+    sizes, numbers = Counter(keys), {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    groups = [numbers[key] if sizes[key] > 1 and key not in shared else -1 for key in keys]
+    missed = [
+        [
+            row
+            for owner, row in maker.units[key[0]].rows.items()
+            if owner[3] == Step.PASS and (*key, row) not in read
+        ]
+        for key in keys
+    ]
+    return groups, RaggedLists(missed)
+
+
 def _ops(maker: Maker, of_ops: _OpLists, lazy: dict[str, Any]) -> dict[str, Ints]:
     weights, extremes = RaggedLists(of_ops.weights), RaggedLists(of_ops.extremes)
+    groups, missed = _groups(maker)
     return {
         "o_unit": ints(maker.op_unit),
         "o_src_p": maker.sources.pointers(),
@@ -175,10 +198,12 @@ def _ops(maker: Maker, of_ops: _OpLists, lazy: dict[str, Any]) -> dict[str, Ints
         "o_scan_p": maker.scans.pointers(),
         "o_scan_log": maker.scans.flat(0),
         "o_scan_cond": maker.scans.flat(1),
-        "o_scan_step": ints(_scan_step(maker, *scan) for op in maker.scans.lists for scan in op),
         "o_first_p": maker.firsts.pointers(),
         "o_first_cond": maker.firsts.flat(),
         "o_log": ints(maker.logs.get(state, -1) for state in maker.op_state),
+        "o_group": ints(groups),
+        "o_missed_p": missed.pointers(),
+        "o_missed": missed.flat(),
         "o_w_p": weights.pointers(),
         "o_w": weights.flat(),
         "o_x_p": extremes.pointers(),
@@ -196,18 +221,6 @@ def _ops_by_atom(maker: Maker) -> list[list[int]]:
         if state not in maker.lazy_states.get(maker.op_unit[op], ()):
             by_atom[maker.program.state_atom[state]].append(op)
     return by_atom
-
-
-def _scan_step(maker: Maker, log: int, _: int, step: Step, is_stack: bool) -> int:
-    """What becomes of a stored event that an event goes on with: see `STAYS` in code.py."""
-    if step == Step.STAY:
-        return STAYS
-    if step == Step.PASS:
-        return PASSES
-    is_read_at_end = any(log == other for of_unit in maker.end_scans.lists for other, *_ in of_unit)
-    if is_read_at_end:
-        return TAKEN
-    return POPPED if is_stack else DROPPED
 
 
 # Loops whose events are counted first and applied later
@@ -235,7 +248,7 @@ def _lazy_by_atom(maker: Maker, atoms: list[int]) -> list[int]:
     return by_atom
 
 
-# Guards, logs, predicates
+# Guards, predicates
 
 
 def _guard_ops(maker: Maker) -> tuple[list[list[int]], list[tuple[int, int]]]:
@@ -259,16 +272,6 @@ def _guards(maker: Maker, ops: list[tuple[int, int]]) -> dict[str, Ints]:
         "gop_guard": ints(guard for guard, _ in ops),
         "gop_state": ints(state for _, state in ops),
         "u_g_p": counts(len(maker.units), units),
-    }
-
-
-def _logs(maker: Maker) -> dict[str, Ints]:
-    units, of_log = len(maker.units), maker.log_unit
-    return {
-        "log_unit": ints(of_log),
-        "u_log_p": counts(units, sorted(of_log)),
-        "u_log": ints(sorted(range(len(of_log)), key=of_log.__getitem__)),
-        "u_glog_p": counts(units, [maker.guards[g][0] for g, _ in maker.guard_logs]),
     }
 
 

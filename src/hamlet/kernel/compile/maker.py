@@ -168,15 +168,15 @@ class Maker:
     def _incoming(
         self, unit: Unit, target: int, edges: list[_Incoming]
     ) -> tuple[
-        list[tuple[int, int, list[int]]], list[tuple[int, int, Step, bool]], list[int], list[int]
+        list[tuple[int, int, list[int]]], list[tuple[int, int, Condition]], list[int], list[int]
     ]:
         """Rows read, logs looked through, conditions at START and trees read, of some edges.
 
         Rows with what is asked of the event itself and the rows that are emptied then; logs with
-        the condition, what becomes of the trends, and whether they are a stack.
+        the number of the condition, and it.
         """
         sources: list[tuple[int, int, list[int]]] = []
-        scans: list[tuple[int, int, Step, bool]] = []
+        scans: list[tuple[int, int, Condition]] = []
         firsts: list[int] = []
         trees: list[int] = []
         for source, condition, grain in edges:
@@ -191,8 +191,7 @@ class Maker:
             else:
                 log = self._log(unit.number, source)
                 asked = self.condition_number(unit.number, target, condition)
-                is_stack = source == target and self.execution.is_stack(condition)
-                scans.append((log, asked, condition.step, is_stack))
+                scans.append((log, asked, condition))
         return sources, scans, firsts, trees
 
     # Predicates

@@ -7,7 +7,7 @@ counts them by partition, and puts each in its place, from which columns are gat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +51,8 @@ class Arranged:
         starts: Where each partition begins.
         partitions: Them.
         is_all: Whether these are all rows of the table in their own order.
+        after_others: 1 where others come between it and the moment of the one before it; None
+            where none are left out.
     """
 
     table: EventTable
@@ -63,6 +65,7 @@ class Arranged:
     starts: NDArray[np.int64]
     partitions: Partitions
     is_all: bool = False
+    after_others: NDArray[np.uint8] | None = None
     _columns: dict[str, Values] = field(default_factory=dict)
     _doubles: dict[tuple[str, float | None], NDArray[np.float64]] = field(default_factory=dict)
 
@@ -111,6 +114,37 @@ def arranged(table: EventTable, attributes: tuple[str, ...], letter: Rows) -> Ar
         return in_order
     rows = in_time.sorted(_all_rows(len(table)), len(table))
     return _by_partition(table, attributes, keyed, letter, in_time, rows)
+
+
+def arranged_without(
+    table: EventTable, attributes: tuple[str, ...], letter: Rows, is_other: NDArray[np.bool_]
+) -> Arranged:
+    """The same without some rows, of which it is only told where they come between.
+
+    Args:
+        table: The events.
+        attributes: Those by which they are partitioned.
+        letter: For each row its letter, below 0 where the set does not ask for it.
+        is_other: For each letter whether its rows are left out.
+    """
+    kinds = np.arange(len(is_other) + 1, dtype=np.int32)
+    kinds[:-1][is_other] = _OTHER
+    kinds[-1] = _NO_PART  # the letter of a row that has none is -1, which is the last of them
+    letter = take(kinds, letter)
+    placed = arranged(table, attributes, letter)
+    keyed, in_time, count = _Keyed.of(table, attributes), _InTime.of(table), len(table)
+    in_order = _NOTHING if in_time.is_sorted else in_time.sorted(_all_rows(count), count)
+    order = _NO_ORDER if in_time.order is None else read_only(in_time.order)
+    is_after, used = np.zeros(count, np.uint8), np.empty(count, np.int32)
+    known = (read_only(letter), keyed.is_complete, keyed.codes, read_only(in_order))
+    found = is_after, used
+    if keyed.count == 1:
+        n = _find_others_in_one(*known, read_only(table.ts), order, *found)
+    else:
+        last, other = (np.full(keyed.count, -1, np.int64) for _ in range(2))
+        n = _find_others(*known, read_only(table.ts), order, last, other, *found)
+    mark_used(table, used[:n])
+    return replace(placed, after_others=take(is_after, placed.rows))
 
 
 def _in_one_partition(
@@ -286,6 +320,9 @@ def moments_of(table: EventTable) -> NDArray[np.int64]:
 
 
 _NOTHING = read_only(np.empty(0, np.int32))
+_NO_ORDER = read_only(np.empty(0, np.int64))
+# Instead of a letter: the set does not ask for the row, or only for where it comes between others
+_NO_PART, _OTHER = -1, -2
 
 # Rows that take part and others come in no order that could be guessed: so no branch depends on it.
 
@@ -342,6 +379,58 @@ def _arrange(  # type: ignore[no-untyped-def]
         is_same = part[place] == part[place - 1]
         tied[place] = np.uint8(is_same) & np.uint8(out_ts[place] == out_ts[place - 1])
     return count, parts
+
+
+@interpretable
+def _find_others(  # type: ignore[no-untyped-def]
+    letter, is_complete, codes, in_order, ts, order, last, other, is_after, used
+):
+    """Fill in which rows have others between them and the moment before in their partition.
+
+    `last` has for each partition the moment of its last row, `other` the first after that with
+    others; -1: none. Also the rows that have a part or are others, and how many there are.
+    """
+    is_given, has_order, has_gaps = len(in_order) > 0, len(order) > 0, len(is_complete) > 0
+    moment, before, count = 0, 0, 0
+    for place in range(len(letter)):
+        row = in_order[place] if is_given else place
+        moment += int(ts[row] != ts[before] or (has_order and order[row] != order[before]))
+        before = row
+        if has_gaps and not is_complete[row]:
+            continue
+        used[count] = row
+        count += int(letter[row] != -1)
+        code = codes[row]
+        latest, first = last[code], other[code]
+        is_one, is_other = letter[row] >= 0, letter[row] == -2
+        is_new = latest != moment
+        is_after[row] = np.uint8(is_one & is_new & (first >= 0) & (first < moment))
+        last[code] = moment if is_one else latest
+        first = moment if is_other & is_new & (first < 0) else first
+        other[code] = -1 if is_one & is_new else first
+    return count
+
+
+@interpretable
+def _find_others_in_one(letter, is_complete, codes, in_order, ts, order, is_after, used):  # type: ignore[no-untyped-def]
+    """The same where there is one partition: what is known of it need not be in memory."""
+    is_given, has_order, has_gaps = len(in_order) > 0, len(order) > 0, len(is_complete) > 0
+    moment, before, count, latest, first = 0, 0, 0, -1, -1
+    for place in range(len(letter)):
+        row = in_order[place] if is_given else place
+        moment += int(ts[row] != ts[before] or (has_order and order[row] != order[before]))
+        before = row
+        if has_gaps and not is_complete[row]:
+            continue
+        used[count] = row
+        count += int(letter[row] != -1)
+        is_one, is_other = letter[row] >= 0, letter[row] == -2
+        is_new = latest != moment
+        is_after[row] = np.uint8(is_one & is_new & (first >= 0) & (first < moment))
+        first = moment if is_other & is_new & (first < 0) else first
+        first = -1 if is_one & is_new else first
+        latest = moment if is_one else latest
+    return count
 
 
 def _all_rows(count: int) -> Rows:

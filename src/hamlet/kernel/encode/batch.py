@@ -22,7 +22,7 @@ from hamlet.kernel.base import (
     finite_codes,
     weights_of,
 )
-from hamlet.kernel.encode.arranging import arranged, mark_used
+from hamlet.kernel.encode.arranging import arranged, arranged_without, mark_used
 from hamlet.kernel.encode.digits import (
     digits_of,
     digits_of_squares,
@@ -101,6 +101,7 @@ def encode(
     *,
     grids: Mapping[str, tuple[int, ...] | None] | None = None,
     has_edges: bool = True,
+    is_whole: bool = False,
 ) -> EncodedSet:
     """Encode a table for one sharable set of a workload.
 
@@ -113,10 +114,11 @@ def encode(
         grids: For each summed attribute the exponents that its digits must have among them, None
             where it has none yet; see `digits_within`. Chosen for the table where left out.
         has_edges: Whether edge predicates are encoded, for units that have some.
+        is_whole: Whether nothing comes before these events, or between them; then those that no
+            query mentions are left out, and it is only told where they come between others.
     """
     letter, letters = letters_of(table, program.alphabet)
-    placed = arranged(table, sharable.partition, letter)
-    mark_used(table, placed.rows)
+    placed = _placed(table, sharable.partition, program, letter, letters, is_whole)
     asked = _asked_of(plan, sharable.queries)
     digits, zeros, specs, weights = _weights(asked, placed, NumberMode(numbers), grids)
     length = len(placed.part)
@@ -135,6 +137,7 @@ def encode(
         next=edges.next,
         column_names=tuple(edges.general.columns),
         columns=edges.general.matrix,
+        after_others=placed.after_others,
     )
     return EncodedSet(
         batch=batch,
@@ -149,6 +152,23 @@ def encode(
         zeros=zeros,
         plain_sides=edges.are_plain,
     )
+
+
+def _placed(
+    table: EventTable,
+    partition: tuple[str, ...],
+    program: Program,
+    letter: Rows,
+    letters: NDArray[np.uint8],
+    is_whole: bool,
+) -> Arranged:
+    """The rows of a set in order, without those that can be no part of any trend or negation."""
+    is_other = np.asarray(~letters[:, np.unique(program.state_atom)].any(axis=1))
+    if is_whole and is_other.any():
+        return arranged_without(table, partition, letter, is_other)
+    placed = arranged(table, partition, letter)
+    mark_used(table, placed.rows)
+    return placed
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,8 @@ def _event_addresses(events, sides):
             raw_pointer(sides.letters),
             raw_pointer(sides.previous),
             raw_pointer(sides.next),
+            raw_pointer(sides.previous_bits),
+            raw_pointer(sides.next_bits),
             raw_pointer(sides.columns),
             raw_pointer(sides.arguments),
         ),
@@ -239,7 +241,7 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
         elif short == at.ROOM_OUT:
             written = _more_records(S, written, records.n[0])
         elif short == at.ROOM_LOGS:
-            logs = more_logs(P, S, logs[0], logs[1], logs[2])
+            logs = more_logs(P, S, logs)
         elif short == at.ROOM_GUARD_LOGS:
             guard_entries = more_guard_logs(P, S, guard_entries)
         elif short == at.ROOM_STACKS:

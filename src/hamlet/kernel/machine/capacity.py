@@ -10,9 +10,11 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
+from hamlet.kernel.code import ORDERED
 from hamlet.kernel.growth import move, move_numbers
 from hamlet.kernel.jit import compiled
-from hamlet.kernel.machine.memory import ENTRY, shape
+from hamlet.kernel.machine.memory import AT_PLACE, ENTRY, shape
+from hamlet.kernel.machine.ordered import drop_closed, make_heap
 
 
 @compiled
@@ -55,25 +57,47 @@ def more_guard_logs(P, S, guard_entries):
 
 
 @compiled
-def more_logs(P, S, entries, v, x):
+def more_logs(P, S, stored):
     """Logs without their dead events, and with room for more."""
+    log_entries, v, x = stored
     logs, old = S[at.C_LOGS], S[at.C_LOG]
     fullest = 0
     for log in range(logs):
-        fullest = max(fullest, S[P[at.S_LOG_LEN] + log] - S[P[at.S_LOG_HEAD] + log])
+        if P[P[at.LOG_KIND] + log] == ORDERED:
+            live = drop_closed(P, S, log_entries, log)
+        else:
+            live = S[P[at.S_LOG_LEN] + log] - S[P[at.S_LOG_HEAD] + log]
+        fullest = max(fullest, live)
     new = max(2 * (fullest + S[at.C_WANTED]), 64)
     new_entries = np.empty(ENTRY * logs * new, np.int64)
     new_v = numbers.room(v, v.shape[0] // old * new)
     new_x = np.empty(x.shape[0] // old * new)
     for log in range(logs):
-        w, nc, nx = shape(P, P[P[at.LOG_UNIT] + log])
+        if P[P[at.LOG_KIND] + log] == ORDERED:
+            for place in range(S[P[at.S_LOG_HEAP] + log]):
+                slot = log_entries[ENTRY * (log * old + place) + AT_PLACE]
+                _move_events(
+                    P, log, new_entries, new_v, new_x, new, place, log_entries, v, x, old, slot, 1
+                )
+            continue
         head = S[P[at.S_LOG_HEAD] + log]
         n = S[P[at.S_LOG_LEN] + log] - head
-        base, base_x = P[P[at.LOG_VBASE] + log], P[P[at.LOG_XBASE] + log]
-        move(new_entries, ENTRY * log * new, entries, ENTRY * (log * old + head), ENTRY * n)
-        move_numbers(new_v, base * new, v, base * old + head * w * nc, n * w * nc)
-        move(new_x, base_x * new, x, base_x * old + head * w * nx, n * w * nx)
+        _move_events(P, log, new_entries, new_v, new_x, new, 0, log_entries, v, x, old, head, n)
         S[P[at.S_LOG_HEAD] + log] = 0
         S[P[at.S_LOG_LEN] + log] = n
     S[at.C_LOG] = new
+    for log in range(logs):
+        if P[P[at.LOG_KIND] + log] == ORDERED:
+            make_heap(P, S, new_entries, log)
     return new_entries, new_v, new_x
+
+
+@compiled
+def _move_events(P, log, to_entries, to_v, to_x, to_room, to, log_entries, v, x, room, first, n):
+    """Copy n stored events of a log."""
+    w, nc, nx = shape(P, P[P[at.LOG_UNIT] + log])
+    base, base_x = P[P[at.LOG_VBASE] + log], P[P[at.LOG_XBASE] + log]
+    target, source = ENTRY * (log * to_room + to), ENTRY * (log * room + first)
+    move(to_entries, target, log_entries, source, ENTRY * n)
+    move_numbers(to_v, base * to_room + to * w * nc, v, base * room + first * w * nc, n * w * nc)
+    move(to_x, base_x * to_room + to * w * nx, x, base_x * room + first * w * nx, n * w * nx)

@@ -83,7 +83,7 @@ def _sync(m, u):
     """Apply the runs that there are."""
     P, S = m.P, m.S
     _catch_up(m, u, 0, P[P[at.U_W] + u], False)
-    if S[P[at.S_WAITS] + u] == 1:
+    if S[P[at.S_WAITS] + u] > 0:
         _empty_passed(m, u)
     S[at.C_SNAPSHOTS] += 1
     stamp(m, u)
@@ -93,12 +93,14 @@ def _sync(m, u):
 
 @compiled
 def _empty_passed(m, u):
-    """Empty the rows for one step only, but those of a run, which has passed the others by."""
-    P = m.P
+    """Empty the rows for one step only, but those of the run, which has passed the others by."""
+    P, S = m.P, m.S
     for k in entries(P, at.U_PASS_P, u):
         passed, is_own = row_of(m, u, P[P[at.U_PASS] + k]), False
         for lazy in entries(P, at.U_LAZY_P, u):
-            is_own = is_own or P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_OWN] == passed.at
+            quick = P[at.LAZIES] + at.LAZY * lazy
+            has_run = steps_of(m, P[quick + at.LZ_Z]) != S[P[at.S_STAMP_N] + lazy]
+            is_own = is_own or (has_run and P[quick + at.LZ_OWN] == passed.at)
         if not is_own:
             empty_row(passed)
 
@@ -164,7 +166,7 @@ def _catch_up(m, u, first, windows, is_later):
         if n == 0 and S[P[at.S_LATE] + u] == 0:
             continue
         if P[P[at.U_STEPS] + u] == 1:
-            if P[P[at.U_PASS_P] + u] == P[P[at.U_PASS_P] + u + 1] or S[P[at.S_WAITS] + u] == 1:
+            if P[P[at.U_PASS_P] + u] == P[P[at.U_PASS_P] + u + 1] or S[P[at.S_WAITS] + u] > 0:
                 _move_on(m, u, lazy, first, windows, n)
             continue
         am, ae = growth(m, lazy, z, n)

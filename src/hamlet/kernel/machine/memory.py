@@ -21,8 +21,10 @@ NO_STEP = -1
 EMPTY = -1
 # After all times and steps
 FAR = 1 << 62
-# Integers of a stored event
-ENTRY = 4
+# Integers of a stored event; among them, in a log that is ordered, its key, and the entry that is
+# at its place there
+ENTRY = 6
+KEY, AT_PLACE = 4, 5
 
 
 class Memory(NamedTuple):
@@ -48,7 +50,7 @@ class EventArrays(NamedTuple):
     """Events in time order, one entry for each, and what each letter does."""
 
     ts: Any
-    tied: Any  # 1 where the event before it has the same time
+    tied: Any  # how it follows the one before: see TIED in layout.py
     letter: Any
     weights: Any  # by weight, then event
     extremes: Any  # by attribute, then event; NaN for null
@@ -62,6 +64,8 @@ class Sides(NamedTuple):
     letters: Any  # by letter, then atom
     previous: Any  # by predicate, then event: its value for the event before
     next: Any  # and for the event now
+    previous_bits: Any  # the same values as integers
+    next_bits: Any
     columns: Any  # by attribute, then event, for general predicates
     arguments: Any  # of their code
 
@@ -69,8 +73,9 @@ class Sides(NamedTuple):
 class Stored(NamedTuple):
     """Events kept one by one, and sums over ranges of them.
 
-    Entries of logs are ENTRY integers: event, step, time, and the step that took it away, FAR where
-    none has; of logs of guards three: event, and step and time of the start of the match.
+    Entries of logs are ENTRY integers: event, step, time, the step that took it away, FAR where
+    none has, and two of logs that are ordered; of logs of guards three: event, and step and time of
+    the start of the match.
     """
 
     entries: Any

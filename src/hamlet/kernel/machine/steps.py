@@ -67,11 +67,12 @@ def wait_on(P, S, u):
     """Note that trends of a unit that is up to date wait for the very next event.
 
     Where that may be lazy, so may be those after it: a run of them is applied when another event
-    ends it, if it has begun right after the unit was up to date.
+    ends it, if it has begun right after the unit was up to date. A run is of one accumulator, by
+    which it is known from its first event on.
     """
     quick = P[at.U_QUICK] + at.QUICK * u
     if P[quick + at.Q_LAZY] < P[quick + at.Q_LAZY_END] and S[P[at.S_WAITS] + u] == 0:
-        S[P[at.S_WAITS] + u] = 1
+        S[P[at.S_WAITS] + u] = at.NO_RUN
         S[P[at.S_WAITING] + S[at.C_WAITING]] = u
         S[at.C_WAITING] += 1
 
@@ -87,7 +88,9 @@ def end_runs(m, sides, letter):
     for k in range(S[at.C_WAITING]):
         u = S[P[at.S_WAITING] + k]
         if S[P[at.S_WHERE] + u] >= 0:
-            if letter >= 0 and _is_lazy(P, S, sides, u, letter):
+            run = _run_with(P, S, sides, u, letter) if letter >= 0 else 0
+            if run > 0:
+                S[P[at.S_WAITS] + u] = run
                 S[P[at.S_WAITING] + kept] = u
                 kept += 1
                 continue
@@ -97,12 +100,27 @@ def end_runs(m, sides, letter):
     S[at.C_WAITING] = kept
 
 
+@compiled
+def let_pass(m, sides):
+    """Let others come between two events: what waits for the very next has waited in vain."""
+    if m.S[at.C_WAITING] > 0:
+        end_runs(m, sides, -1)
+    m.S[at.C_STEPS] += 1
+
+
 @inlined
-def _is_lazy(P, S, sides, u, letter):
-    """Whether events of a letter go on with a run of a unit, all whose loops have one atom."""
-    quick = P[at.LAZIES] + at.LAZY * P[P[at.U_QUICK] + at.QUICK * u + at.Q_LAZY]
-    atom = P[P[at.Z_ATOM] + P[quick + at.LZ_Z]]
-    return sides.letters[letter * S[at.C_ATOMS] + atom] == 1
+def _run_with(P, S, sides, u, letter):
+    """The run of a unit that events of a letter begin, or go on with, as in S_WAITS; 0: none.
+
+    Its loops are of different types, or of one atom, so a letter has at most one of them.
+    """
+    quick, waits = P[at.U_QUICK] + at.QUICK * u, S[P[at.S_WAITS] + u]
+    for lazy in range(P[quick + at.Q_LAZY], P[quick + at.Q_LAZY_END]):
+        z = P[P[at.LAZIES] + at.LAZY * lazy + at.LZ_Z]
+        is_its_own = waits == at.NO_RUN or waits == at.NO_RUN + 1 + z
+        if is_its_own and sides.letters[letter * S[at.C_ATOMS] + P[P[at.Z_ATOM] + z]] == 1:
+            return at.NO_RUN + 1 + z
+    return 0
 
 
 @compiled
@@ -189,6 +207,65 @@ def hand_on(m, quick):
     for e in range(P[quick + at.QO_SIZE_X]):
         m.x[to + e] = min(m.x[to + e], m.x[source + e])
         m.x[source + e] = np.inf
+
+
+@inlined
+def begin_waiting(m, quick):
+    """Have all empty trends wait at a row for the very next event, and nothing else in its unit."""
+    P, S, u = m.P, m.S, m.P[quick + at.QO_UNIT]
+    if S[P[at.S_STEP] + u] >= 0:
+        _empty_passed(m, u, -1)
+    source, to = P[quick + at.QO_FROM], P[quick + at.QO_OWN]
+    for e in range(0, P[quick + at.QO_SIZE], P[P[at.U_NC] + u]):
+        numbers.copy(m.v, to + e, m.v, source + e)
+    S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    wait_from_here(m, u)
+
+
+@inlined
+def end_waiting(m, quick):
+    """End the trends that have waited at a row; nothing waits in its unit any more."""
+    P, S, u = m.P, m.S, m.P[quick + at.QO_UNIT]
+    source, to, nc = P[quick + at.QO_FROM], P[quick + at.QO_OWN], P[P[at.U_NC] + u]
+    for slot in range(P[P[at.U_W] + u]):
+        e, nx = slot * nc, P[P[at.U_NX] + u]
+        if numbers.is_zero(m.v, source + e):
+            continue
+        S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+        for c in range(e, e + nc):
+            numbers.add(m.v, to + c, m.v, source + c, m.err)
+        before, after = P[quick + at.QO_FROM_X], P[quick + at.QO_TO_X]
+        for x in range(slot * nx, (slot + 1) * nx):
+            m.x[after + x] = min(m.x[after + x], m.x[before + x])
+    _empty_passed(m, u, -1)
+    S[P[at.S_STEP] + u] = -1
+
+
+@inlined
+def goes_on(m, u, op, begins):
+    """Whether an op goes on with an event, as one of several; the first has others passed by."""
+    P, S = m.P, m.S
+    if S[P[at.S_STEP] + u] == S[at.C_STEPS]:
+        return True
+    if not is_past(m, u):
+        for k in entries(P, at.O_MISSED_P, op):
+            empty_row(row_of(m, u, P[P[at.O_MISSED] + k]))
+    elif begins == 0:
+        return False
+    elif S[P[at.S_STEP] + u] >= 0:
+        _empty_passed(m, u, -1)
+    wait_from_here(m, u)
+    return True
+
+
+@inlined
+def draw_out(m, u, op):
+    """Empty the rows that an op has read, but for those of START."""
+    P = m.P
+    for source in entries(P, at.O_SRC_P, op):
+        row = P[P[at.O_SRC_ROW] + source]
+        if P[P[at.R_START] + P[P[at.U_RBASE] + u] + row] == 0:
+            empty_row(row_of(m, u, row))
 
 
 @compiled

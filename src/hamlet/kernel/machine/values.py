@@ -14,15 +14,30 @@ import numpy as np
 
 from hamlet.kernel import layout as at
 from hamlet.kernel import numbers
-from hamlet.kernel.code import ADDED, NO_EXTREME, ONE, PASSES, POPPED, STAYS, TAKEN
+from hamlet.kernel.code import (
+    ADDED,
+    EMPTIED,
+    LAST_STEP,
+    NO_EXTREME,
+    ONE,
+    ORDERED,
+    PASSES,
+    POPPED,
+    STAYS,
+    TAKEN,
+)
 from hamlet.kernel.jit import compiled, inlined
 from hamlet.kernel.machine.catch_up import extend_extremes, gather
 from hamlet.kernel.machine.conditions import NO_EVENT, atoms_fit, edge_open
-from hamlet.kernel.machine.memory import ENTRY, FAR, NO_STEP, entries, shape
-from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, one_window, row_of
+from hamlet.kernel.machine.logs import add_stored, append, first_open, log_entry, logged
+from hamlet.kernel.machine.memory import ENTRY, NO_STEP, entries, shape
+from hamlet.kernel.machine.ordered import insert, release, take_all, take_below
+from hamlet.kernel.machine.rows import Row, add_row, copy_row, empty_row, row_of
 from hamlet.kernel.machine.steps import (
     add_trends,
     draw_in,
+    draw_out,
+    goes_on,
     is_nothing,
     is_past,
     leave,
@@ -33,7 +48,6 @@ from hamlet.kernel.machine.steps import (
     wait_from_here,
 )
 from hamlet.kernel.machine.tree_sums import add_leaf, read_tree
-from hamlet.kernel.stack_machine import compared
 
 
 @compiled
@@ -56,7 +70,7 @@ def direct(m, events, op, i):
             for slot in range(t, t + size, nc):
                 numbers.add(v, slot + c, v, slot, m.err)
     for e in range(nx):
-        own, added = _own_extreme(P, S, events, u, op, e, i)
+        own, added = own_extreme(P, S, events, u, op, e, i)
         extend_extremes(m, u, op, e, own, added, 0, w)
     for k in entries(P, at.O_DST_P, op):
         base = P[P[at.U_VBASE] + u] + P[P[at.O_DST_ROW] + k] * size
@@ -97,6 +111,25 @@ def move_on(m, events, op, i):
 
 
 @compiled
+def move_together(m, events, op, i):
+    """Move trends on at once, where several ops of a unit go on with event i."""
+    P, S = m.P, m.S
+    quick = P[at.O_QUICK] + at.QUICK * op
+    u = P[quick + at.QO_UNIT]
+    if not goes_on(m, u, op, P[quick + at.QO_BEGINS]):
+        return
+    total = sum_of_sources(m, u, op)
+    draw_out(m, u, op)
+    if is_nothing(total, P[P[at.U_NC] + u]):
+        return
+    S[P[at.S_TOUCHED] + u] = S[P[at.S_HI] + u]
+    _add_weights(m, events, u, op, i, total)
+    for k in entries(P, at.O_DST_P, op):
+        row = row_of(m, u, P[P[at.O_DST_ROW] + k])
+        add_trends(row, total, P[P[at.U_NC] + u], P[P[at.U_NX] + u], m.err)
+
+
+@compiled
 def store_on(m, events, sides, stored, op, i, ts):
     """Move trends on at once where events are stored: else as `move_on`."""
     P = m.P
@@ -111,7 +144,7 @@ def store_on(m, events, sides, stored, op, i, ts):
         return
     pass_on(m, u, -1)
     leave(m, sides, op, i)
-    commit(m, stored, op, i, ts, total)
+    commit(m, sides, stored, op, i, ts, total)
 
 
 @inlined
@@ -122,14 +155,26 @@ def _finds_nothing(m, stored, u, op):
         if not is_nothing(row_of(m, u, P[P[at.O_SRC_ROW] + k]), P[P[at.U_NC] + u]):
             return False
     for k in entries(P, at.O_SCAN_P, op):
-        log = P[P[at.O_SCAN_LOG] + k]
-        if _first_open(P, S, stored, log) < S[P[at.S_LOG_LEN] + log]:
+        if _holds_some(P, S, stored, P[P[at.O_SCAN_LOG] + k]):
             return False
     return True
 
 
+@inlined
+def _holds_some(P, S, stored, log):
+    """Whether a log has an event that one of this step may go on with."""
+    kind = P[P[at.LOG_KIND] + log]
+    if kind == ORDERED:
+        release(P, S, log)
+        return S[P[at.S_LOG_HEAP] + log] > 0
+    last = S[P[at.S_LOG_LEN] + log] - 1
+    if kind == LAST_STEP:
+        return last >= 0 and log_entry(S, stored, log, last)[1] == S[at.C_STEPS] - 1
+    return first_open(P, S, stored, log) <= last
+
+
 @compiled
-def _own_extreme(P, S, events, u, op, e, i):
+def own_extreme(P, S, events, u, op, e, i):
     """The value of event i for extreme e, infinite if it has none, and what it adds to others.
 
     Both negated for MAX.
@@ -163,6 +208,10 @@ def find_value(m, events, sides, stored, op, i, total, is_alone):
             _scan(m, sides, stored, log, cond, i, total)
         elif step == PASSES:
             _scan_last(m, sides, stored, log, cond, i, total)
+        elif step == POPPED:
+            take_below(m, sides, stored, log, cond, i, total, is_alone)
+        elif step == EMPTIED:
+            take_all(m, stored, log, cond, total, is_alone)
         else:
             _take(m, sides, stored, log, cond, i, total, step, is_alone)
     _add_weights(m, events, u, op, i, total)
@@ -195,23 +244,23 @@ def _begin_trends(m, sides, u, cond, i, total):
 def _scan(m, sides, stored, log, cond, i, total):
     """Add up the stored events of a log from which an edge to event i is open."""
     P, S = m.P, m.S
-    for pos in range(_first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log]):
+    for pos in range(first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log]):
         j, step, ts = log_entry(S, stored, log, pos)
         if edge_open(P, S, sides, cond, step, 0, j, i):
-            _add_stored(m, stored, log, pos, ts, total)
+            add_stored(m, stored, log, pos, ts, total)
 
 
 @compiled
 def _scan_last(m, sides, stored, log, cond, i, total):
     """Add up the stored events of the last step from which an edge to event i is open."""
     P, S = m.P, m.S
-    head, pos = _first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log] - 1
+    head, pos = first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log] - 1
     while pos >= head:
         j, step, ts = log_entry(S, stored, log, pos)
         if step != S[at.C_STEPS] - 1:
             return
         if edge_open(P, S, sides, cond, step, 0, j, i):
-            _add_stored(m, stored, log, pos, ts, total)
+            add_stored(m, stored, log, pos, ts, total)
         pos -= 1
 
 
@@ -223,16 +272,15 @@ def _take(m, sides, stored, log, cond, i, total, becomes, is_alone):
     once, if no other event of this step may go on with them.
     """
     P, S = m.P, m.S
-    head, end = _first_open(P, S, stored, log), S[P[at.S_LOG_LEN] + log]
-    kept = first = _first_in_reach(P, S, sides, stored, log, cond, i, head, becomes)
-    for pos in range(first, end):
+    kept = head = first_open(P, S, stored, log)
+    for pos in range(head, S[P[at.S_LOG_LEN] + log]):
         if stored.entries[ENTRY * (log * S[at.C_LOG] + pos) + 3] < S[at.C_STEPS]:
             kept += becomes == TAKEN
             continue
         j, step, ts = log_entry(S, stored, log, pos)
         is_open = edge_open(P, S, sides, cond, step, 0, j, i)
         if is_open:
-            _add_stored(m, stored, log, pos, ts, total)
+            add_stored(m, stored, log, pos, ts, total)
             if is_alone and becomes != TAKEN:
                 continue
         if kept != pos:
@@ -244,30 +292,6 @@ def _take(m, sides, stored, log, cond, i, total, becomes, is_alone):
 
 
 @inlined
-def _first_in_reach(P, S, sides, stored, log, cond, i, head, becomes):
-    """The first stored event of a log from which an edge to event i may be open.
-
-    In a stack those of one step are in any order; null bars nothing.
-    """
-    if becomes != POPPED:
-        return head
-    way = P[P[at.NEED_ALT] + P[P[at.NEED_ALT_P] + P[P[at.NEED_P] + cond]]]
-    p = P[P[at.ALT_PRED] + P[P[at.ALT_PRED_P] + way]]
-    kind, row = P[P[at.P_KIND] + p], p * S[at.C_EVENTS]
-    pos, barred = S[P[at.S_LOG_LEN] + log], -1
-    while pos > head:
-        j, step, _ = log_entry(S, stored, log, pos - 1)
-        if barred >= 0 and step != barred:
-            break
-        value = sides.previous[row + j]
-        is_gone = stored.entries[ENTRY * (log * S[at.C_LOG] + pos - 1) + 3] < S[at.C_STEPS]
-        if not is_gone and value == value and not compared(kind, value, sides.next[row + i]):
-            barred = step
-        pos -= 1
-    return pos
-
-
-@inlined
 def _move_entry(P, S, stored, log, pos, to, size, size_x):
     """Move a stored event within its log."""
     source, target = ENTRY * (log * S[at.C_LOG] + pos), ENTRY * (log * S[at.C_LOG] + to)
@@ -276,33 +300,6 @@ def _move_entry(P, S, stored, log, pos, to, size, size_x):
     copy_row(
         logged(P, S, stored, log, to, size, size_x), logged(P, S, stored, log, pos, size, size_x)
     )
-
-
-@inlined
-def _first_open(P, S, stored, log):
-    """The first stored event of a log that an open window has."""
-    u = P[P[at.LOG_UNIT] + log]
-    start = S[P[at.S_LO] + u] * P[P[at.U_SLIDE] + u]
-    head, end = S[P[at.S_LOG_HEAD] + log], S[P[at.S_LOG_LEN] + log]
-    while head < end and log_entry(S, stored, log, head)[2] < start:
-        head += 1
-    S[P[at.S_LOG_HEAD] + log] = head
-    return head
-
-
-@inlined
-def _add_stored(m, stored, log, pos, ts, total):
-    """Add what a stored event of a time carries, in the windows that it is in."""
-    P, S = m.P, m.S
-    u = P[P[at.LOG_UNIT] + log]
-    w, nc, nx = shape(P, u)
-    slide = P[P[at.U_SLIDE] + u]
-    value = logged(P, S, stored, log, pos, total.size, total.size_x)
-    for window in range(S[P[at.S_LO] + u], S[P[at.S_HI] + u] + 1):
-        if ts < window * slide:
-            break
-        slot = window % w
-        add_row(one_window(total, slot, nc, nx), one_window(value, slot, nc, nx), m.err)
 
 
 @compiled
@@ -324,12 +321,12 @@ def _add_weights(m, events, u, op, i, total):
                 numbers.add(out, d + c, out, d, m.err)
         for e in range(nx):
             dx = total.at_x + slot * nx + e
-            own, added = _own_extreme(P, S, events, u, op, e, i)
+            own, added = own_extreme(P, S, events, u, op, e, i)
             total.x[dx] = min(total.x[dx] + added, own)
 
 
 @compiled
-def commit(m, stored, op, i, ts, value):
+def commit(m, sides, stored, op, i, ts, value):
     """Add what an event has been found to add: to rows, trees and its log."""
     P, S = m.P, m.S
     u = P[P[at.O_UNIT] + op]
@@ -339,33 +336,9 @@ def commit(m, stored, op, i, ts, value):
     for k in entries(P, at.O_LEAF_P, op):
         add_leaf(m, stored, P[P[at.O_LEAF] + k], i, value)
     log = P[P[at.O_LOG] + op]
-    if log >= 0:
-        _append(P, S, stored, log, i, ts, value)
-
-
-@inlined
-def log_entry(S, stored, log, pos):
-    """A stored event: its number, step and time."""
-    entry = ENTRY * (log * S[at.C_LOG] + pos)
-    return stored.entries[entry], stored.entries[entry + 1], stored.entries[entry + 2]
-
-
-@inlined
-def logged(P, S, stored, log, pos, size, size_x):
-    """The value of a stored event."""
-    first = P[P[at.LOG_VBASE] + log] * S[at.C_LOG] + pos * size
-    first_x = P[P[at.LOG_XBASE] + log] * S[at.C_LOG] + pos * size_x
-    return Row(stored.v, stored.x, first, first_x, size, size_x)
-
-
-@compiled
-def _append(P, S, stored, log, i, ts, value):
-    """Store an event with its value in a log."""
-    pos = S[P[at.S_LOG_LEN] + log]
-    S[P[at.S_LOG_LEN] + log] += 1
-    entry = ENTRY * (log * S[at.C_LOG] + pos)
-    stored.entries[entry] = i
-    stored.entries[entry + 1] = S[at.C_STEPS]
-    stored.entries[entry + 2] = ts
-    stored.entries[entry + 3] = FAR
-    copy_row(logged(P, S, stored, log, pos, value.size, value.size_x), value)
+    if log < 0:
+        return
+    if P[P[at.LOG_KIND] + log] == ORDERED:
+        insert(P, S, sides, stored, log, i, ts, value)
+    else:
+        append(P, S, stored, log, i, ts, value)

@@ -32,9 +32,27 @@ from hamlet.kernel.machine.counts import sync_counts
 from hamlet.kernel.machine.guards import complete_guards, find_match, kept_for
 from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.rows import Row
-from hamlet.kernel.machine.steps import end_runs, hand_on, is_past, leave, pass_on, renew
+from hamlet.kernel.machine.steps import (
+    begin_waiting,
+    end_runs,
+    end_waiting,
+    hand_on,
+    is_past,
+    leave,
+    let_pass,
+    pass_on,
+    renew,
+)
+from hamlet.kernel.machine.taking import take_and_store
 from hamlet.kernel.machine.tree_sums import turn_block
-from hamlet.kernel.machine.values import commit, direct, find_value, move_on, store_on
+from hamlet.kernel.machine.values import (
+    commit,
+    direct,
+    find_value,
+    move_on,
+    move_together,
+    store_on,
+)
 from hamlet.kernel.machine.windows import activate, bar, close_all, next_due, roll_all, sync_all
 from hamlet.kernel.stopping import STOPPED
 
@@ -63,15 +81,17 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
         letter = events.letter[i]
         if S[at.C_ASLEEP] > 0:
             due = min(due, _wake(m, events, i, ts))
-        if S[at.C_WAITING] > 0 and (i + 1 >= end or events.tied[i + 1] == 0):
+        if events.tied[i] == at.AFTER_OTHERS:
+            let_pass(m, sides)
+        if S[at.C_WAITING] > 0 and (i + 1 >= end or events.tied[i + 1] != at.TIED):
             end_runs(m, sides, letter)
-        if i + 1 < end and events.tied[i + 1] == 1:
+        if i + 1 < end and events.tied[i + 1] == at.TIED:
             j = _end_of_step(events, i, end)
             short = _step(m, events, sides, stored, scratch, i, j, ts, at.L_OPS_P, at.L_GOPS_P)
             due = min(due, next_due(P, S))
         elif _is_lazy(S, L, letter):
             j, short = _take_lazy(m, events, sides, i, end, due), 0
-            S[at.C_STEPS] += j - i - 1
+            S[at.C_STEPS] -= 1
             S[at.C_BURSTS] -= 1
         else:
             j, short = i + 1, max(_short_of_trace(P, S, 1), _short_of_logs(P, S))
@@ -147,20 +167,23 @@ def _short_of_logs(P, S):
 def _end_of_step(events, i, end):
     """Where the events of one time end."""
     j = i + 1
-    while j < end and events.tied[j] == 1:
+    while j < end and events.tied[j] == at.TIED:
         j += 1
     return j
 
 
 @compiled
 def _take_lazy(m, events, sides, i, end, due):
-    """Take in runs of events that only accumulators know, one after the other; where they end."""
+    """Take in runs of events that only accumulators know, one after the other; where they end.
+
+    Afterwards it is the step of the event there.
+    """
     S, L, j = m.S, events.by_letter, i
-    is_few = m.P[at.IS_FEW] == 1 and S[at.C_ASLEEP] == 0 and S[at.C_WAITING] == 0
+    is_few = m.P[at.IS_FEW] == 1 and S[at.C_ASLEEP] == 0
     while True:
         first, j = j, _end_of_run(events, j, end, due)
         whole = j
-        if is_few and j < first + _BLOCK:
+        if is_few and S[at.C_WAITING] == 0 and j < first + _BLOCK:
             whole = _end_of_stretch(events, j, end, due)
         if whole > j:
             j = whole
@@ -170,14 +193,17 @@ def _take_lazy(m, events, sides, i, end, due):
         else:
             take_run(m, events, first, j)
         S[at.C_BURSTS] += 1
+        S[at.C_STEPS] += j - first
         if j >= end or events.ts[j] >= due:
             return j
         if L[L[at.L_LAZY] + events.letter[j]] != at.ALWAYS_LAZY:
             return j
-        if S[at.C_ASLEEP] > 0 or (j + 1 < end and events.tied[j + 1] == 1):
+        if S[at.C_ASLEEP] > 0 or (j + 1 < end and events.tied[j + 1] == at.TIED):
             return j
         if S[at.C_WAITING] > 0:
-            return j
+            if events.tied[j] == at.AFTER_OTHERS:
+                return j
+            end_runs(m, sides, events.letter[j])
 
 
 @inlined
@@ -274,7 +300,8 @@ def _add_op(m, events, sides, stored, op, i, ts):
     elif P[quick + at.QO_SYNC] == at.SYNC_LATER:
         sync_numbers(m, u)
     elif P[quick + at.QO_SYNC] == at.SYNC_IF_WAITING:
-        if P[quick + at.QO_BEGINS] == 0 and is_past(m, u):
+        has_begun = S[P[at.S_STEP] + u] == S[at.C_STEPS]  # with another op of this event
+        if P[quick + at.QO_BEGINS] == 0 and not has_begun and is_past(m, u):
             return due
         sync(m, u)
     else:
@@ -289,6 +316,14 @@ def _add_op(m, events, sides, stored, op, i, ts):
             m.x[to + e] = min(m.x[to + e], m.x[source + e])
     elif P[quick + at.QO_MOVES] == at.MOVING:
         move_on(m, events, op, i)
+    elif P[quick + at.QO_MOVES] == at.BEGINNING:
+        begin_waiting(m, quick)
+    elif P[quick + at.QO_MOVES] == at.ENDING:
+        end_waiting(m, quick)
+    elif P[quick + at.QO_MOVES] == at.TOGETHER:
+        move_together(m, events, op, i)
+    elif P[quick + at.QO_MOVES] == at.TAKING:
+        take_and_store(m, events, sides, stored, op, i, ts)
     elif P[quick + at.QO_MOVES] == at.STORING:
         store_on(m, events, sides, stored, op, i, ts)
     elif P[quick + at.QO_MOVES] == at.HANDING_ON:
@@ -341,7 +376,7 @@ def _step(m, events, sides, stored, scratch, i, j, ts, ops, gops):
             leave(m, sides, op, e)
     for k in range(n):
         op, e = pending[4 * k], pending[4 * k + 1]
-        commit(m, stored, op, e, ts, _value_of(P, scratch, k))
+        commit(m, sides, stored, op, e, ts, _value_of(P, scratch, k))
     if j > i + 1:
         # The units that are not met get the lazy events of the step through the accumulators.
         take_step(m, events, i, j)

@@ -19,7 +19,9 @@ from hamlet.kernel.machine.catch_up import stamp, sync, sync_window
 from hamlet.kernel.machine.conditions import NO_EVENT, edge_open
 from hamlet.kernel.machine.counts import catch_up_counts, stamp_counts, sync_counts
 from hamlet.kernel.machine.guards import begin_guards
+from hamlet.kernel.machine.logs import log_entry, logged
 from hamlet.kernel.machine.memory import FAR, entries, shape
+from hamlet.kernel.machine.ordered import begin_ordered
 from hamlet.kernel.machine.rows import (
     Row,
     add_row,
@@ -30,7 +32,6 @@ from hamlet.kernel.machine.rows import (
     row_of,
 )
 from hamlet.kernel.machine.tree_sums import begin_trees, clear_in_trees
-from hamlet.kernel.machine.values import log_entry, logged
 from hamlet.kernel.windowing import first_window, last_window
 
 
@@ -96,8 +97,9 @@ def activate(m, u, ts):
         stamp(m, u)
     if P[quick + at.Q_KIND] == at.STORES:
         for k in entries(P, at.U_LOG_P, u):
-            S[P[at.S_LOG_HEAD] + P[P[at.U_LOG] + k]] = 0
-            S[P[at.S_LOG_LEN] + P[P[at.U_LOG] + k]] = 0
+            log = P[P[at.U_LOG] + k]
+            S[P[at.S_LOG_HEAD] + log] = S[P[at.S_LOG_LEN] + log] = 0
+            begin_ordered(P, S, log)
         begin_trees(P, S, u, ts)
     S[P[at.S_WHERE] + u] = S[at.C_ACTIVE]
     S[P[at.S_ACTIVE] + S[at.C_ACTIVE]] = u
@@ -315,7 +317,7 @@ def sync_all(m):
     for k in range(S[at.C_ACTIVE]):
         u = S[P[at.S_ACTIVE] + k]
         sync(m, u)
-        if S[P[at.S_WAITS] + u] == 1:
+        if S[P[at.S_WAITS] + u] > 0:
             S[P[at.S_STEP] + u] = S[at.C_STEPS] - 1
         w, nc, _ = shape(P, u)
         first = P[P[at.U_VBASE] + u]
