@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,6 +99,20 @@ def test_every_figure_has_a_floor_and_the_grid_its_points(report: dict[str, Any]
     assert sum(what.startswith("20 queries, one its own way") for what in wanted) == 4
     assert all(set(p["took_ns"]) == {"never", "always", "dynamic"} for p in report["grid"])
     assert len(report["grid"]) == 2
+
+
+def test_points_that_have_been_measured_are_not_measured_again(tmp_path: Path):
+    size = replace(FEW, points=tmp_path / "points.jsonl")
+    first = sharing_figures.measure_grid(size, lambda line: None)
+    lines = size.points.read_text(encoding="utf-8").splitlines()
+    size.points.write_text(lines[0] + "\n", encoding="utf-8")
+
+    again = sharing_figures.measure_grid(size, lambda line: None)
+
+    assert len(lines) == len(first) == 2
+    assert again[0] == first[0]
+    assert [times.point for times in again] == [times.point for times in first]
+    assert size.points.read_text(encoding="utf-8").splitlines()[0] == lines[0]
 
 
 def test_the_command_writes_figures_and_picture_and_prints_the_document_that_it_writes(

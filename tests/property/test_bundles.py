@@ -348,6 +348,38 @@ def test_every_touch_has_a_row_and_every_row_a_touch(seed: int, numbers: str, sh
         assert decided.count("share") + decided.count("merge") == statistics.shared
 
 
+def test_what_is_decided_in_a_partition_depends_on_no_other() -> None:
+    """In one queries agree but once, and rest; in one they always do, in one by turns."""
+    workload = Workload.parse(
+        ";".join(
+            f"q{i}: RETURN COUNT(*) PATTERN SEQ(X x, T+) WHERE x.v < 0 OR x.v = {i} GROUPBY g "
+            "WITHIN 8 s SLIDE 2 s"
+            for i in range(3)
+        )
+    )
+    values = {"never": [-1] + [1] * 299, "always": [-1], "in turn": [-1] * 9 + [2] * 3}
+    parts = {
+        name: [
+            {"type": "X" if i % 2 else "T", "time": i, "v": some[i // 2 % len(some)], "g": name}
+            for i in range(600)
+        ]
+        for name, some in values.items()
+    }
+
+    def traced(*names: str) -> dict[str, list[Any]]:
+        events = [event for name in names for event in parts[name]]
+        rows: dict[str, list[Any]] = {}
+        for row in workload.run(events, numbers="float", trace=True).trace.to_pylist():
+            rows.setdefault(row["group"], []).append(row)
+        return rows
+
+    alone = {group: rows for name in parts for group, rows in traced(name).items()}
+
+    assert {row["decided"] for rows in alone.values() for row in rows} > {"merge", "split"}
+    for order in (["never", "always", "in turn"], ["in turn", "never", "always"]):
+        assert traced(*order) == alone
+
+
 def test_a_partition_that_is_run_again_is_traced_once() -> None:
     """Seventy events of T make counts beyond 64 bits: the run begins again with more words."""
     workload = Workload.parse(text_of_five(within=200))

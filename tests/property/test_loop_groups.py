@@ -8,6 +8,7 @@ event, and numbers that outgrow their kind in silence.
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -254,15 +255,21 @@ def test_predicates_that_agree_on_most_events_have_one_table(
     assert engine_rows(workload, events) == expected
 
 
-def test_long_windows_have_a_table_for_each_predicate() -> None:
-    events = bursts_of(Random(3), 4, 3_000, 9)
-    workload = apart_by([1, 2, 1, 2], "120 s SLIDE 30 s")
+@pytest.mark.parametrize(
+    ("margins", "classes"),
+    [([1, 2, 3, 4, 1, 2, 3, 4], 1), ([1, 250, 1, 250, 1, 250], 2)],
+    ids=["agree", "disagree"],
+)
+@pytest.mark.parametrize("sharing", ["always", "dynamic"])
+def test_so_have_those_of_long_windows(margins: list[int], classes: int, sharing: str) -> None:
+    events = bursts_of(Random(3), len(margins), 4_000, 9)
+    workload = apart_by(margins, "240 s SLIDE 60 s")
 
-    trace = Workload.parse(workload).run(events, sharing="always", trace=True).trace
+    trace = Workload.parse(workload).run(events, sharing=sharing, trace=True).trace
 
-    assert {row["class"] for row in trace.to_pylist()} == {"q0, q2", "q1, q3"}
+    assert len({row["class"] for row in trace.to_pylist()}) == classes
     expected = engine_rows(workload, events, sharing="apart")
-    assert engine_rows(workload, events, sharing="always") == expected
+    assert engine_rows(workload, events, sharing=sharing) == expected
 
 
 def test_shorter_windows_apart_from_longer_ones_are_right_from_the_end() -> None:
@@ -347,7 +354,8 @@ def test_queries_for_other_events_have_other_tables() -> None:
     )
     random = Random(5)
     events = [
-        {**event, "carrier": random.randrange(40)} for event in stream_of_thresholds(4000, 40, 0.0)
+        {**event, "carrier": random.randrange(40)}
+        for event in stream_of_thresholds(10_000, 40, 0.0)
     ]
 
     found = decided(workload, events, is_traced=True)
@@ -613,6 +621,61 @@ def test_a_query_that_begins_to_go_its_own_way_leaves_and_comes_back(
         engine_rows(workload, events, numbers="float", sharing=way) for way in ("dynamic", "apart")
     )
     assert [row["log10"] for row in rows] == pytest.approx([row["log10"] for row in expected])
+
+
+# Partitions beside others
+
+
+def of_character(random: Random, group: str, part: float, step: int, n: int) -> list[Any]:
+    """Bursts of T of one partition: a part of them is not for q5, and values are so far apart."""
+    return [
+        {
+            "type": random.choice("XY") + str(random.randrange(8)) if i % 40 == 0 else "T",
+            "time": i,
+            "x": step * random.randrange(40),
+            "u": 9 if random.random() < part else 0,
+            "g": group,
+        }
+        for i in range(n)
+    ]
+
+
+def test_what_is_decided_in_a_partition_depends_on_no_other() -> None:
+    """One where q5 leaves, one where comparisons agree, one where they do not, and a small one.
+
+    Each has the decisions that it has by itself beside the others, in whatever order these come.
+    """
+    workload = ";".join(
+        f"q{i}: RETURN COUNT(*) PATTERN SEQ(X{i}, T+, Y{i}) "
+        f"WHERE T.x < NEXT(T).x + {1 + i % 4} {'AND T.u < 5' if i == 5 else ''} GROUPBY g "
+        f"WITHIN 60 s SLIDE 15 s"
+        for i in range(8)
+    )
+    random = Random(6)
+    parts = [
+        of_character(random, "a", 0.5, 10, 6_000),
+        of_character(random, "b", 0.0, 10, 6_000),
+        of_character(random, "c", 0.0, 1, 6_000),
+        of_character(random, "d", 0.0, 10, 200),
+    ]
+
+    def traced(*some: list[Any]) -> dict[str, list[Any]]:
+        events = [event for part in some for event in part]
+        trace = Workload.parse(workload).run(events, numbers="float", trace=True).trace
+        rows: dict[str, list[Any]] = {}
+        for row in trace.to_pylist():
+            rows.setdefault(json.loads(row["group"])["g"], []).append(row)
+        return {group: sorted(some, key=by_time) for group, some in rows.items()}
+
+    def by_time(row: dict[str, Any]) -> tuple[float, str]:
+        return row["time"], row["class"]
+
+    alone = {group: rows for part in parts for group, rows in traced(part).items()}
+
+    assert len({frozenset(row["class"] for row in rows) for rows in alone.values()}) > 2
+    for order in (parts, parts[::-1], parts[2:] + parts[:2], parts[1:3]):
+        for group, rows in traced(*order).items():
+            assert rows == alone[group]
 
 
 # Numbers of many words

@@ -7,6 +7,7 @@ events that were encoded once. `hamlet bench sharing --only grid` measures the g
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,10 @@ from hamlet.bench.timing import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 WAYS = ("never", "always", "dynamic")
+_FIELDS = ("queries", "live", "windows", "burst")
 QUERIES = (2, 10, 50, 200)
 LIVE = (30, 300, 3000, 30_000)
 WINDOWS = (1, 4, 12)
@@ -110,6 +113,24 @@ def measured(point: RowPoint, events: int = 0, repeat: int = 3) -> RowTimes:
         for way, each in ways.items():
             took[way].append(seconds(each))
     return RowTimes(point, {way: min(all_of) / events * 1e9 for way, all_of in took.items()})
+
+
+def read_points(path: Path) -> dict[RowPoint, RowTimes]:
+    """Points that were measured before: a line of JSON each; none where there is no file."""
+    if not path.exists():
+        return {}
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    every = [
+        RowTimes(RowPoint(**{name: each[name] for name in _FIELDS}), each["took_ns"])
+        for each in found
+    ]
+    return {times.point: times for times in every}
+
+
+def add_point(path: Path, times: RowTimes) -> None:
+    """Keep a point that has been measured."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(times.as_data()) + "\n")
 
 
 def in_way(made: Kernel, way: str) -> Kernel:

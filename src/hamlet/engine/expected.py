@@ -18,7 +18,7 @@ from hamlet.engine.pipeline import SetPipeline
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
 from hamlet.kernel.base import EventBatch
 from hamlet.kernel.rows.letters import may_pay
-from hamlet.kernel.run import Counters, partition_ranges, run_group
+from hamlet.kernel.run import Counters, partition_ranges, run_group, tables_before
 from hamlet.plan.number_mode import NumberMode
 from hamlet.share.bundles import split_bundles
 from hamlet.share.policy import NOTHING_FIXED, Fixed
@@ -77,7 +77,8 @@ def options_for(
     tried = replace(options, sharing="dynamic", numbers="float", trace=False, fixed=NOTHING_FIXED)
     for sharable in plan.sets:
         before = _Before.of(SetPipeline.of(plan, sharable, tried), table, rates or {})
-        fixed = Fixed(fixed.alone | before.alone(), fixed.split | before.split())
+        alone, split, tables = before.alone(), before.split(), before.tables()
+        fixed = Fixed(fixed.alone | alone, fixed.split | split, fixed.tables | tables)
     return replace(options, fixed=fixed)
 
 
@@ -135,6 +136,15 @@ class _Before:
             bursts[name] = bursts.get(name, 0) + counters.bursts
             shared[name] = shared.get(name, 0) + counters.shared_bursts
         return frozenset(name for name, n in bursts.items() if n and 2 * shared[name] <= n)
+
+    def tables(self) -> frozenset[tuple[str, tuple[str, ...]]]:
+        """The queries that have a table together, by loop, where not all of it have one."""
+        return frozenset(
+            (self.pipeline.loop_name(made), self.pipeline.queries_of(made, units))
+            for made in self.compiled.row_groups
+            for some in [tables_before(made, self.batch, partition_ranges(self.batch))]
+            for units in (some if len(some) > 1 else ())
+        )
 
     def split(self) -> frozenset[tuple[str, ...]]:
         """The bundles that it does not pay to merge."""

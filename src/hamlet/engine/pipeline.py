@@ -34,7 +34,7 @@ from hamlet.share.policy import inside, loop_name
 from hamlet.share.trace import TracedLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -186,6 +186,8 @@ class SetPipeline:
         )
         compiled = replace(compiled, sharing=tuple(map(self._policy_of, compiled.row_groups)))
         if policy == "static":
+            tables = tuple(map(self._fixed_tables, compiled.row_groups))
+            compiled = replace(compiled, tables=tables)
             return with_fixed_patience(compiled, self.plan, self.program, options.fixed)
         return compiled
 
@@ -194,6 +196,21 @@ class SetPipeline:
         if self.options.sharing != "static":
             return inside(self.options.sharing)
         return self.options.fixed.policy_of(self.loop_name(made))
+
+    def _fixed_tables(self, made: PlacedGroup) -> tuple[tuple[int, ...], ...]:
+        """The units of a group that have a table together: as many as can be, if nothing is fixed.
+
+        Nothing of it follows from events of the run.
+        """
+        tables: dict[tuple[tuple[str, ...], Hashable], list[int]] = {}
+        loop, is_shared = self.loop_name(made), self._policy_of(made) == "always"
+        for number, unit in enumerate(made.group.units):
+            (query,) = self.queries_of(made, (number,))
+            # Over own columns those with different edge predicates have nothing of one table.
+            predicate = None if is_shared and made.is_sharable else unit.predicate
+            key = (self.options.fixed.table_of(loop, query), predicate)
+            tables.setdefault(key, []).append(number)
+        return tuple(map(tuple, tables.values()))
 
     def loop_name(self, made: PlacedGroup) -> str:
         """The loop of a group of rows as text."""
@@ -209,11 +226,11 @@ class SetPipeline:
         return TracedLoop(
             self.program.alphabet.atoms[made.group.atoms[0]].type,
             self.loop_name(made),
-            self._queries_of(made, everyone),
-            tuple(self._queries_of(made, units) for units in (everyone, *made.classes)),
+            self.queries_of(made, everyone),
+            tuple(self.queries_of(made, units) for units in (everyone, *made.classes)),
         )
 
-    def _queries_of(self, made: PlacedGroup, units: Iterable[int]) -> tuple[str, ...]:
+    def queries_of(self, made: PlacedGroup, units: Iterable[int]) -> tuple[str, ...]:
         """The names of the queries of some units of a group, in the order of the workload."""
         program = self.program
         templates = (made.group.units[unit].template for unit in units)

@@ -40,8 +40,11 @@ _EDGES = (
     _CHAIN.replace("SEQ(A, B+)", "SEQ(A, (SEQ(B+, C))+)"),
     _ASKED.format("WHERE B.x * B.y <= NEXT(B).x + NEXT(B).y GROUPBY g"),
 )
+# Some that may have a table together: who has, and from when on, is found with code of its own
+_SHORT = _CHAIN.replace("10000 s", "50 s")
+_TOGETHER = tuple(_SHORT.replace("A, B+", p) for p in ("A, B+", "C, B+, A", "A, B+, C"))
 # So many events that counts of their trends fit into 64 bits, are beyond them, or beyond doubles.
-_FEW, _SOME, _MANY = 40, 150, 5000
+_FEW, _SOME, _MANY, _LONG = 40, 150, 5000, 20_000
 
 
 def steps(
@@ -64,6 +67,8 @@ def steps(
                     _EDGES if size == _FEW else (_CHAIN,), kind, size
                 ),
             )
+    if edges:
+        yield "which queries share", lambda: _run(_TOGETHER, numbers[0], _LONG)
     for kind in numbers:
         yield f"streams of {kind} numbers", lambda kind=kind: _stream(kind, edges)  # type: ignore[misc]
     if systems:

@@ -107,7 +107,7 @@ def _told(loop: Sharing, names: list[str], planned: dict[str, PlannedQuery]) -> 
     told = "; an event for some of them is a snapshot by itself" if len(atoms) > 1 else ""
     if len(compared) > 1:
         told += (
-            "; where windows are small, with different edge predicates: "
+            "; with different edge predicates where these mostly agree: "
             "an event on which these disagree is a snapshot by itself"
         )
     return told

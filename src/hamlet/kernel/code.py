@@ -213,6 +213,8 @@ class Compiled:
     bundles: tuple[Bundle, ...] = ()  # units that may be one
     patience: tuple[int, ...] = ()  # of each bundle: see machine/bundles.py
     sharing: tuple[str, ...] = ()  # the policy for each group of rows
+    # And the units of each table of a group, where these do not follow from its events
+    tables: tuple[tuple[tuple[int, ...], ...], ...] = ()
     repeats: Ints | None = None  # by template: the component to emit at each place, -1 for none
     # What letters do, for the alphabets of events that were met: see fast_paths.py. What is made of
     # this with `replace` begins without.

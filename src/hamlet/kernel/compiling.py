@@ -38,6 +38,7 @@ _PARTS = {
     "hamlet.kernel.rows.kernel": _Part(
         "the kernel of loops with an edge predicate", 12, numbers=(9,)
     ),
+    "hamlet.kernel.rows.finding": _Part("what finds out which queries share a table", 5),
     "hamlet.kernel.base": _Part("what writes results", 1),
     "hamlet.kernel.encode.sorting": _Part("what sorts events", 3),
     "hamlet.kernel.encode.arranging": _Part("what puts events in order", 2),

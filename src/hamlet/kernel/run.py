@@ -23,7 +23,7 @@ from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.memory import ENTRY
 from hamlet.kernel.machine.redoing import AGAIN
 from hamlet.kernel.numbers import next_words
-from hamlet.kernel.rows import RowRecords, all_windows, run_rows
+from hamlet.kernel.rows import RowRecords, all_windows, run_rows, tables_of
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.sifting import in_turn, sifted
 from hamlet.kernel.stopping import stoppable
@@ -159,11 +159,12 @@ def run_batch(
     whole = partition_ranges(batch) if whole is None else whole
     if trace:
         counters.trace, counters.bursts_decided = [], []
-    groups = zip(compiled.row_groups, compiled.sharing, strict=True)
+    tables = compiled.tables or ((),) * len(compiled.row_groups)
+    groups = zip(compiled.row_groups, compiled.sharing, tables, strict=True)
     emissions = [
         part
-        for group, sharing in groups
-        for part in run_group(compiled, group, sharing, batch, mode, counters, whole)
+        for group, sharing, some in groups
+        for part in run_group(compiled, group, sharing, batch, mode, counters, whole, some)
     ]
     if portions is None:
         portions = [Portion.all_of(compiled, whole)]
@@ -207,8 +208,12 @@ def run_group(
     mode: NumberMode,
     counters: Counters,
     whole: NDArray[np.int64],
+    tables: tuple[tuple[int, ...], ...] = (),
 ) -> list[Emission]:
-    """All windows of the units of one group in some partitions, under a policy of sharing."""
+    """All windows of the units of one group in some partitions, under a policy of sharing.
+
+    Which units have a table together follows from their events, where it is not given.
+    """
     batch, whole = sifted(made, batch, whole)
     parts: list[Emission] = []
     templates = np.array([unit.template for unit in made.group.units], np.int32)
@@ -224,7 +229,7 @@ def run_group(
         ranges = np.concatenate(waiting.pop(words))
         if not len(ranges):
             continue
-        done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced)
+        done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced, tables)
         if is_traced:
             decided.append(_decided(made, done))
         counters.windows += len(done.part)
@@ -248,6 +253,14 @@ def run_group(
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
     return parts
+
+
+def tables_before(
+    made: PlacedGroup, batch: EventBatch, whole: NDArray[np.int64]
+) -> tuple[tuple[int, ...], ...]:
+    """The units of a group that would have a table together in most of some partitions."""
+    batch, whole = sifted(made, batch, whole)
+    return tables_of(made, batch, whole)
 
 
 def _sizes(ranges: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -129,14 +129,21 @@ class Fixed:
     Attributes:
         alone: Loops that are not shared.
         split: Bundles that are not merged.
+        tables: Queries that have a table together without others of their loop, with that.
     """
 
     alone: frozenset[str] = frozenset()
     split: frozenset[tuple[str, ...]] = frozenset()
+    tables: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
 
     def policy_of(self, loop: str) -> Policy:
         """What a loop is run with."""
         return "never" if loop in self.alone else "always"
+
+    def table_of(self, loop: str, query: str) -> tuple[str, ...]:
+        """The queries that one has a table with; nothing where all of its loop have one."""
+        found = (some for name, some in sorted(self.tables) if name == loop and query in some)
+        return next(found, ())
 
     def patience_of(self, queries: tuple[str, ...]) -> int:
         """Of a bundle: merged until the first split, or never."""

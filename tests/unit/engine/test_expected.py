@@ -71,6 +71,27 @@ def test_the_run_itself_decides_nothing():
         assert (run.statistics.snapshots > 0) == snapshots
 
 
+def test_which_queries_have_a_table_together_is_fixed_before_too():
+    """In the sample q0 is for half of the events alone, in the run for all, and the other way."""
+    text = ";".join(
+        f"q{i}: RETURN COUNT(*) PATTERN SEQ(X{i}, T+, Y{i}) WHERE T.v < NEXT(T).v "
+        f"{'AND T.u < 1' if i == 0 else ''} WITHIN 600 s SLIDE 150 s"
+        for i in range(200)
+    )
+    workload, together = Workload.parse(text), ", ".join(f"q{i}" for i in range(200))
+    alike, unlike = (
+        table.append_column("u", [np.arange(len(table)) % parts])
+        for table, parts in ((bursts(50, 9000), 1), (bursts(50, 9000), 2))
+    )
+
+    for before, during, is_parted in ((unlike, alike, True), (alike, unlike, False)):
+        given = {"sharing": "static", "sample": before}
+        fixed = options_for(workload.plan, **given).fixed
+        assert len(fixed.tables) == 2 * is_parted
+        trace = workload.run(during, numbers="float", trace=True, **given).trace
+        assert (together in trace.column("class").to_pylist()) is not is_parted
+
+
 def test_a_set_without_loops_of_such_a_kind_has_nothing_to_fix():
     plan = Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 5 s").plan
 

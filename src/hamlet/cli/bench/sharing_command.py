@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,9 +12,6 @@ from hamlet.cli.bench.options import only_option, quick_option, write_figures
 from hamlet.cli.options import format_option, overwrite_option
 from hamlet.cli.output import draw_into, give, give_names, made_folder, tell
 from hamlet.io.targets import check_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIGURES = "sharing.json"
 
@@ -25,6 +23,11 @@ FIGURES = "sharing.json"
 @quick_option
 @only_option
 @click.option("--coarse", is_flag=True, help="A quarter of the grid.")
+@click.option(
+    "--points",
+    metavar="FILE",
+    help="Keep points of the grid in this file, and measure those that are not in it.",
+)
 @click.option("--out", metavar="DIR", help="Write sharing.json and pictures to this folder too.")
 @overwrite_option
 @format_option()
@@ -32,6 +35,7 @@ def sharing_command(
     quick: bool,
     only: tuple[str, ...],
     coarse: bool,
+    points: str | None,
     out: str | None,
     overwrite: bool,
     format_: str,
@@ -52,6 +56,8 @@ def sharing_command(
     scale = sharing.QUICK if quick else sharing.FULL
     if coarse:
         scale = replace(scale, figures=replace(scale.figures, is_coarse=True))
+    if points is not None:
+        scale = replace(scale, figures=replace(scale.figures, points=Path(points)))
     report = sharing.measure(only, scale=scale, tell=tell)
     give(report, sharing.as_text(report), format_)
     if folder is not None:

@@ -15,6 +15,9 @@ Where many events for some have come in a row, with none for all in between, the
 looked at: the bundle *rests* until an event for all comes. So a stream on which queries never agree
 does not pay for the question.
 
+Each partition begins as if units had behaved alike before: what is decided in it depends on no
+other one.
+
 Cost: a merge or a split O(units x rows x windows); a decision a few comparisons.
 """
 
@@ -27,8 +30,8 @@ from hamlet.kernel.machine.rows import copy_row, row_of
 
 IDLE, MERGED, SPLIT = range(3)
 FOREVER = 1 << 40
-# Events for some in a row, for each op of the code, after which a bundle rests
-_PATIENCE_OF_OPS = 8
+# Events for some in a row, for each of its units, after which a bundle rests
+_PATIENCE_OF_UNITS = 32
 # What S_B_RUN is then; before, as many below zero as events for some have come in a row
 _RESTING = -FOREVER
 # Numbers in a row of a trace: partition, time, bundle, events of the burst before, units, units
@@ -40,8 +43,12 @@ STAYS_MERGED, STAYS_SPLIT, IS_MERGED, IS_SPLIT = range(4)
 
 @compiled
 def begin_bundles(P, S):
-    """Begin a partition with no unit active; what was learnt of the stream is kept."""
+    """Begin a partition with no unit active, whatever those before it were like."""
     for b in range(P[at.N_B]):
+        if S[P[at.S_B_RUN] + b] == _RESTING:
+            _look_again(P, b)
+        patience = P[P[at.B_PATIENCE] + b]
+        S[P[at.S_B_RUN] + b] = patience if patience < FOREVER else 0
         S[P[at.S_B_MODE] + b] = IDLE
         S[P[at.S_B_LIVE] + b] = 0
         S[P[at.S_B_PARTIAL] + b] = -FAR
@@ -126,7 +133,7 @@ def stay_split(P, S, b, ts):
     run = min(S[P[at.S_B_RUN] + b], 0) - 1
     S[P[at.S_B_RUN] + b] = run
     S[P[at.S_B_PARTIAL] + b] = ts
-    if run < -_PATIENCE_OF_OPS * P[at.N_OPS]:
+    if run < -_PATIENCE_OF_UNITS * (P[P[at.B_P] + b + 1] - P[P[at.B_P] + b]):
         _rest(P, S, b)
 
 
@@ -146,6 +153,12 @@ def _wake(P, S, b, ts):
     S[P[at.S_B_RUN] + b] = 0
     S[P[at.S_B_PARTIAL] + b] = ts
     S[P[at.S_B_MODE] + b] = SPLIT if S[P[at.S_B_LIVE] + b] > 0 else IDLE
+    _look_again(P, b)
+
+
+@compiled
+def _look_again(P, b):
+    """Have events for some units of a bundle looked at."""
     for op in range(P[at.N_OPS]):
         quick = P[at.O_QUICK] + at.QUICK * op
         if P[P[at.U_BUNDLE] + P[quick + at.QO_UNIT]] == b:

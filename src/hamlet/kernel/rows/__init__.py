@@ -2,7 +2,7 @@
 
 A unit is a pattern of a query. The units of a group have E+ in common, with the same condition
 f(previous) op g(next) between neighbours; what comes before and after E+ is their own, and what
-they ask of its events may differ, as may their windows (windows.py), and where windows are small
+they ask of its events may differ, as may their windows (windows.py), and where they mostly agree
 the condition, too (predicates.py). Every stored event of E has
 one row, in which the numbers of all units and open windows stand side by side, so what an event
 adds is a few operations on vectors, however many units there are. States that begin alike have the
@@ -28,6 +28,7 @@ survey.py       what a partition is like, and what both ways would cost
 stretches.py    which of the two, and which table, for windows after each other
 decision.py     which of the two, burst by burst
 classes.py      which units share, which have a table together, and from when on
+finding.py      the same of one partition, from how that begins, compiled
 disputes.py     how often edge predicates disagree
 blocks.py       where trees are turned
 windows.py      windows that open and close
@@ -43,7 +44,7 @@ going_on.py     the entry from Python for streams
 
 from __future__ import annotations
 
-from hamlet.kernel.rows.batch import RowRecords, all_windows, run_rows
+from hamlet.kernel.rows.batch import RowRecords, all_windows, run_rows, tables_of
 from hamlet.kernel.rows.group import RowEdge, RowGroup, RowPredicate, RowState, RowUnit
 from hamlet.kernel.rows.letters import PlacedGroup
 
@@ -57,4 +58,5 @@ __all__ = [
     "RowUnit",
     "all_windows",
     "run_rows",
+    "tables_of",
 ]

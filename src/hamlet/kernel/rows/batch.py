@@ -10,9 +10,10 @@ import numpy as np
 from hamlet.kernel.rows.classes import (
     Deciding,
     Sampled,
+    Span,
     class_group,
     class_number,
-    disputed_in,
+    most_usual,
     spans,
 )
 from hamlet.kernel.rows.disputes import by_keys
@@ -50,8 +51,6 @@ KIND = CHOSEN
 SEED = 0
 # Stored events that an event finds in a scanned table, at most: where there are more it is a tree
 _LOOKED_AT = 256
-# Policies that expect something of a partition before it is run
-_EXPECTING = (BY_BENEFIT, BY_SURVEY)
 # Policies by name
 SHARING = {"never": OWN, "always": ALWAYS, "dynamic": BY_BENEFIT, "static": BY_SURVEY}
 
@@ -88,19 +87,25 @@ def run_rows(
     zero: NDArray[Any],
     sharing: str = "dynamic",
     is_traced: bool = False,
+    tables: tuple[tuple[int, ...], ...] = (),
 ) -> RowRecords:
     """Windows of some partitions; `zero` is an empty array of the kind of numbers to use.
 
     Ranges have the partition, its first event and the one after its last, and the first and the
     last window that are asked for, as `all_windows` has them of whole partitions.
 
+    Which units have a table together follows from the events, where it is not given.
+
     Coefficients of snapshots are single words in every kind: they are small where numbers are long.
     Where these outgrow their word, there are own columns from there on.
     """
     turned = turned_events(made.group, events, ranges)
     policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
-    sampled = Sampled(turned.ts, turned.letter, turned.f, turned.g, turned.ranges)
-    found = spans(made, events.letters, sampled, Deciding(policy, KIND == TREE, SEED))
+    if tables:
+        found = [Span(units, turned.ranges) for units in tables]
+    else:
+        deciding = Deciding(policy, KIND == TREE, SEED, zero.dtype == np.float64)
+        found = spans(made, events.letters, _sampled(turned), deciding)
     done = [
         _run_class(
             class_group(made, span.units),
@@ -109,7 +114,6 @@ def run_rows(
                 ranges=span.ranges
             ),
             (zero, policy, is_traced),
-            disputed_in(made, span.units, events.letters, sampled) if policy in _EXPECTING else 0.0,
         )
         for span in found
     ]
@@ -127,6 +131,17 @@ def run_rows(
     return _joined(done, classes, ranges)
 
 
+def tables_of(
+    made: PlacedGroup, events: EventBatch, ranges: NDArray[np.int64]
+) -> tuple[tuple[int, ...], ...]:
+    """The units that have a table together in most of some partitions, by the costs of both ways.
+
+    Whether their numbers are floats makes no difference but to windows of very many events.
+    """
+    turned = turned_events(made.group, events, all_windows(ranges))
+    return most_usual(made, events.letters, _sampled(turned), Deciding(BY_BENEFIT))
+
+
 class _Turned(NamedTuple):
     """The events of a batch in the order that a group takes them in."""
 
@@ -138,6 +153,10 @@ class _Turned(NamedTuple):
     weights: NDArray[Any]
     extremes: NDArray[np.float64]
     ranges: NDArray[np.int64]
+
+
+def _sampled(turned: _Turned) -> Sampled:
+    return Sampled(turned.ts, turned.letter, turned.f, turned.g, turned.ranges)
 
 
 def turned_events(group: RowGroup, events: EventBatch, ranges: NDArray[np.int64]) -> _Turned:
@@ -197,7 +216,6 @@ def _run_class(
     events: EventBatch,
     turned: _Turned,
     how: tuple[NDArray[Any], int, bool],
-    disputed: float,
 ) -> RowRecords:
     """The windows of units that have their rows together; how: numbers, policy, whether traced."""
     group = made.group
@@ -205,9 +223,9 @@ def _run_class(
     # By their bits, NaN and all: that is one look at each.
     same = np.array_equal(turned.f.view(np.int64), turned.g.view(np.int64))
     is_mixed = len(group.predicates) > 1
-    some = (round(1000 * disputed), is_mixed and max(by_keys(group.predicates, turned.f)) == 0)
+    same_keys = is_mixed and max(by_keys(group.predicates, turned.f)) == 0
     words = zero.shape[1] if zero.ndim == 2 else 1
-    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, some, words)
+    code = lay_out(made, events.letters, len(events), same, KIND, policy, SEED, same_keys, words)
     turned = turned._replace(
         f=turned.f.reshape(-1),
         g=turned.g.reshape(-1),
@@ -282,8 +300,10 @@ def _from_the_end(ranges: NDArray[np.int64], events: int) -> NDArray[np.int64]:
 
 
 def all_windows(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Partitions with the first and the last window that are asked for: all."""
-    return np.column_stack([ranges[:, :3], np.full(len(ranges), -FAR), np.full(len(ranges), FAR)])
+    """Partitions with the first and the last window that are asked for: all; nothing disputed."""
+    whole = np.zeros((len(ranges), RANGE), np.int64)
+    whole[:, :3], whole[:, 3], whole[:, 4] = ranges[:, :3], -FAR, FAR
+    return whole
 
 
 def _scale(zero: NDArray[Any], events: EventBatch, group: RowGroup) -> float:

@@ -26,7 +26,14 @@ bursts       s_c, for each event
 from __future__ import annotations
 
 from math import log2
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from numba.extending import register_jitable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
 
 # Of a look at all stored events: for each column, and for each column and event
 SCAN_COLUMN, SCAN_EVENT = 5.7, 0.055
@@ -62,6 +69,8 @@ PASS = 5.0
 # A tree has so many nodes for each event of a window; what has more cells than two megabytes is
 # slower by this part each time that it doubles.
 _NODES, _CACHED, _SLOWER = 2.0, float(1 << 18), 0.35
+# Of a class, whatever its events are: it is a run of its own, with code of its own
+CLASS = 100_000.0
 # Classes part where that saves so much of what they cost together.
 _WORTH_PARTING = 0.9
 
@@ -88,6 +97,13 @@ class ClassSeen(NamedTuple):
     looks: int = 0
 
 
+def _compiled_too(function: _F) -> _F:
+    """A function that compiled functions call as well."""
+    register_jitable(function)
+    return function
+
+
+@_compiled_too
 def scan_ns(columns: float, live: float) -> float:
     """Of a row where all stored events are looked at.
 
@@ -97,6 +113,7 @@ def scan_ns(columns: float, live: float) -> float:
     return columns * (SCAN_COLUMN + SCAN_EVENT * 0.5 * live)
 
 
+@_compiled_too
 def tree_ns(columns: float, live: float) -> float:
     """Of a row where sums over ranges are looked up.
 
@@ -108,11 +125,13 @@ def tree_ns(columns: float, live: float) -> float:
     return RANK + (2.0 + 1.5 * log2(live + 1.0)) * (ROW + cell * columns)
 
 
+@_compiled_too
 def row_ns(columns: float, live: float) -> float:
     """Of a row in the better table."""
     return min(scan_ns(columns, live), TREE + tree_ns(columns, live))
 
 
+@_compiled_too
 def in_words(words: int) -> float:
     """How many numbers of one word one of so many is like.
 
@@ -124,6 +143,7 @@ def in_words(words: int) -> float:
     return OF_TWO_WORDS if words == 2 else OF_A_WORD * words
 
 
+@_compiled_too
 def less_ns(columns: float) -> float:
     """By how much a row over snapshots is taken in at less, where sums over ranges are looked up.
 
@@ -133,6 +153,7 @@ def less_ns(columns: float) -> float:
     return PLAIN_LESS + NARROW_LESS * max(0.0, 1.0 - columns / NARROW)
 
 
+@_compiled_too
 def shared_ns(columns: float, live: float, bursts: float, only_scanned: bool = False) -> float:
     """Of a row over snapshots in the better table, with so many bursts for each event.
 
@@ -147,7 +168,7 @@ def shared_ns(columns: float, live: float, bursts: float, only_scanned: bool = F
 
 
 def class_ns(
-    seen: ClassSeen, columns: int, windows: int, numbers: int, bases: tuple[bool, bool]
+    seen: ClassSeen, columns: int, windows: int, numbers: int, own: bool, over: bool
 ) -> float:
     """Of all events seen, for units that have one table.
 
@@ -156,7 +177,7 @@ def class_ns(
     share, and it is scanned; over own columns they could as well be apart.
 
     >>> few, many = (ClassSeen(9_000, 8_000, 300.0, 250, parts) for parts in (80, 4_000))
-    >>> [[round(class_ns(s, 50, 4, 1, b) / 1e6, 1) for b in ((1, 0), (0, 1))] for s in (few, many)]
+    >>> [[round(class_ns(s, 50, 4, 1, *b) / 1e6, 1) for b in ((1, 0), (0, 1))] for s in (few, many)]
     [[2.8, 1.7], [2.8, 56.1]]
 
     Args:
@@ -164,57 +185,82 @@ def class_ns(
         columns: Of E+.
         windows: That are open at once.
         numbers: Of a column in a window.
-        bases: Whether rows may be over own columns, and over snapshots.
+        own: Whether rows may be over own columns.
+        over: And over snapshots.
     """
-    if seen.predicates > 1:
-        bases = (False, True)
-    of_row = row_ns if seen.predicates == 1 else scan_ns
-    loops = max(seen.loops, 1)
-    cells = columns * windows * numbers
-    own = of_row(cells, seen.live)
+    mixed = seen.predicates > 1
+    loops, cells = max(seen.loops, 1), columns * windows * numbers
     some, of_window = seen.parts / loops, seen.live / loops
     snapshots = (seen.bursts + seen.parts) * of_window * (1.0 - 0.5 / windows)
     wide = numbers * max(snapshots, 1.0)
     noted = seen.parts * of_window * columns * windows * numbers
     single = SETTLE_COLUMN * wide + SETTLE_ENTRY * noted
-    once = shared_ns(wide, seen.live, seen.bursts / loops, seen.predicates > 1)
+    once = shared_ns(wide, seen.live, seen.bursts / loops, mixed)
     again = some * (seen.predicates - 1)
-    shared = once * (1.0 + again) + some * seen.predicates * single
-    shared += LOOK * seen.looks * seen.live + (MIXED if seen.predicates > 1 else 0.0)
-    row = min(ns for ns, can_be in zip((own, shared), bases, strict=True) if can_be)
+    row = once * (1.0 + again) + some * seen.predicates * single
+    row += LOOK * seen.looks * seen.live + (MIXED if mixed else 0.0)
+    if own and not mixed:
+        row = min(row, row_ns(cells, seen.live)) if over else row_ns(cells, seen.live)
     return PASS * seen.events + seen.loops * (EVENT + row)
 
 
-def leavers(
-    alone: list[int], bursts: int, events: int, live: float, windows: int, numbers: int
-) -> list[int]:
-    """The columns that had better not share with the others.
+def most_ns(events: int, cells: int, predicates: int) -> float:
+    """The most that so many events of one partition cost over so many own columns.
 
-    >>> leavers([0] * 49 + [900], 905, 5000, 3000.0, 4, 1)
-    [49]
-    >>> leavers([200, 210, 190, 205], 805, 5000, 300.0, 4, 1)
-    []
+    These are in tables for each of some edge predicates.
+
+    >>> round(most_ns(1_000, 10, 1)), round(most_ns(1_000, 200, 1)), round(most_ns(1_000, 200, 5))
+    (240005, 417486, 1314443)
+    """
+    return events * predicates * (PASS + EVENT + row_ns(cells / predicates, events))
+
+
+def leavers(
+    alone: Sequence[int],
+    members: Sequence[bool],
+    seen: ClassSeen,
+    windows: int,
+    numbers: int,
+    times: float,
+    gone: list[bool],
+) -> bool:
+    """Find the columns of a class that had better not share with the others, if there are any.
+
+    >>> seen, gone = ClassSeen(6000, 5000, 3000.0, 905, 0), [False] * 50
+    >>> leavers([0] * 49 + [900], [True] * 50, seen, 4, 1, 1.0, gone), gone.index(True)
+    (True, 49)
+    >>> leavers([200, 210, 190, 205], [True] * 4, seen._replace(live=300.0), 4, 1, 1.0, gone)
+    False
 
     Args:
         alone: For each column the bursts that nothing but its own entries began.
-        bursts: All of them.
-        events: Of the loop.
-        live: Of them in a window.
+        members: Whether it is in the class.
+        seen: What events are to the class.
         windows: That are open at once.
         numbers: Of a column in a window.
+        times: How many events each of those seen stands for.
+        gone: Whether a column leaves, where any does.
     """
-    of_window = live / max(events, 1)
-    found = [c for c, n in enumerate(alone) if n * of_window > windows]
-    rest = bursts - sum(alone[c] for c in found)
-    if not found or len(found) == len(alone):
-        return []
+    of_window, rest = seen.live / max(seen.loops, 1), seen.bursts
+    everyone, some = 0, 0
+    for c in range(len(alone)):
+        gone[c] = bool(members[c] and alone[c] * of_window > windows)
+        everyone += members[c]
+        if gone[c]:
+            some += 1
+            rest -= alone[c]
+    if some in (0, everyone):
+        return False
     wide, cells = numbers * of_window * (1.0 - 0.5 / windows), numbers * windows
-    together = _better(len(alone) * cells, bursts, events, live, wide)
-    stay = _better((len(alone) - len(found)) * cells, rest, events, live, wide)
-    apart = stay + row_ns(len(found) * cells, live) + 2.0 * EVENT
-    return found if apart < _WORTH_PARTING * (together + EVENT) else []
+    together = _better(everyone * cells, seen.bursts, seen.loops, seen.live, wide)
+    stay = _better((everyone - some) * cells, rest, seen.loops, seen.live, wide)
+    apart = stay + row_ns(some * cells, seen.live) + 2.0 * EVENT
+    apart += CLASS / (max(seen.loops, 1) * times)
+    return apart < _WORTH_PARTING * (together + EVENT)
 
 
+@_compiled_too
 def _better(columns: int, bursts: int, events: int, live: float, wide: float) -> float:
     """Of a row over own columns or over snapshots, each burst so wide."""
-    return min(row_ns(columns, live), shared_ns(bursts * wide, live, bursts / max(events, 1)))
+    over = shared_ns(bursts * wide, live, bursts / max(events, 1), False)
+    return min(row_ns(columns, live), over)

@@ -1,93 +1,36 @@
 """How often units that ask different things of neighbours disagree about an event.
 
-An event is disputed by two edge predicates where they let different stored events precede it. So
-what a predicate lets precede an event is one word, a bit for each event of the loop before it, and
-two predicates dispute the events for which their words differ. That has room for windows of so many
-events; where they are longer, some stored event is nearly always between two bounds, rows would be
-over as many snapshots as there are events, and units with different predicates have tables apart.
+An event is disputed by two edge predicates where they let different stored events precede it. Each
+stored event has a random number, and what a predicate lets precede an event is one word: the sum of
+theirs. Two predicates dispute the events for which their words differ. A few events of a partition
+are looked at, and before each of them as many as there are in a window, or a thousand: in longer
+windows they disagree as much more often.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.layout import BELOW, EQUAL, UP_TO
 from hamlet.kernel.rows.letters import COMPARED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from hamlet.kernel.rows.group import RowPredicate
 
-    Ints = NDArray[np.int64]
     Doubles = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
-# Events of the loop in a window, where different predicates may have one table
-MOST_LIVE = 64
-# Events of the loop that are looked at
-_SEEN = 256
-
-
-class Loops(NamedTuple):
-    """Events of a loop in the order that a group takes them in: partition, time, where they are."""
-
-    part: NDArray[np.int64]
-    ts: Ints
-    at: Ints
-
-    @staticmethod
-    def of(ts: Ints, is_loop: Mask, ranges: Ints) -> Loops:
-        """Those of some partitions."""
-        begins = np.zeros(len(ts) + 1, np.int64)
-        begins[np.minimum(ranges[:, 1:3], len(ts))] = 1
-        at = np.flatnonzero(is_loop)
-        return Loops(np.cumsum(begins)[at], ts[at], at)
-
-    def pairs(self, apart: int, within_us: int) -> Mask:
-        """By event from number `apart` on, whether that so many before is in a window with it."""
-        is_near = self.ts[:-apart] > self.ts[apart:] - within_us
-        return np.asarray(is_near & (self.part[:-apart] == self.part[apart:]))
-
-
-def has_small_windows(loops: Loops, within_us: int) -> bool:
-    """Whether no window has more events of the loop than different predicates may look at."""
-    return len(loops.at) <= MOST_LIVE or not loops.pairs(MOST_LIVE, within_us).any()
-
-
-def let_precede(
-    loops: Loops, within_us: int, predicates: Sequence[RowPredicate], f: Doubles, g: Doubles
-) -> NDArray[np.uint64]:
-    """By predicate and event of the loop, of the first of them, what may precede it as bits."""
-    few = Loops(*(each[:_SEEN] for each in loops))
-    words = np.zeros((len(predicates), len(few.at)), np.uint64)
-    keys, bounds = f[:, few.at], g[:, few.at]
-    operators = np.array([COMPARED[predicate.operator][0] for predicate in predicates])
-    alike = [(np.flatnonzero(operators == each), int(each)) for each in np.unique(operators)]
-    for apart in range(1, min(MOST_LIVE + 1, len(few.at))):
-        # Events of one time do not precede each other.
-        is_pair = few.pairs(apart, within_us) & (few.ts[:-apart] < few.ts[apart:])
-        if not is_pair.any():
-            continue
-        for some, operator in alike:
-            is_let = is_pair & _compared(operator, keys[some, :-apart], bounds[some, apart:])
-            words[some, apart:] |= is_let.astype(np.uint64) << np.uint64(apart - 1)
-    return words
-
-
-def _compared(operator: int, keys: Doubles, bounds: Doubles) -> Mask:
-    """As cells.is_open does; null stands in no order to anything."""
-    if operator == BELOW:
-        return np.asarray(keys < bounds)
-    if operator == UP_TO:
-        return np.asarray(keys <= bounds)
-    if operator == EQUAL:
-        return np.asarray(keys == bounds)
-    return np.asarray((keys < bounds) | (keys > bounds))
+# Events that are looked at: so many words, one in so many events of the loop at most, but of each
+# predicate no more and no fewer than so many
+_WORDS, _ONE_IN, _MOST, _FEWEST = 384, 8, 64, 24
+# Stored events that each of them sees at most
+_BEFORE = 1024
 
 
 def by_keys(predicates: Sequence[RowPredicate], f: Doubles) -> list[int]:
@@ -97,12 +40,91 @@ def by_keys(predicates: Sequence[RowPredicate], f: Doubles) -> list[int]:
     return [numbers.setdefault(each, len(numbers)) for each in alike]
 
 
-def disputed_part(let: NDArray[np.uint64], predicates: Iterable[int]) -> float:
-    """The part of the events that some of these predicates dispute.
+@apart
+def keys_of(seen, asked, p):
+    """The same of the events of a partition that are looked at."""
+    numbers = np.arange(len(asked.operators))
+    for n in range(1, len(numbers)):
+        for other in range(n):
+            is_same = asked.operators[n] == asked.operators[other]
+            i = p.first
+            while is_same and i < p.first + p.events:
+                one, two = seen.f[n, i], seen.f[other, i]
+                is_same = one == two or (one != one and two != two)
+                i += 1
+            if is_same:
+                numbers[n] = numbers[other]
+                break
+    return numbers
 
-    >>> let = np.array([[0, 1, 3, 7], [0, 1, 2, 7], [0, 1, 3, 6]], np.uint64)
-    >>> disputed_part(let, [0, 1]), disputed_part(let, [0, 1, 2]), disputed_part(let, [2])
-    (0.25, 0.5, 0.0)
-    """
-    some = let[list(predicates)]
-    return float((some != some[:1]).any(axis=0).mean()) if some.shape[1] else 0.0
+
+@apart
+def words_of(seen, asked, p, within):
+    """By predicate and event of a few what may precede it; how many are looked at on average."""
+    predicates = len(asked.operators)
+    at, random = np.empty(p.loops, np.int64), np.empty(p.loops, np.int64)
+    loops = 0
+    for i in range(p.first, p.first + p.events):
+        if asked.is_loop[seen.letter[i]]:
+            at[loops] = i
+            # As many different bits as can be, from the place alone
+            mixed = (loops + 1) * -7046029254386353131
+            random[loops] = (mixed ^ (mixed >> 29)) * -4658895280553007687
+            loops += 1
+    n = min(loops, max(_FEWEST, min(_MOST, _WORDS // predicates, loops // _ONE_IN)))
+    words, keys, looked = np.zeros((predicates, n), np.int64), np.empty(loops), 0
+    for predicate in range(predicates):
+        operator = asked.operators[predicate]
+        for k in range(loops):
+            keys[k] = seen.f[predicate, at[k]]
+        for k in range(n):
+            q = (2 * k + 1) * loops // (2 * n)
+            begin, end = _before(seen.ts, at, q, within)
+            words[predicate, k] = _word(
+                keys, random, begin, end, seen.g[predicate, at[q]], operator
+            )
+            looked += end - begin
+    return words, max(1.0, looked / float(max(n * predicates, 1)))
+
+
+@inlined
+def _before(ts, at, q, within):
+    """The events of the loop before one of them that are in a window with it."""
+    begin, end, time = q, q, ts[at[q]]
+    while end > 0 and ts[at[end - 1]] == time:
+        end -= 1
+    begin = end
+    while begin > max(0, end - _BEFORE) and ts[at[begin - 1]] > time - within:
+        begin -= 1
+    return begin, end
+
+
+@apart
+def _word(keys, random, begin, end, bound, operator):
+    """What may precede an event; null stands in no order to anything."""
+    word = 0
+    if operator == BELOW:
+        for k in range(begin, end):
+            word += random[k] if keys[k] < bound else 0
+    elif operator == UP_TO:
+        for k in range(begin, end):
+            word += random[k] if keys[k] <= bound else 0
+    elif operator == EQUAL:
+        for k in range(begin, end):
+            word += random[k] if keys[k] == bound else 0
+    else:
+        for k in range(begin, end):
+            word += random[k] if (keys[k] < bound) | (keys[k] > bound) else 0
+    return word
+
+
+@apart
+def part_in(made, a, b, live):
+    """The part of the events that some predicates of two classes dispute, of so long windows."""
+    n, found = made.words.shape[1], 0
+    for k in range(n):
+        differ = made.words[a, k] != made.words[b, k]
+        found += (made.disputed[a, k] | made.disputed[b, k]) != 0 or differ
+    part = found / float(max(n, 1))
+    times = live / made.looked
+    return part if times <= 1.0 else 1.0 - (1.0 - part) ** times

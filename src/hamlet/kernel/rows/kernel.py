@@ -319,6 +319,7 @@ _OTHERS = (
     "batch.py",
     "classes.py",
     "disputes.py",
+    "finding.py",
     "going_on.py",
     "group.py",
     "kept.py",

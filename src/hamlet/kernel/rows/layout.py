@@ -35,7 +35,7 @@ SCALARS = (
     "STARTS_LOOP",  # whether trends begin with E
     "SEED",  # of the coin
     "PREDICATES",  # different edge predicates of units: see predicates.py
-    "DISPUTED",  # of a thousand events of the loop those on which they are expected to disagree
+    "DISPUTED",  # of a thousand events of the loop of the partition at hand: on which they disagree
     "SAME_KEYS",  # whether they compare the same f of every event in the same way
     "WORDS",  # of a number
 )

@@ -21,7 +21,6 @@ from hamlet.kernel.rows.layout import (
     BY_BENEFIT,
     COMES_IN,
     DIRECTS,
-    DISPUTED,
     DISPUTES,
     EMPTIES,
     EQUAL,
@@ -64,8 +63,6 @@ COMPARED = (
     (EQUAL, False),
     (UNEQUAL, False),
 )
-# Instead of a column
-SEVERAL = -2
 # With one column, and so few windows open at once, own numbers are as few as snapshots.
 _FEW_WINDOWS = 2
 # How many codes of a group are kept
@@ -80,14 +77,16 @@ class Laid(NamedTuple):
         code: See layout.py.
         is_loop: By letter whether its events are of the loop.
         admits: By letter and column of E+ whether its events are of that loop.
-        fed: By letter the column of E+ that its events come into: -1 for none, SEVERAL for more.
+        feeds: By letter and column of E+ whether its events come into that.
+        enters: By letter whether its events come into any.
     """
 
     letters: NDArray[np.uint8]
     code: Ints
     is_loop: NDArray[np.bool_]
     admits: NDArray[np.bool_]
-    fed: Ints
+    feeds: NDArray[np.bool_]
+    enters: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,8 @@ class PlacedGroup:
     reads_loop: tuple[bool, ...]  # by node: whether it reads what E+ has given
     column_of_unit: tuple[int, ...]
     codes: list[Laid] = field(default_factory=list, compare=False)  # for some letters each
-    classes: dict[tuple[int, ...], PlacedGroup] = field(default_factory=dict, compare=False)
+    # Those of some of its units; None for one that has not been needed for long.
+    classes: dict[tuple[int, ...], PlacedGroup | None] = field(default_factory=dict, compare=False)
 
     @cached_property
     def is_sharable(self) -> bool:
@@ -121,6 +121,22 @@ class PlacedGroup:
             and all(
                 row == 0 for row, _ in (p for r in self.placed.read[: self.columns] for _, p in r)
             )
+        )
+
+    @cached_property
+    def asked_of_neighbours(self) -> tuple[Ints, ...]:
+        """What columns of E+ ask for, in numbers.
+
+        That is by column its window and edge predicate; by window how long it is, and how far they
+        are apart; and by predicate how the kernel compares.
+        """
+        group, loops = self.group, self.nodes[: self.columns]
+        return (
+            np.array([group.windows.index(node.window) for node in loops]),
+            np.array([group.predicates.index(node.predicate) for node in loops]),
+            np.array([within for within, _ in group.windows]),
+            np.array([slide for _, slide in group.windows]),
+            np.array([COMPARED[predicate.operator][0] for predicate in group.predicates]),
         )
 
     @cached_property
@@ -153,7 +169,7 @@ def lay_out(
     kind: int,
     sharing: int,
     seed: int = 0,
-    disputed: tuple[int, bool] = (0, False),
+    same_keys: bool = False,
     words: int = 1,
 ) -> Ints:
     """The code of a group for the letters of a batch.
@@ -166,16 +182,14 @@ def lay_out(
         kind: Of the table.
         sharing: The policy, see layout.py.
         seed: Of the coin, where that decides.
-        disputed: Of a thousand events of the loop those on which edge predicates will disagree, and
-            whether all of these compare the same f of every event in the same way.
+        same_keys: Whether all edge predicates compare the same f of every event in the same way.
         words: Of a number.
     """
     code = laid_for(made, letters).code.copy()
     code[N_EVENTS], code[SAME_SIDES], code[KIND] = events, same, kind
     is_asked = sharing != BY_BENEFIT or may_pay(made)
     code[SHARING], code[SEED] = sharing if made.is_sharable and is_asked else OWN, seed
-    code[DISPUTED], code[SAME_KEYS] = disputed
-    code[WORDS] = words
+    code[SAME_KEYS], code[WORDS] = same_keys, words
     return code
 
 
@@ -192,22 +206,21 @@ def laid_for(made: PlacedGroup, letters: NDArray[np.uint8]) -> Laid:
     if len(made.codes) >= _MOST_CODES:
         made.codes.pop(0)
     admits = letters[:, [node.state.atom for node in made.nodes[: made.columns]]].astype(np.bool_)
-    code, fed = _code(made, letters), _columns_fed(made, letters)
+    code, feeds = _code(made, letters), _feeds(made, letters)
     is_loop = np.logical_or.reduce(admits, axis=1)
-    made.codes.append(Laid(letters, code, is_loop, admits, fed))
+    enters = np.logical_or.reduce(feeds, axis=1)
+    made.codes.append(Laid(letters, code, is_loop, admits, feeds, enters))
     return made.codes[-1]
 
 
-def _columns_fed(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:
-    """By letter the column of E+ that its events come into: -1 for none, SEVERAL for more."""
-    columns = np.full(len(letters), -1, np.int64)
+def _feeds(made: PlacedGroup, letters: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """By letter and column of E+ whether its events come into that, from before E+."""
+    found = np.zeros((len(letters), made.columns), np.bool_)
     for letter, atom in np.argwhere(letters).tolist():
         for number in made.of_atom.get(atom, ()):
-            fed = [c for row, c in made.placed.fed[number] if row == 0]
-            if number >= made.columns and fed:
-                is_one = len(fed) == 1 and columns[letter] in (-1, fed[0])
-                columns[letter] = fed[0] if is_one else SEVERAL
-    return columns
+            if number >= made.columns:
+                found[letter, [c for row, c in made.placed.fed[number] if row == 0]] = True
+    return found
 
 
 def _code(made: PlacedGroup, letters: NDArray[np.uint8]) -> Ints:

@@ -165,7 +165,7 @@ def _begin(m, events, ranges, row, cuts, progress):
     P, S = m.P, m.S
     part, first_event, end_event = ranges[row], ranges[row + 1], ranges[row + 2]
     first, last = ranges[row + 3], ranges[row + 4]
-    can_share = S[at.S_POLICY] != at.OWN
+    can_share, P[at.DISPUTED] = S[at.S_POLICY] != at.OWN, ranges[row + 5]
     progress[AT_RECORDS], progress[AT_BURSTS] = S[at.S_OUT], S[at.C_BURSTS]
     if can_share:
         found = survey(

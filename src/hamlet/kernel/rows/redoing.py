@@ -12,8 +12,9 @@ from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows import layout as at
 
 # Entries of a range, and of what is run again: partition, first event and the one after its last,
-# first and last window
-RANGE = 5
+# first and last window, and of a thousand events those on which edge predicates are expected to
+# disagree
+RANGE = 6
 
 
 @inlined
@@ -43,6 +44,7 @@ def give_up(m, events, ranges, row, redo, n, goes_on, failed):
         while begin > first and ts[begin - 1] >= lo * P[at.SLIDE]:
             begin -= 1
         redo[last], redo[last + 1], redo[last + 3] = ranges[row], begin, lo
+        redo[last + 5] = ranges[row + 5]
     following = failed
     while following < end and ts[following] < (hi + 1) * P[at.SLIDE]:
         following += 1
