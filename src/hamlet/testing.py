@@ -16,9 +16,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from hamlet.lang import tree
-from hamlet.lang.build import UNITS
 from hamlet.lang.parser import KEYWORDS, MATCHES
 from hamlet.plan.aggregates import FUNCTIONS
+from hamlet.plan.durations import UNITS
 from hamlet.plan.value_kinds import FUNCTIONS as VALUE_FUNCTIONS
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ class Stream:
         self.options = Options(**options)
         found = EventTable.of(events, self.workload.plan, order=self.options.order)
         self.table = found.table
-        self.ts = found.ts
+        self.ts, self.times = found.ts, found.times
 
     def session(self, pages: int = 1) -> Session:
         return Session(self.workload.plan, self.options, self.table.schema, pages)
@@ -47,8 +47,7 @@ class Stream:
         return self.table.take(pa.array(np.asarray(which, np.int64)))
 
     def results(self, answers: Sequence[Answer]) -> Results:
-        times = self.session().times
-        return Results(self.workload.queries, answers, times=times)
+        return Results(self.workload.queries, answers, times=self.times)
 
     def at_once(self) -> Results:
         options = self.options

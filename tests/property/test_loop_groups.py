@@ -29,7 +29,7 @@ from hamlet.engine import Options
 from hamlet.engine.pipeline import SetPipeline
 from hamlet.events.table import EventTable
 from hamlet.kernel.rows import batch
-from hamlet.kernel.rows.batch import run_rows
+from hamlet.kernel.rows.batch import all_windows, run_rows
 from hamlet.kernel.rows.layout import (
     BY_COIN,
     KEEP_OWN,
@@ -439,7 +439,8 @@ def decided(workload: str, events: list[Any], is_traced: bool) -> RowRecords:
     pipeline = SetPipeline.of(plan, plan.sets[0], Options(numbers="float"))
     encoded = pipeline.encode(EventTable.of(events, plan))
     made = pipeline.compile(encoded).row_groups[0]
-    ranges, zero = partition_ranges(encoded.batch), np.empty(0, np.float64)
+    ranges = all_windows(partition_ranges(encoded.batch))
+    zero = np.empty(0, np.float64)
     return run_rows(made, encoded.batch, ranges, zero, "dynamic", is_traced)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,7 +42,9 @@ def main(commands: str, master: str | None = None) -> None:
     if master is not None:
         from hamlet.spark.session import QUICK_WORKERS, start
 
-        start(master, settings=QUICK_WORKERS, quiet=True)
+        # Where others work, their Java is to begin as fast as this one.
+        java = {"spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", "")}
+        start(master, settings=QUICK_WORKERS | java, quiet=True)
     for arguments in json.loads(commands):
         out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

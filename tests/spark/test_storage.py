@@ -41,10 +41,12 @@ def test_two_workers_that_share_no_folder_write_to_a_url_and_bring_home_what_is_
     here = place.as_uri()
     same = ("run", f"{here}/workload.hql", "--events", f"{here}/events.csv")
 
-    (long,) = in_one_process(
-        (*same, "--master", TWO, "--out", f"{here}/long"), folder=place / "elsewhere"
+    # A command that begins a session of its own, to read the workload; then those of one cluster.
+    (own,) = in_one_process(
+        (*same, "--master", "local[1]", "--out", f"{here}/own"), folder=place / "elsewhere"
     )
-    again, wide, home = in_one_process(
+    long, again, wide, home = in_one_process(
+        (*same, "--master", TWO, "--out", f"{here}/long"),
         (*same, "--out", f"{here}/long"),
         (*same, "--wide", "--out", f"{here}/wide", "--no-counts"),
         (*same, "--out", "home", "--engine", "spark"),
@@ -53,13 +55,13 @@ def test_two_workers_that_share_no_folder_write_to_a_url_and_bring_home_what_is_
     )
 
     alone = Workload.load(place / "workload.hql").run(place / "events.csv")
-    assert (long.status, "Traceback" in long.err) == (0, False), long.err
-    assert f"wrote {here}/long" in long.err
-    assert (place / "long" / "_SUCCESS").exists()
     by = [(name, "ascending") for name in ("query", "window_start", "group", "aggregate")]
-    assert parquet.read_table(place / "long").sort_by(by) == alone.table.sort_by(by).cast(
-        parquet.read_table(place / "long").schema
-    )
+    for left, name in ((own, "own"), (long, "long")):
+        assert (left.status, "Traceback" in left.err) == (0, False), left.err
+        assert f"wrote {here}/{name}" in left.err
+        assert (place / name / "_SUCCESS").exists()
+        written = parquet.read_table(place / name).sort_by(by)
+        assert written == alone.table.sort_by(by).cast(written.schema)
     assert again.status == 2
     assert "it is there already" in again.err
     assert wide.status == 0, wide.err

@@ -41,6 +41,11 @@ FIRST = ("one", "two", "three")
 _OTHERS = {2: ("three", "one", "four"), 5: ("two", "one", "four"), 7: ("four", "two", "three")}
 CHANGES = {n: _OTHERS[n % 10] for n in range(KILLS) if n % 10 in _OTHERS}
 MOST_SECONDS = 180 * KILLS
+# Before the first batch, Java would compile code for expressions that few rows ever reach.
+INTERPRETED = (
+    "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN"
+    " pyspark-shell"
+)
 
 
 def write_events(folder: Path, files: int) -> pa.Table:
@@ -74,6 +79,7 @@ class Stream:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "hamlet", *arguments],
             cwd=folder,
+            env={**os.environ, "PYSPARK_SUBMIT_ARGS": INTERPRETED},
             start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

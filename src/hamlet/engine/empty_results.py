@@ -16,6 +16,7 @@ import numpy as np
 from hamlet.errors import HamletError, counted, did_you_mean, listed
 from hamlet.events.times import SECONDS
 from hamlet.kernel.encode.evaluate import holds
+from hamlet.plan.durations import LONGEST_US, show_duration
 from hamlet.plan.matching import matched_templates
 from hamlet.plan.positions import TooComplex, positions_of
 from hamlet.plan.predicates import (
@@ -25,7 +26,6 @@ from hamlet.plan.predicates import (
     columns_of,
     conjuncts,
     show,
-    show_duration,
     with_columns,
 )
 from hamlet.plan.query import (
@@ -64,7 +64,6 @@ _MOST_QUERIES = 3
 _MOST_EVENTS = 20_000
 # Numbers of seconds beyond this (the year 4000) are more likely milliseconds.
 _LATEST_S = 64_060_588_800
-_LONGEST_US = 10**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +353,7 @@ def _bare(query: Query) -> Query:
 def _structure(query: Query, table: EventTable, count: Counting) -> str:
     """What to say where no single part stands in the way."""
     bare = _bare(query)
-    long = Window(_LONGEST_US, _LONGEST_US)
+    long = Window(LONGEST_US, LONGEST_US)
     span = int(table.ts.max()) - int(table.ts.min()) + 1
     ways = [replace(query, window=long), bare, replace(bare, window=long)]
     longer, plain, anywhere = count(plan_workload([_planned(each) for each in ways]), table)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import counted, listed
 from hamlet.explain.sharers import known_sharing
+from hamlet.plan.durations import show_duration
 from hamlet.plan.execution import Grain, Surroundings, grain_of
 from hamlet.plan.letters import Alphabet, Atom, alphabet_of
 from hamlet.plan.predicates import (
     Column,
     EdgePredicate,
     show,
-    show_duration,
     show_edge,
     with_columns,
 )

@@ -271,8 +271,17 @@ L_BITS = 26
     C_LOG_LEFT,
     C_WAITING,
     C_PASSED,
+    # Which windows are asked for: see machine/redoing.py
+    C_LIMITED,
+    C_AFTER,
+    C_FROM,
+    C_TO,
+    C_LONGEST,
+    C_FIRM,
+    # Whether partitions whose numbers do not fit are given up in whole
+    C_WHOLE,
     COUNTS,
-) = range(33)
+) = range(40)
 
 # What the walk may be short of room for; 0: nothing. ROOM_STATE is for the state of a partition
 # that is kept for the next batch. See machine/capacity.py.
@@ -287,4 +296,5 @@ L_BITS = 26
     ROOM_TRACE,
     ROOM_STACKS,
     ROOM_STATE,
-) = range(1, 11)
+    ROOM_REDO,
+) = range(1, 12)

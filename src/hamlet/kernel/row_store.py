@@ -169,7 +169,7 @@ class RowStore:
         emission, redo, after = run_once(
             compiled, events, ranges, kept, until, self.mode, words, counters, learnt=learnt
         )
-        outgrown = redo.astype(np.int64)
+        outgrown = redo[:, 0]
         stateful = outgrown[self.words[outgrown] > 0]
         done = slots[~np.isin(slots, outgrown)]
         self.words[done] = 0

@@ -1,8 +1,8 @@
 """Running a batch on the machine: memory laid out, words added where integers outgrow them.
 
 In exact mode every partition of a portion is first tried with the words that its numbers are
-expected to need (see widths.py). Those that outgrow them are run again with more, doubling each
-time.
+expected to need (see widths.py), and groups of rows with one. Windows that outgrow them are run
+again with more, doubling each time (machine/redoing.py, rows/redoing.py).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from hamlet.kernel.image import guard_logs_of, image_of
 from hamlet.kernel.machine import FAR, EventArrays, Memory, Records, Sides, Stored, run
 from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.memory import ENTRY
+from hamlet.kernel.machine.redoing import AGAIN
 from hamlet.kernel.numbers import next_words
-from hamlet.kernel.rows import RowRecords, run_rows, tables_of
+from hamlet.kernel.rows import RowRecords, all_windows, run_rows, tables_of
 from hamlet.kernel.rows.layout import DECIDED, T_PART, T_TIME
 from hamlet.kernel.sifting import in_turn, sifted
 from hamlet.kernel.stopping import stoppable
@@ -181,17 +182,21 @@ def _run_portion(
 ) -> Iterator[Emission]:
     """All windows of the units of a portion."""
     compiled, ranges, words = portion.compiled, portion.ranges, portion.words
+    limits = all_limits(ranges)
     while len(ranges) and len(compiled.code.u_w):
         kept = Kept.nothing(mode, words)
         emission, redo, _ = run_once(
-            compiled, batch, ranges, kept, FAR, mode, words, counters, standing
+            compiled, batch, ranges, kept, FAR, mode, words, counters, standing, limits=limits
         )
         yield emission
         if counters.trace:
             rows = counters.trace[-1].rows
             rows[:, _BUNDLE] = portion.bundles[rows[:, _BUNDLE]]
-        ranges = ranges[np.isin(ranges[:, 0], redo)]
-        counters.partitions_redone += len(ranges)
+        if not len(redo):
+            break
+        counters.partitions_redone += len(np.unique(redo[:, 0]))
+        ranges = np.full((len(redo), ranges.shape[1]), -1, np.int64)
+        ranges[:, :3], limits = redo[:, :3], np.ascontiguousarray(redo[:, 3:])
         words = next_words(words)
 
 
@@ -214,14 +219,19 @@ def run_group(
     templates = np.array([unit.template for unit in made.group.units], np.int32)
     is_traced = counters.bursts_decided is not None
     decided: list[NDArray[np.int64]] = [np.empty((0, DECIDED), np.int64)]
-    probe = _middle(whole, batch) if mode is NumberMode.EXACT else None
-    waiting = [(whole if probe is None else probe, 1)]
+    ranges, probe = all_windows(whole), None
+    if mode is NumberMode.EXACT:
+        probe = _middle(ranges, batch)
+    # What is to be run, by words; a partition comes first where it is to show how it fares.
+    waiting = {1: [ranges if probe is None else probe]}
     while waiting:
-        ranges, words = waiting.pop()
+        words = min(waiting)
+        ranges = np.concatenate(waiting.pop(words))
         if not len(ranges):
             continue
         done = run_rows(made, batch, ranges, mode.array(0, words), sharing, is_traced, tables)
-        decided.append(_decided(made, done))
+        if is_traced:
+            decided.append(_decided(made, done))
         counters.windows += len(done.part)
         counters.bursts += done.bursts
         counters.shared_bursts += done.shared
@@ -231,15 +241,15 @@ def run_group(
         parts.append(
             emission_of(compiled, done.part, template, done.window, done.components, done.extremes)
         )
-        again = ranges[np.isin(ranges[:, 0], done.redo)]
-        counters.partitions_redone += len(again)
-        if ranges is probe:
-            # As long as this one or longer: they are expected to need as many words.
-            rest = whole[whole[:, 0] != probe[0, 0]]
-            is_longer = _sizes(rest) >= _sizes(probe) if len(again) else np.zeros(len(rest), bool)
-            again = np.concatenate([again, rest[is_longer]])
-            waiting.append((rest[~is_longer], words))
-        waiting.append((again[np.argsort(again[:, 1])], next_words(words)))
+        if len(done.redo):
+            counters.partitions_redone += len(np.unique(done.redo[:, 0]))
+            waiting.setdefault(next_words(words), []).append(done.redo)
+        if probe is not None:
+            # Where most of it has outgrown a word, so is most of others expected to.
+            has_outgrown = 2 * _sizes(done.redo).sum() > _sizes(probe).sum()
+            others = all_windows(whole[whole[:, 0] != probe[0, 0]])
+            waiting.setdefault(next_words(1) if has_outgrown else 1, []).append(others)
+            probe = None
     if counters.bursts_decided is not None:
         counters.bursts_decided.append(np.concatenate(decided))
     return parts
@@ -269,7 +279,9 @@ def _middle(ranges: NDArray[np.int64], batch: EventBatch) -> NDArray[np.int64] |
 
 def _decided(made: PlacedGroup, done: RowRecords) -> NDArray[np.int64]:
     """What was decided in partitions that need no wider numbers, by the times of events."""
-    rows = done.decisions[~np.isin(done.decisions[:, T_PART], done.redo)]
+    rows = done.decisions
+    if len(done.redo):
+        rows = rows[~np.isin(rows[:, T_PART], done.redo[:, 0])]
     if made.group.is_backward:
         rows[:, T_TIME] = made.group.within_us - 1 - rows[:, T_TIME]
     return rows
@@ -287,6 +299,11 @@ def partition_ranges(events: EventBatch) -> NDArray[np.int64]:
     return ranges
 
 
+def all_limits(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each of some ranges that all of its windows are asked for."""
+    return np.tile(np.array([-FAR, -FAR, FAR]), (len(ranges), 1))
+
+
 def run_once(
     compiled: Compiled,
     events: EventBatch,
@@ -298,14 +315,19 @@ def run_once(
     counters: Counters,
     standing: Standing | None = None,
     learnt: NDArray[np.int64] | None = None,
-) -> tuple[Emission, NDArray[np.int32], Kept]:
+    limits: NDArray[np.int64] | None = None,
+) -> tuple[Emission, NDArray[np.int64], Kept]:
     """Run some partitions with numbers of one kind.
 
     What is learnt of bundles is for how many events in a row each has behaved alike; it is gone on
     from, and written anew.
 
-    Returns what they emit, the partitions that need a wider kind (of which nothing is emitted),
-    and, with `until` before the end of time, the state of the others.
+    Of each of the ranges some windows are asked for: see machine/redoing.py, which also says what
+    is given up, to be run again by numbers of a wider kind; nothing is emitted of that. Without
+    limits all windows are asked for, and whole partitions given up.
+
+    Returns what they emit, what was given up, and, with `until` before the end of time, the state
+    of the other partitions.
     """
     zero = mode.array(0, words)
     memory, seen, sides, stored, records = _laid_out(
@@ -316,11 +338,13 @@ def run_once(
     runs = memory.S[memory.P[at.S_B_RUN] :][: len(compiled.bundles)]
     if learnt is not None:
         runs[:] = learnt
-    redo = np.empty(len(ranges), np.int32)
+    # What is decided is told of whole partitions, and a stream goes on with whole ones.
+    memory.S[at.C_WHOLE] = int(limits is None or counters.trace is not None)
+    limits = all_limits(ranges) if limits is None else limits
     known = (kept.ints, kept.numbers, kept.extremes)
-    written, redone, after, trace = stoppable(
+    written, redo, after, trace = stoppable(
         lambda stop: run(
-            memory._replace(err=stop), seen, sides, stored, records, until, ranges, known, redo
+            memory._replace(err=stop), seen, sides, stored, records, until, ranges, limits, known
         ),
         steps=_steps(compiled, ranges, words),
     )
@@ -331,7 +355,7 @@ def run_once(
     if counters.trace is not None:
         counters.trace.append(DecisionRows(words, trace.reshape(-1, TRACED).copy()))
     emission = _emission(compiled, memory.S, written, n)
-    return emission, redo[:redone].copy(), Kept(*after)
+    return emission, redo.reshape(-1, AGAIN), Kept(*after)
 
 
 class _Sizes(NamedTuple):

@@ -8,18 +8,16 @@ the checks that need it, so that one reading shows all mistakes of meaning.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem, Span, did_you_mean
 from hamlet.lang import tree
 from hamlet.lang.bind_pattern import PatternBinder, types_in
 from hamlet.lang.bind_results import ResultBinder, variable_of
-from hamlet.lang.build import UNIT_US
 from hamlet.lang.condition import ConditionBinder
 from hamlet.lang.definitions import Definitions
-from hamlet.lang.mistakes import unknown_unit
 from hamlet.lang.printer import print_condition, print_duration
+from hamlet.lang.time_literals import duration_us
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES
 from hamlet.plan.local_times import DAY_US, is_zone, zone_names
 from hamlet.plan.matching import matched_templates, with_bystanders
@@ -34,10 +32,6 @@ if TYPE_CHECKING:
 _WEEK_US = 7 * DAY_US
 # 1970-01-01, from which windows are counted, was a Thursday.
 _MONDAY_US = 4 * DAY_US
-
-# Windows longer than this (about 29,000 years) cannot be placed in 64-bit microseconds with room
-# to spare.
-_LONGEST_US = 10**18
 
 # Every event is counted in each window it is in; more than this at once is surely a slip.
 _MOST_WINDOWS = 1_000_000
@@ -300,22 +294,14 @@ class _Binder:
         """A duration in microseconds, or None where it is none; a length is more than 0."""
         if duration is None:
             return None
-        unit = UNIT_US.get(duration.unit.text)
-        if unit is None:
-            self.problems.append(unknown_unit(duration.unit.text, duration.unit.span))
+        length = duration_us(duration, clause, f" {clause} 10 min.")
+        if isinstance(length, Problem):
+            self.problems.append(length)
             return None
-        length = Fraction(duration.amount) * unit
         if is_length and length <= 0:
             what = "no length" if length == 0 else "a negative length"
             self._refuse(
                 "empty-window", f"{clause} has {what}", f"Write {clause} 10 min.", duration.span
             )
             return None
-        is_long = abs(length) > _LONGEST_US
-        if is_long or length != int(length):
-            fault = "too long" if is_long else "not a whole number of microseconds"
-            self._refuse(
-                "odd-duration", f"{clause} is {fault}", f"Write {clause} 10 min.", duration.span
-            )
-            return None
-        return int(length)
+        return length

@@ -15,36 +15,7 @@ from lark import Token, Transformer
 from hamlet.errors import Span
 from hamlet.lang import tree
 from hamlet.plan.aggregates import FUNCTIONS, MEASURES
-
-# Every spelling of a unit of time, and its short form.
-UNITS = {
-    "ms": "ms",
-    "s": "s",
-    "sec": "s",
-    "second": "s",
-    "seconds": "s",
-    "min": "min",
-    "minute": "min",
-    "minutes": "min",
-    "h": "h",
-    "hour": "h",
-    "hours": "h",
-    "d": "d",
-    "day": "d",
-    "days": "d",
-    "week": "week",
-    "weeks": "week",
-}
-
-# How many microseconds units have.
-UNIT_US = {
-    "ms": 10**3,
-    "s": 10**6,
-    "min": 6 * 10**7,
-    "h": 36 * 10**8,
-    "d": 864 * 10**8,
-    "week": 6048 * 10**8,
-}
+from hamlet.plan.durations import UNITS
 
 _COMPARISONS = {"==": "=", "<>": "!="}
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}

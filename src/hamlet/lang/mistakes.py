@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem, Span, did_you_mean, listed
-from hamlet.lang.build import UNIT_US, UNITS, token_span
+from hamlet.lang.build import token_span
+from hamlet.plan.durations import UNIT_US, UNITS
 
 if TYPE_CHECKING:
     from lark import Token

@@ -21,7 +21,8 @@ from lark.lexer import Lexer
 
 from hamlet.errors import Problem, QueryError
 from hamlet.lang import mistakes, tree
-from hamlet.lang.build import UNITS, TreeBuilder, name_of
+from hamlet.lang.build import TreeBuilder, name_of
+from hamlet.plan.durations import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from hamlet.errors import Problem
 from hamlet.events.text_rules import CLOCK, DATE, ZONE
-from hamlet.lang.build import UNIT_US
 from hamlet.lang.mistakes import unknown_unit
+from hamlet.plan.durations import LONGEST_US, UNIT_US
 
 if TYPE_CHECKING:
     from hamlet.lang import tree
@@ -22,21 +22,19 @@ _EXAMPLES = {
     "TIMESTAMP '2026-03-01 08:00:00+01:00'",
     "DATE": "DATE '2026-03-01'",
 }
-# Further than this (about 29,000 years) no two times of events are apart.
-_LONGEST_US = 10**18
 
 
-def duration_us(duration: tree.Duration) -> int | Problem:
+def duration_us(
+    duration: tree.Duration, what: str = "this duration", example: str = ", for example: 30 min"
+) -> int | Problem:
     """How long a duration is, or what is wrong with it."""
     unit = UNIT_US.get(duration.unit.text)
     if unit is None:
         return unknown_unit(duration.unit.text, duration.unit.span)
     length = Fraction(duration.amount) * unit
-    if length != int(length) or abs(length) > _LONGEST_US:
-        fault = "too long" if abs(length) > _LONGEST_US else "not a whole number of microseconds"
-        return Problem(
-            "odd-duration", f"this duration is {fault}", "Write, for example: 30 min", duration.span
-        )
+    if length != int(length) or abs(length) > LONGEST_US:
+        fault = "too long" if abs(length) > LONGEST_US else "not a whole number of microseconds"
+        return Problem("odd-duration", f"{what} is {fault}", f"Write{example}", duration.span)
     return int(length)
 
 

@@ -2,7 +2,7 @@
 
 This table is all that the language, the kernels, partial answers and explain know of them by name.
 A new one is a line here, and where its numbers are not made of those that there are, a weight in
-kernel/encode/batch.py and a finisher in kernel/finish/answers.py.
+kernel/encode/batch.py and a finisher in kernel/finish/cells.py.
 """
 
 from __future__ import annotations

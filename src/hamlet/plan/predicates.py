@@ -15,11 +15,11 @@ import operator
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from numbers import Rational
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hamlet.plan import local_times, value_kinds
+from hamlet.plan.durations import show_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -339,18 +339,6 @@ def _show_constant(constant: Constant) -> str:
     return repr(value)
 
 
-def show_duration(length_us: int) -> str:
-    """A duration in the longest unit that it is a whole number of.
-
-    >>> show_duration(5_400_000_000), show_duration(-1_500_000), show_duration(0)
-    ('90 min', '-1500 ms', '0 s')
-    """
-    for unit, size in _UNITS.items():
-        if length_us % size == 0 and (length_us or unit == "s"):
-            return f"{length_us // size} {unit}"
-    return f"{Decimal(length_us) / 1000:f} ms"
-
-
 def show_time(ts: int) -> str:
     """A time as it is written in a query, in UTC where the calendar of Python has it.
 
@@ -359,9 +347,6 @@ def show_time(ts: int) -> str:
     """
     shown = (datetime(1970, 1, 1) + timedelta(microseconds=ts)).isoformat(" ")
     return f"TIMESTAMP '{shown}'"
-
-
-_UNITS = {"d": 864 * 10**8, "h": 36 * 10**8, "min": 6 * 10**7, "s": 10**6, "ms": 10**3}
 
 
 # Meaning

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from hamlet.plan.aggregates import DURATION, FUNCTIONS, LENGTH, MEASURES, squared
 from hamlet.plan.clocks import CALENDAR_DAY_US, PLAIN, Clock
+from hamlet.plan.durations import show_duration
 from hamlet.plan.local_times import DAY_US
-from hamlet.plan.predicates import Column, Constant, Operation, show, show_duration
+from hamlet.plan.predicates import Column, Constant, Operation, show
 from hamlet.plan.windows import overlap
 
 if TYPE_CHECKING:

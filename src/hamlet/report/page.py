@@ -30,7 +30,7 @@ from hamlet.io.whole import write_text
 from hamlet.lang.parser import parse_tree
 from hamlet.lang.printer import print_condition, print_query
 from hamlet.picture import render_svg
-from hamlet.plan.predicates import show_duration
+from hamlet.plan.durations import show_duration
 from hamlet.report.columns import MOST_VALUES, packed, window_numbers
 from hamlet.report.decisions import decisions
 from hamlet.report.findings import Findings

@@ -64,6 +64,7 @@ class EventFrame:
     frame: The DataFrame.
     types: The types of events, as plain text.
     time: Their times.
+    time_kind: The type of their times.
     times: What windows are given in.
     order: What orders events of equal time.
     schema: For each attribute its column and its type.
@@ -75,6 +76,7 @@ class EventFrame:
     frame: DataFrame
     types: Column
     time: Column
+    time_kind: T.DataType
     times: Times
     order: Column | None
     schema: Mapping[str, tuple[Column, T.DataType]]
@@ -158,6 +160,7 @@ def events_of(
         frame=renamed,
         types=_as_asked(types, plan),
         time=time,
+        time_kind=kind,
         times=times_of(arrow_type(kind)),
         order=None if wanted.order is None else columns[wanted.order],
         schema=attributes,

@@ -78,11 +78,10 @@ def _joined(rows: Sequence[Row]) -> list[Row]:
 
 def _is_of(events: EventFrame, query: Query, row: Row) -> Column:
     """Whether an event may be in a trend of a row."""
-    kind = events.frame.select(events.time).schema.fields[0].dataType
     asked = sorted(asked_types([query]))
     needed = [
-        events.time >= moment_column(row.start - _SPARE_US, kind),
-        events.time <= moment_column(row.end + _SPARE_US, kind),
+        events.time >= moment_column(row.start - _SPARE_US, events.time_kind),
+        events.time <= moment_column(row.end + _SPARE_US, events.time_kind),
     ]
     if OTHER not in asked:
         needed.append(events.types.isin(*asked))

@@ -262,7 +262,7 @@ def _shuffles(
         lettering,
         events.order is not None,
         attributes,
-        has_joint_time=_fits_above(lettering, frame.schema[_TIME].dataType),
+        has_joint_time=_fits_above(lettering, events.time_kind),
     )
     by = way.brought.by
     keys = tuple(as_key(_column(attributes, each), events.schema[each][1]) for each in by)
@@ -311,9 +311,8 @@ def _joint(frame: DataFrame, layout: TaskColumns) -> DataFrame:
     if not layout.has_joint_time:
         return frame
     above = F.shiftleft(F.col(_TIME).cast("long"), layout.lettering.all_bits)
-    joint = F.col(f"{BITS}0").bitwiseOR(above).alias(f"{BITS}0")
-    others = [name for name in frame.columns if name not in (f"{BITS}0", _TIME)]
-    return frame.select(joint, *others)
+    joint = F.col(f"{BITS}0").bitwiseOR(above)
+    return frame.withColumn(f"{BITS}0", joint).drop(_TIME)
 
 
 def _column(attributes: tuple[str, ...], attribute: str) -> Column:

@@ -19,10 +19,19 @@ from hamlet.kernel.machine.bundles import TRACED
 from hamlet.kernel.machine.capacity import more_guard_logs, more_logs
 from hamlet.kernel.machine.checkpoint import Checkpoint, save, size_of_checkpoint
 from hamlet.kernel.machine.memory import FAR, EventArrays, Memory, Records, Scratch, Sides, Stored
-from hamlet.kernel.machine.partitions import AT_EVENT, AT_REDONE, end_partition, run_partitions
+from hamlet.kernel.machine.partitions import (
+    AT_EVENT,
+    AT_GIVEN_UP,
+    AT_REDONE,
+    PROGRESS,
+    end_partition,
+    run_partitions,
+)
+from hamlet.kernel.machine.redoing import AGAIN, ask_for
 from hamlet.kernel.numbers import pointer, raw_pointer
 from hamlet.plan import windows
 
+_FIRST_REDO = 16
 # Modules outside this folder whose functions or constants are compiled in
 _USED = ("code.py", "layout.py", "stack_code.py", "stack_machine.py", "trees.py", "windowing.py")
 
@@ -30,13 +39,13 @@ _USED = ("code.py", "layout.py", "stack_code.py", "stack_machine.py", "trees.py"
 @compiled
 def _begin_batch(P, S, room):
     """Sizes that the machine finds its way by, and no unit active."""
-    S[at.C_WINDOWS] = 0
+    S[at.C_WINDOWS], S[at.C_LONGEST] = 0, 0
     for u in range(P[at.N_UNITS]):
         S[at.C_WINDOWS] += P[P[at.U_W] + u]
         S[P[at.S_WHERE] + u] = -1
         S[P[at.S_SEEN] + u] = -1
-    for grid in range(P[at.N_GRIDS]):
-        S[P[at.S_GRID_DUE] + grid] = -FAR  # which windows are open is not known
+        S[at.C_LONGEST] = max(S[at.C_LONGEST], P[P[at.U_WITHIN] + u])
+    ask_for(P, S, -FAR, -FAR, FAR)
     S[at.C_ROOM] = room
     S[at.C_SCRATCH], S[at.C_SCRATCH_X], S[at.C_PENDING], S[at.C_KEPT] = 256, 256, 64, 16
 
@@ -199,8 +208,8 @@ def _save(m, saved, row, state):
 
 
 @compiled
-def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
-    """Run the partitions of a batch; what they write, how many were given up, state, and trace.
+def _run(memory, events, sides, stored, records, until, ranges, limits, kept):
+    """Run the partitions of a batch; what they write, what was given up, state, and trace.
 
     An array lives until its last use by name, which must be after that of its address.
     """
@@ -212,9 +221,10 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
     scratch = _new_scratch(P, S, memory.v)
     state = np.empty(1024, np.int64), numbers.room(memory.v, 1024), np.empty(1024)
     saved = np.zeros((1 + (ranges.shape[0] if until < FAR else 0), 6), np.int64)
-    progress_array = np.zeros(8, np.int64)
-    progress_array[AT_EVENT] = -1
-    progress, redone = raw_pointer(progress_array), raw_pointer(redo)
+    redo, redo_room = np.empty(AGAIN * _FIRST_REDO, np.int64), _FIRST_REDO
+    progress_array = np.zeros(PROGRESS, np.int64)
+    progress_array[AT_EVENT] = progress_array[AT_GIVEN_UP] = -1
+    progress = raw_pointer(progress_array)
     events_at, sides_at = _event_addresses(events, sides)
     n_saved, short = 0, -1
     while short != 0:
@@ -230,14 +240,21 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
             (raw_pointer(kept[0]), pointer(kept[1]), raw_pointer(kept[2])),
             raw_pointer(ranges),
             ranges.shape[0],
-            redone,
+            raw_pointer(limits),
+            raw_pointer(redo),
+            redo_room,
             progress,
             until,
         )
         if short == at.ROOM_STATE:
             state = _save(m, saved, n_saved, state)
             n_saved += 1
-            end_partition(m, results, redone, progress)
+            end_partition(
+                m, results, raw_pointer(ranges), raw_pointer(limits), raw_pointer(redo), progress
+            )
+        elif short == at.ROOM_REDO:
+            redo_room *= 2
+            redo = longer(redo, redo_room // 2 * AGAIN, redo_room * AGAIN)
         elif short == at.ROOM_OUT:
             written = _more_records(S, written, records.n[0])
         elif short == at.ROOM_LOGS:
@@ -252,7 +269,8 @@ def _run(memory, events, sides, stored, records, until, ranges, kept, redo):
             scratch = _new_scratch(P, S, memory.v)
     ends = saved[n_saved]
     after = saved[:n_saved], state[0][: ends[3]], state[1][: ends[4]], state[2][: ends[5]]
-    return written, progress_array[AT_REDONE], after, trace[: TRACED * S[at.C_TRACE]]
+    given_up = redo[: AGAIN * progress_array[AT_REDONE] + 0 * (ranges.size + limits.size)]
+    return written, given_up, after, trace[: TRACED * S[at.C_TRACE]]
 
 
 run = kept_on_disk(_run, digest(*_USED, windows.__file__, *Path(__file__).parent.glob("*.py")))

@@ -69,6 +69,9 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
     At the end all windows are closed, or, with `until` before the end of time, those that end by
     then. Returns where it stands and what it needs more of (0: nothing, it is done). What it needs
     is found out before anything of a step is changed, so it goes on as if it had not stopped.
+
+    Where a number does not fit, it is one of a window that was open at the event before where it
+    stands, and records are to be trusted that there were then (C_FIRM).
     """
     P, S, L = m.P, m.S, events.by_letter
     due = next_due(P, S)
@@ -78,6 +81,9 @@ def walk(m, events, sides, stored, records, scratch, part, i, end, until):
             if records.n[0] + S[at.C_WINDOWS] > S[at.C_ROOM]:
                 return i, at.ROOM_OUT
             due = roll_all(m, sides, stored, records, part, ts)
+            if m.err[0] != 0:
+                return i, 0
+            S[at.C_FIRM] = records.n[0]
         letter = events.letter[i]
         if S[at.C_ASLEEP] > 0:
             due = min(due, _wake(m, events, i, ts))

@@ -22,6 +22,7 @@ from hamlet.kernel.machine.guards import begin_guards
 from hamlet.kernel.machine.logs import log_entry, logged
 from hamlet.kernel.machine.memory import FAR, entries, shape
 from hamlet.kernel.machine.ordered import begin_ordered
+from hamlet.kernel.machine.redoing import asked_for
 from hamlet.kernel.machine.rows import (
     Row,
     add_row,
@@ -62,7 +63,9 @@ def _find_windows(P, S, u, grid, ts):
     slide, within, w = P[P[at.U_SLIDE] + u], P[P[at.U_WITHIN] + u], P[P[at.U_W] + u]
     lo, hi = S[P[at.S_GRID_LO] + grid], S[P[at.S_GRID_HI] + grid]
     slot, since = S[P[at.S_GRID_SLOT] + grid], ts - S[P[at.S_GRID_DUE] + grid]
-    if 0 <= since < slide:  # at most one window has closed and one opened: no divisions
+    if (
+        0 <= since < slide and S[at.C_LIMITED] == 0
+    ):  # at most one window has closed and one opened: no divisions
         if lo * slide + within <= ts:
             lo += 1
             slot = slot + 1 if slot + 1 < w else 0
@@ -70,10 +73,13 @@ def _find_windows(P, S, u, grid, ts):
     else:
         lo, hi = first_window(ts, within, slide), last_window(ts, slide)
         slot = lo % w
-    S[P[at.S_GRID_LO] + grid], S[P[at.S_GRID_HI] + grid] = lo, hi
-    S[P[at.S_GRID_SLOT] + grid] = slot
     S[P[at.S_GRID_FROM] + grid] = max((lo - 1) * slide + within, hi * slide)
     S[P[at.S_GRID_DUE] + grid] = min(lo * slide + within, (hi + 1) * slide)
+    if S[at.C_LIMITED] == 1:
+        lo, hi = asked_for(S, lo, hi, within, slide)
+        slot = lo % w
+    S[P[at.S_GRID_LO] + grid], S[P[at.S_GRID_HI] + grid] = lo, hi
+    S[P[at.S_GRID_SLOT] + grid] = slot
 
 
 @compiled

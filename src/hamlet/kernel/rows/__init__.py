@@ -32,6 +32,7 @@ finding.py      the same of one partition, from how that begins, compiled
 disputes.py     how often edge predicates disagree
 blocks.py       where trees are turned
 windows.py      windows that open and close
+redoing.py      windows whose numbers do not fit, which are run again
 walk.py         the walk through the events of a partition
 partitions.py   partition after partition, stretch after stretch
 kernel.py       all partitions of a batch, compiled
@@ -43,7 +44,7 @@ going_on.py     the entry from Python for streams
 
 from __future__ import annotations
 
-from hamlet.kernel.rows.batch import RowRecords, run_rows, tables_of
+from hamlet.kernel.rows.batch import RowRecords, all_windows, run_rows, tables_of
 from hamlet.kernel.rows.group import RowEdge, RowGroup, RowPredicate, RowState, RowUnit
 from hamlet.kernel.rows.letters import PlacedGroup
 
@@ -55,6 +56,7 @@ __all__ = [
     "RowRecords",
     "RowState",
     "RowUnit",
+    "all_windows",
     "run_rows",
     "tables_of",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from hamlet.kernel.rows.layout import (
     TREE,
 )
 from hamlet.kernel.rows.letters import COMPARED, lay_out
+from hamlet.kernel.rows.redoing import RANGE
 from hamlet.kernel.stopping import stoppable
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class RowRecords:
     """Closed windows of one group: partition, unit, window, and what they add up to.
 
     Attributes:
-        redo: Partitions whose numbers have outgrown their kind.
+        redo: Ranges as `run_rows` takes them of what has outgrown its kind; it has no records.
         bursts: How many there were, shared: of them over snapshots, snapshots: that were taken,
             split: how often own columns took over.
         decisions: Where they are asked for a row for each burst, with the columns T_PART to
@@ -71,7 +72,7 @@ class RowRecords:
     window: NDArray[np.int64]
     components: NDArray[Any]
     extremes: NDArray[np.float64]
-    redo: NDArray[np.int32]
+    redo: NDArray[np.int64]
     bursts: int
     shared: int
     snapshots: int
@@ -88,14 +89,16 @@ def run_rows(
     is_traced: bool = False,
     tables: tuple[tuple[int, ...], ...] = (),
 ) -> RowRecords:
-    """All windows of some partitions; `zero` is an empty array of the kind of numbers to use.
+    """Windows of some partitions; `zero` is an empty array of the kind of numbers to use.
+
+    Ranges have the partition, its first event and the one after its last, and the first and the
+    last window that are asked for, as `all_windows` has them of whole partitions.
 
     Which units have a table together follows from the events, where it is not given.
 
     Coefficients of snapshots are single words in every kind: they are small where numbers are long.
     Where these outgrow their word, there are own columns from there on.
     """
-    ranges = _all_windows(ranges)
     turned = turned_events(made.group, events, ranges)
     policy = SHARING.get(sharing, BY_COIN) if _has_coefficients(zero) else OWN
     if tables:
@@ -116,13 +119,16 @@ def run_rows(
     ]
     classes = [span.units for span in found]
     if len(done) == 1 and len(found[0].ranges) == len(ranges):
-        return done[0]
+        again = done[0].redo
+        if made.group.is_backward:
+            again = _from_the_end(again, len(events))
+        return replace(done[0], redo=again)
     for units, each in zip(classes, done, strict=True):
         each.decisions[:, T_CLASS] = class_number(made, units)
         if made.group.is_backward:
             shorter = made.group.within_us - class_group(made, units).group.within_us
             each.decisions[:, T_TIME] += shorter
-    return _joined(done, classes)
+    return _joined(done, classes, ranges)
 
 
 def tables_of(
@@ -132,7 +138,7 @@ def tables_of(
 
     Whether their numbers are floats makes no difference but to windows of very many events.
     """
-    turned = turned_events(made.group, events, _all_windows(ranges))
+    turned = turned_events(made.group, events, all_windows(ranges))
     return most_usual(made, events.letters, _sampled(turned), Deciding(BY_BENEFIT))
 
 
@@ -246,7 +252,7 @@ def _run_class(
         window,
         components,
         x.reshape(n, most_x),
-        redo,
+        redo.reshape(-1, RANGE),
         bursts,
         shared,
         snapshots,
@@ -255,9 +261,11 @@ def _run_class(
     )
 
 
-def _joined(done: list[RowRecords], classes: list[tuple[int, ...]]) -> RowRecords:
+def _joined(
+    done: list[RowRecords], classes: list[tuple[int, ...]], ranges: NDArray[np.int64]
+) -> RowRecords:
     """The records of all classes; of partitions that are run again in any, of none."""
-    redo = np.unique(np.concatenate([each.redo for each in done]))
+    redo = np.unique(np.concatenate([each.redo[:, 0] for each in done]))
     kept = [~np.isin(each.part, redo) for each in done]
 
     def all_of(name: str) -> NDArray[Any]:
@@ -270,7 +278,7 @@ def _joined(done: list[RowRecords], classes: list[tuple[int, ...]]) -> RowRecord
         all_of("window"),
         all_of("components"),
         all_of("extremes"),
-        redo,
+        ranges[np.isin(ranges[:, 0], redo)],
         sum(each.bursts for each in done),
         sum(each.shared for each in done),
         sum(each.snapshots for each in done),
@@ -291,7 +299,7 @@ def _from_the_end(ranges: NDArray[np.int64], events: int) -> NDArray[np.int64]:
     return turned
 
 
-def _all_windows(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+def all_windows(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Partitions with the first and the last window that are asked for: all; nothing disputed."""
     whole = np.zeros((len(ranges), 6), np.int64)
     whole[:, :3], whole[:, 3], whole[:, 4] = ranges[:, :3], -FAR, FAR

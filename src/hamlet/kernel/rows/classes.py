@@ -98,6 +98,8 @@ def spans(
     """All classes that there are in a run, with the windows in which they are."""
     ranges, usual = sampled.ranges, usual_classes(made, how)
     if how.policy == BY_COIN:
+        if (ranges[:, 3] > -FAR).any():  # some windows that are run again
+            return [Span(each.units, ranges) for each in usual]
         return _tossed(made, sampled, usual, Random(how.seed))
     is_long = ranges[:, 2] - ranges[:, 1] >= LEAST
     if made.columns < 2 or not is_long.any():
@@ -133,9 +135,8 @@ def most_usual(
 def _put(found: dict[Units, list[Ints]], classes: list[Class], ranges: Ints) -> None:
     """Have some partitions in some classes."""
     for units, disputed in classes if len(ranges) else ():
-        some = ranges.copy() if disputed else ranges
-        if disputed:
-            some[:, -1] = disputed
+        some = ranges.copy()
+        some[:, -1] = disputed
         found.setdefault(units, []).append(some)
 
 
@@ -225,9 +226,13 @@ class _Finder(NamedTuple):
                 yield begin, classes or []
 
     def may_change(self, ranges: Ints) -> NDArray[np.bool_]:
-        """Which partitions are so long that their classes may change."""
+        """Which partitions are so long that their classes may change.
+
+        Not those of which some windows alone are run, again: these are few.
+        """
         can_change = self.asked.policy == BY_BENEFIT and self.made.columns > 2
-        return (ranges[:, 2] - ranges[:, 1] >= 2 * SAMPLE) & can_change
+        is_long = (ranges[:, 2] - ranges[:, 1] >= 2 * SAMPLE) & (ranges[:, 3] == -FAR)
+        return np.asarray(is_long & can_change)
 
     def episodes(self, partition: Ints, classes: list[Class]) -> list[Episode]:
         """Times between which the windows of a partition begin that have the same classes."""

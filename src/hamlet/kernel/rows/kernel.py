@@ -18,6 +18,7 @@ from hamlet.kernel.rows import layout as at
 from hamlet.kernel.rows.decision import COUNTERS
 from hamlet.kernel.rows.memory import Events, Ranks, Records, Rows, Table, shape_of
 from hamlet.kernel.rows.partitions import (
+    AT_GIVEN_UP,
     AT_REDONE,
     BLOCK_ROOM,
     COLUMNS_ROOM,
@@ -25,7 +26,9 @@ from hamlet.kernel.rows.partitions import (
     NODES_ROOM,
     PANES_ROOM,
     PROGRESS,
+    REDO_ROOM,
     ROOM_PANES,
+    ROOM_REDO,
     ROOM_STRETCH,
     ROOMS,
     SHARED_ROOM,
@@ -35,11 +38,13 @@ from hamlet.kernel.rows.partitions import (
     run_partitions,
 )
 from hamlet.kernel.rows.ranking import COUNTS
+from hamlet.kernel.rows.redoing import RANGE
 from hamlet.kernel.rows.snapshots import ENTRY, Basis
 from hamlet.kernel.rows.stretches import STRETCH
+from hamlet.kernel.rows.survey import few_of
 from hamlet.kernel.rows.walk import ROOM_DECIDED, ROOM_LOG, ROOM_OUT, ROOM_SCRATCH
 
-_FIRST_RECORDS = 256
+_FIRST_RECORDS, _FIRST_REDO = 256, 16
 
 
 @inlined
@@ -150,11 +155,12 @@ def _run(
     table_v, table_x = numbers.room(zero, 1), np.empty(1)
     keys, newest = np.empty(1), np.empty(1, np.int64)
     doubles, ints = np.empty(8), np.empty(12, np.int64)
-    redo = np.empty(ranges.shape[0], np.int32)
+    redo = np.empty(RANGE * _FIRST_REDO, np.int64)
     basis_v = numbers.room(single, 1)
     basis_rows = numbers.room(single, (P[at.LAYERS] + 3) * nc)
     basis_ints, born = np.empty(3, np.int64), np.empty(1, np.int64)
     basis_x, basis_rows_x = np.empty(1 + row_nx), np.empty((P[at.LAYERS] + 2) * row_nx)
+    S[at.S_FEW] = 0 if is_traced else few_of(P)
     counters = np.zeros(COUNTERS)
     panes, cuts = np.empty(at.SURVEYED, np.int64), np.empty(STRETCH, np.int64)
     S[at.S_DECIDED_ROOM] = _FIRST_RECORDS if is_traced and P[at.SHARING] != at.OWN else 0
@@ -169,6 +175,7 @@ def _run(
     counts = np.empty(COUNTS, np.int64)
     progress_array = np.zeros(PROGRESS, np.int64)
     progress = raw_pointer(progress_array)
+    progress[REDO_ROOM], progress[AT_GIVEN_UP] = _FIRST_REDO, -1
     for which in range(PANES_ROOM, WANTED):
         progress[which] = 1
     events = Events(
@@ -261,6 +268,10 @@ def _run(
             log = longer(log, ENTRY * n, ENTRY * S[at.S_LOG_ROOM])
             amounts = longer_numbers(amounts, n_amounts, S[at.S_AMOUNTS_ROOM])
             amounts_x = longer(amounts_x, n_amounts // nc * nx, S[at.S_AMOUNTS_ROOM] // nc * nx)
+        elif short == ROOM_REDO:
+            n = RANGE * progress[REDO_ROOM]
+            progress[REDO_ROOM] *= 2
+            redo = longer(redo, n, 2 * n)
         elif short == ROOM_PANES:
             progress[PANES_ROOM] = 2 * progress[WANTED]
             panes = np.empty(at.SURVEYED * progress[PANES_ROOM], np.int64)
@@ -296,7 +307,7 @@ def _run(
     kept += ranges.size + progress_array.size
     kept += basis_v.size + basis_rows.size + basis_ints.size + log.size + amounts.size
     kept += basis_x.size + basis_rows_x.size + amounts_x.size
-    again = redo[: progress[AT_REDONE] if kept > 0 else 0]
+    again = redo[: RANGE * progress[AT_REDONE] if kept > 0 else 0]
     done = S[at.C_BURSTS], S[at.C_SHARED], S[at.C_SNAPSHOTS], S[at.C_SPLIT]
     records = parts[:n], units[:n], windows[:n], out_v[: n * nc], out_x[: n * nx]
     return records, again, done, decided[: S[at.S_DECIDED] * at.DECIDED]

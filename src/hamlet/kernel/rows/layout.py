@@ -241,8 +241,13 @@ OWN, ALWAYS, BY_SURVEY, BY_BENEFIT, BY_COIN = range(5)
     C_SHARED,
     C_SPLIT,
     S_RUNS,  # runs of events of batches before: see runs.py
+    S_POLICY,  # of sharing in the partition: that of the code, or OWN
+    S_FEW,  # up to how many events of a window there is nothing to decide: see survey.py
+    S_FIRM,  # records, and the open windows, before the roll at hand: see redoing.py
+    S_FIRM_LO,
+    S_FIRM_HI,
     STATES,
-) = range(60)
+) = range(65)
 NO_BLOCK = -(1 << 62)
 # Later than any time, and after any window
 FAR = 1 << 62

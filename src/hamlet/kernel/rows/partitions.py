@@ -11,6 +11,7 @@ from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows import layout as at
 from hamlet.kernel.rows.cells import PAD
 from hamlet.kernel.rows.decision import begin_counting, begin_stretch
+from hamlet.kernel.rows.redoing import RANGE, give_up, note_firm
 from hamlet.kernel.rows.scan import end_keys
 from hamlet.kernel.rows.stretches import (
     A_TREE,
@@ -26,7 +27,14 @@ from hamlet.kernel.rows.stretches import (
     tossed_stretches,
     way_of,
 )
-from hamlet.kernel.rows.survey import column_room, panes_of, survey, survey_own
+from hamlet.kernel.rows.survey import (
+    column_room,
+    has_few,
+    of_few,
+    panes_of,
+    survey,
+    survey_own,
+)
 from hamlet.kernel.rows.tree import sides_of
 from hamlet.kernel.rows.walk import walk
 from hamlet.kernel.rows.windows import empty_all
@@ -34,10 +42,7 @@ from hamlet.kernel.stopping import STOPPED
 
 # What there is too little room for, besides what the walk may be short of: what a survey notes of
 # panes, and what a stretch of windows is run in
-ROOM_PANES, ROOM_STRETCH = 6, 7
-# Entries of a range: partition, first event and the one after its last, first and last window, and
-# of a thousand events those on which edge predicates are expected to disagree
-_RANGE = 6
+ROOM_PANES, ROOM_STRETCH, ROOM_REDO = 6, 7, 8
 # Where a batch stands: its partition; how many stretches that has, 0 before it has begun; which of
 # them is run, and its next event, -1 before it has begun; what was surveyed; the records and bursts
 # that there were before the partition; and how many have to be run again
@@ -52,6 +57,11 @@ _RANGE = 6
     AT_RECORDS,
     AT_BURSTS,
     AT_REDONE,
+    # Of a stretch that windows were given up of, the event to go on with, or -1; the range of which
+    # windows were given up last; and the room for what has to be run again
+    AT_RESUMED,
+    AT_GIVEN_UP,
+    REDO_ROOM,
     # The room there is for panes and stretches; for nodes of a tree, events of a block, keys,
     # snapshots, their numbers in the table, and own numbers and extremes there
     PANES_ROOM,
@@ -64,7 +74,7 @@ _RANGE = 6
     TABLE_ROOM_X,
     # And as much as is wanted
     WANTED,
-) = range(19)
+) = range(22)
 ROOMS = WANTED - PANES_ROOM
 PROGRESS = WANTED + ROOMS
 
@@ -77,10 +87,13 @@ def run_partitions(m, b, events, table, ranks, out, ranges, n_ranges, cuts, redo
     """
     S = m.S
     while progress[AT_PARTITION] < n_ranges and m.err[STOPPED] == 0:
-        row = _RANGE * progress[AT_PARTITION]
+        row = RANGE * progress[AT_PARTITION]
         part = ranges[row]
+        if progress[AT_REDONE] == progress[REDO_ROOM]:
+            return ROOM_REDO
         if progress[AT_STRETCHES] == 0:
-            if m.P[at.SHARING] != at.OWN and not _has_panes_room(m, events, ranges, row, progress):
+            _choose_policy(m, events, ranges, row)
+            if S[at.S_POLICY] != at.OWN and not _has_panes_room(m, events, ranges, row, progress):
                 return ROOM_PANES
             _begin(m, events, ranges, row, cuts, progress)
         while progress[AT_STRETCH] < progress[AT_STRETCHES]:
@@ -95,15 +108,47 @@ def run_partitions(m, b, events, table, ranks, out, ranges, n_ranges, cuts, redo
             )
             if short != 0:
                 return short
+            # What is decided is told of whole partitions.
+            if m.err[0] != 0 and m.P[at.WINDOWS] == 1 and S[at.S_DECIDED_ROOM] == 0:
+                _give_up(m, events, ranges, row, cuts, redo, progress)
+                if progress[AT_REDONE] == progress[REDO_ROOM]:
+                    return ROOM_REDO
+                continue
             progress[AT_STRETCH] += 1
-            progress[AT_EVENT] = -1
+            progress[AT_EVENT] = progress[AT_RESUMED] = -1
         if m.err[0] != 0:
             S[at.S_OUT], S[at.C_BURSTS] = progress[AT_RECORDS], progress[AT_BURSTS]
-            redo[progress[AT_REDONE]] = part
+            for k in range(RANGE):
+                redo[RANGE * progress[AT_REDONE] + k] = ranges[row + k]
             progress[AT_REDONE] += 1
         progress[AT_PARTITION] += 1
         progress[AT_STRETCHES] = 0
     return 0
+
+
+@inlined
+def _give_up(m, events, ranges, row, cuts, redo, progress):
+    """Give up the windows that are open, and begin a stretch anew with those to come."""
+    goes_on = progress[AT_GIVEN_UP] == progress[AT_PARTITION]
+    n, following = give_up(
+        m, events, ranges, row, redo, progress[AT_REDONE], goes_on, progress[AT_EVENT]
+    )
+    progress[AT_REDONE], progress[AT_GIVEN_UP] = n, progress[AT_PARTITION]
+    cut = STRETCH * progress[AT_STRETCH]
+    cuts[cut + FIRST] = m.S[at.S_FIRM_HI] + 1
+    progress[AT_EVENT], progress[AT_RESUMED] = -1, following
+    if cuts[cut + FIRST] > cuts[cut + LAST]:
+        progress[AT_STRETCH] += 1
+        progress[AT_RESUMED] = -1
+
+
+@inlined
+def _choose_policy(m, events, ranges, row):
+    """Have own columns where nothing else can be cheaper; that is not looked for then."""
+    S, first, end = m.S, ranges[row + 1], ranges[row + 2]
+    S[at.S_POLICY] = m.P[at.SHARING]
+    if S[at.S_FEW] > 0 and has_few(m.P, events.ts, first, end, S[at.S_FEW]):
+        S[at.S_POLICY] = at.OWN
 
 
 @inlined
@@ -120,22 +165,25 @@ def _begin(m, events, ranges, row, cuts, progress):
     P, S = m.P, m.S
     part, first_event, end_event = ranges[row], ranges[row + 1], ranges[row + 2]
     first, last = ranges[row + 3], ranges[row + 4]
-    can_share, P[at.DISPUTED] = P[at.SHARING] != at.OWN, ranges[row + 5]
+    can_share, P[at.DISPUTED] = S[at.S_POLICY] != at.OWN, ranges[row + 5]
     progress[AT_RECORDS], progress[AT_BURSTS] = S[at.S_OUT], S[at.C_BURSTS]
     if can_share:
         found = survey(
             P, events.ts, events.tied, events.letter, first_event, end_event, m.panes, last
         )
         S[at.C_BURSTS] += found.births
+    elif P[at.SHARING] != at.OWN:
+        found = of_few(end_event - first_event, S[at.S_FEW])
     else:
         found = survey_own(P, events.ts, events.letter, first_event, end_event)
-    if P[at.SHARING] == at.BY_BENEFIT:
+    if S[at.S_POLICY] == at.BY_BENEFIT:
         n = stretches(P, m.panes, found.panes, first, last, cuts)
-    elif P[at.SHARING] == at.BY_COIN:
+    elif S[at.S_POLICY] == at.BY_COIN:
         n = tossed_stretches(P, m.panes, found.panes, first, last, part + P[at.SEED], cuts)
     else:
         n = only_stretch(first, last, way_of(P, found, can_share, part), cuts)
     progress[AT_STRETCHES], progress[AT_STRETCH], progress[AT_EVENT] = n, 0, -1
+    progress[AT_RESUMED] = -1
     progress[AT_LIVE], progress[AT_OF_BLOCK] = found.live, found.of_block
     progress[AT_OF_THREE] = found.of_three
     m.err[0] = 0
@@ -154,6 +202,7 @@ def _begin_run(m, table, ranges, row, cuts, progress, part):
     if c + 1 < progress[AT_STRETCHES]:
         tail = cuts[following + FIRST] * P[at.SLIDE]
         end = event_from(P, m.panes, cuts[following + FROM], cuts[cut + LAST] + 1)
+    i = min(max(i, progress[AT_RESUMED]), end)
     # Where all of a partition fits there is no need to ever make room.
     room = min(end - i, 2 * progress[AT_LIVE]) + 1 + PAD
     wide = _wants(m, is_tree, room, progress)
@@ -161,13 +210,14 @@ def _begin_run(m, table, ranges, row, cuts, progress, part):
         return False
     begin_partition(S, int(is_tree), room, progress[AT_OF_BLOCK], end)
     S[at.S_FIRST], S[at.S_LAST] = cuts[cut + FIRST], cuts[cut + LAST]
+    note_firm(S)
     for kind in range(P[at.WINDOWS]):
         m.begins[P[at.OVERLAP] + kind] = at.NO_BLOCK + 1
     begin_basis(S, int(is_shared), wide, part + P[at.SEED])
     if not is_tree:
         end_keys(S, table.keys, P[at.PREDICATES])
     empty_all(m)
-    if P[at.SHARING] != at.OWN and c == 0:
+    if S[at.S_POLICY] != at.OWN and c == 0:
         begin_counting(m)
     begin_stretch(m, cuts[cut + FROM], int(is_shared), tail)
     progress[AT_EVENT] = i
@@ -185,7 +235,7 @@ def _wants(m, is_tree, room, progress):
         nodes, block = cells, of_block
     else:
         keys = P[at.PREDICATES] * room
-    if P[at.SHARING] != at.OWN:
+    if m.S[at.S_POLICY] != at.OWN:
         wide = column_room(P, progress[AT_OF_THREE], cells)
         shared = cells * wide * nc
     progress[NODES_ROOM + ROOMS], progress[BLOCK_ROOM + ROOMS] = nodes, block

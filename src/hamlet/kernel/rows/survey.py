@@ -4,6 +4,9 @@ A partition is looked through once before it is run: how many events of the loop
 often they find that something has come into E+ (these are its bursts), how often something reads
 what E+ has given. From these the kind of table is chosen, and how its first windows begin; costs
 are in nanoseconds for each event of the loop. Answers do not depend on any of it.
+
+Where no window has more than a few events there is nothing to find out: own columns cost least
+whatever these are like (`has_few`). That is known from a look at some of them.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from typing import Any, NamedTuple
 from hamlet.kernel.jit import apart, inlined
 from hamlet.kernel.rows.cost import (
     AT_HAND,
+    SCAN_COLUMN,
+    SCAN_EVENT,
     SETTLE_COLUMN,
     SETTLE_ENTRY,
     SETTLE_OWN,
@@ -66,6 +71,7 @@ from hamlet.kernel.rows.layout import (
     WITHIN,
     WORDS,
 )
+from hamlet.kernel.rows.layout import TREE as IN_TREE
 
 # A table of coefficients has no more cells than this.
 MOST_CELLS = 1 << 25
@@ -188,6 +194,39 @@ def panes_of(P, ts, first, end):
 
 
 @apart
+def few_of(P):
+    """Up to how many events of a window own columns are sure to cost least.
+
+    There a scan of them costs less than a step over snapshots does, whatever it finds, and less
+    than anything in a tree.
+    """
+    if P[SHARING] != BY_BENEFIT or P[KIND] == IN_TREE:
+        return 0
+    columns = own_numbers(P)
+    few = (STEP / columns - SCAN_COLUMN) / (0.5 * SCAN_EVENT)
+    return max(0, int(few))
+
+
+@apart
+def has_few(P, ts, first, end, few):
+    """Whether no window of a partition has more events than are few; a look at some of them."""
+    stride = few // 4
+    if stride == 0:
+        return end - first <= few
+    for i in range(first, end - few + stride, stride):
+        if ts[i + few - stride] - ts[i] < P[WITHIN]:
+            return False
+    return True
+
+
+@inlined
+def of_few(n, live):
+    """What a partition of n events is like that has no more than these in a window."""
+    live = min(n, live)
+    return Survey(n, live, live, 0, 0, 0, 0, 0, float(live), 0)
+
+
+@apart
 def survey_own(P, ts, letter, first, end):
     """The same where nothing can be shared: events of the loop alone are of interest.
 
@@ -195,7 +234,7 @@ def survey_own(P, ts, letter, first, end):
     """
     n = end - first
     if P[KIND] == SCANNED or (P[KIND] == CHOSEN and not is_tree_cheaper(P, n)):
-        return Survey(n, n, n, 0, 0, 0, 0, 0, float(n), 0)
+        return of_few(n, n)
     within = P[WITHIN]
     loops, most, most_of_block, live, of_block, found_live = 0, 0, 0, 0, 0, 0.0
     oldest, block_end = first, NO_BLOCK

@@ -33,6 +33,7 @@ from hamlet.kernel.rows.decision import (
 from hamlet.kernel.rows.direct import take_in
 from hamlet.kernel.rows.evaluation import settle, split
 from hamlet.kernel.rows.layout import (
+    C_BURSTS,
     COMES_IN,
     DIRECTS,
     DISPUTES,
@@ -79,6 +80,7 @@ from hamlet.kernel.rows.layout import (
     S_OUT_ROOM,
     S_OWN_HI,
     S_OWN_OPEN,
+    S_POLICY,
     S_READABLE,
     S_SCRATCH,
     S_TAIL,
@@ -94,6 +96,7 @@ from hamlet.kernel.rows.layout import (
 from hamlet.kernel.rows.memory import entries, row_size, window_size
 from hamlet.kernel.rows.plain import take_in_plain
 from hamlet.kernel.rows.predicates import is_disputed, scan_by_column, store_keys
+from hamlet.kernel.rows.redoing import note_firm
 from hamlet.kernel.rows.scan import forget_scanned, scan, store
 from hamlet.kernel.rows.singles import clear_skipped, take_single
 from hamlet.kernel.rows.snapshots import enter, has_log_room
@@ -126,7 +129,7 @@ def walk(m, b, events, table, ranks, out, part, i, end):
 def _walk_any(m, b, events, table, ranks, out, part, i, end):
     """The same until a scanned table has own columns alone: CHANGED."""
     P, S, z = m.P, m.S, m.z
-    can_share = P[SHARING] != OWN
+    can_share = S[S_POLICY] != OWN
     while i < end:
         if S[S_IS_TREE] == 0 and S[S_HI] <= S[S_OWN_HI]:
             return i, CHANGED
@@ -144,6 +147,9 @@ def _walk_any(m, b, events, table, ranks, out, part, i, end):
             if short != 0:
                 return i, short
             roll(m, b, out, part, ts)
+            if m.err[0] != 0:
+                return i, 0
+            note_firm(S)
         if (j - i) * z.layers > S[S_SCRATCH]:
             S[S_WANTED] = (j - i) * z.layers
             return i, ROOM_SCRATCH
@@ -175,7 +181,7 @@ def _walk_scanned(m, b, events, table, ranks, out, part, i, end):
     Where windows open that are over snapshots it goes on in the other way: CHANGED.
     """
     P, S, z = m.P, m.S, m.z
-    can_share = P[SHARING] != OWN
+    can_share = S[S_POLICY] != OWN
     while i < end:
         j, letter = i + 1, events.letter[i]
         known = P[P[KNOWN] + letter]
@@ -192,6 +198,9 @@ def _walk_scanned(m, b, events, table, ranks, out, part, i, end):
             if short != 0:
                 return i, short
             roll(m, b, out, part, events.ts[i])
+            if m.err[0] != 0:
+                return i, 0
+            note_firm(S)
             if S[S_HI] > S[S_OWN_HI] and can_share:
                 return i, CHANGED
         if not known & DIRECTS and (j - i) * z.layers > S[S_SCRATCH]:
@@ -201,6 +210,8 @@ def _walk_scanned(m, b, events, table, ranks, out, part, i, end):
             return i, ROOM_DECIDED
         # A burst over own columns that nothing is written down of; else it would begin later on.
         if known & LOOPS:
+            if not can_share and P[SHARING] != OWN:
+                S[C_BURSTS] += S[S_DIRTY]  # no survey has counted it
             S[S_DIRTY] = 0
         if known & DIRECTS:
             if known & COMES_IN:

@@ -37,9 +37,9 @@ from hamlet.kernel.rows.layout import (
     S_OWN_HI,
     S_OWN_OPEN,
     S_PLACE,
+    S_POLICY,
     S_STORED,
     S_UNSETTLED,
-    SHARING,
     SIGN,
     START_AT,
     START_FROM,
@@ -61,7 +61,7 @@ from hamlet.kernel.rows.snapshots import enter, forget_closed
 def roll(m, b, out, part, ts):
     """Close the windows that have ended by a time, and open those that have begun."""
     P, S = m.P, m.S
-    slide, within, can_share = m.z.slide, m.z.within, P[SHARING] != OWN
+    slide, within, can_share = m.z.slide, m.z.within, S[S_POLICY] != OWN
     lo, hi = max((ts - within) // slide + 1, S[S_FIRST]), min(ts // slide, S[S_LAST])
     for kind in range(P[WINDOWS]):
         _close_ended(m, b, out, part, kind, (ts - P[P[WINDOW_WITHIN] + kind]) // slide + 1)

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from decimal import Decimal
 
 from hamlet.errors import Problem, QueryError, Span
 from hamlet.lang import tree
 from hamlet.lang.parser import read
+from hamlet.plan.durations import in_longest_unit
 
 _MICROSECOND = timedelta(microseconds=1)
-_UNITS = {
-    "d": timedelta(days=1),
-    "h": timedelta(hours=1),
-    "min": timedelta(minutes=1),
-    "s": timedelta(seconds=1),
-    "ms": timedelta(milliseconds=1),
-}
 
 
 def duration_tree(length: str | timedelta, clause: str) -> tree.Duration:
@@ -40,8 +33,7 @@ def duration_tree(length: str | timedelta, clause: str) -> tree.Duration:
 
 def _of_timedelta(length: timedelta) -> tree.Duration:
     """In the longest unit of which it is a whole number, or in milliseconds."""
-    unit = next((u for u, size in _UNITS.items() if length and not length % size), "ms")
-    amount = Decimal(length // _MICROSECOND) / (_UNITS[unit] // _MICROSECOND)
+    amount, unit = in_longest_unit(length // _MICROSECOND)
     return tree.Duration(amount, tree.Name(unit))
 
 

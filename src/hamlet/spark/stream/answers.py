@@ -23,8 +23,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from hamlet.errors import PlanError, SchemaError
 from hamlet.events.required_columns import needs_of, types_by_key
 from hamlet.events.times import FARTHEST_US, SECONDS
+from hamlet.plan.durations import show_duration
 from hamlet.plan.letters import alphabet_of
-from hamlet.plan.predicates import show_duration
 from hamlet.share.policy import NOTHING_FIXED
 from hamlet.spark.derived import with_derived
 from hamlet.spark.events import LACKING, are_given, events_of, lacking
@@ -353,7 +353,7 @@ def _rows(parts: Sequence[_Part], settings: StreamSettings, names: Sequence[str]
     asked = types_by_key(newest.live.plan)
     named |= {f"{LACKING}{i}": each for i, each in enumerate(lacking(events, asked))}
     frame = events.frame.select(*(column.alias(n) for n, column in named.items()))
-    time_kind = frame.schema[_TIME].dataType
+    time_kind = events.time_kind
     if not settings.has_watermark:
         moment = F.when(letters.is_good(), _timestamp(F.col(_TIME), time_kind))
         milliseconds = -(-settings.lateness_us // 1000)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from hamlet.errors import PlanError, UnknownName, did_you_mean, listed
-from hamlet.lang.build import UNITS
+from hamlet.plan.durations import LONGEST_US, UNIT_US, UNITS
 
 Emit = Literal["final", "update"]
 EMITS: tuple[str, ...] = get_args(Emit)
@@ -18,8 +18,6 @@ EMITS: tuple[str, ...] = get_args(Emit)
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BUCKETS, PAGES = 8, 64
-_MICROSECONDS = {"ms": 10**3, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
-_LONGEST_US = 10**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +60,8 @@ class StreamSettings:
 def duration_us(written: str | float | timedelta, what: str = "lateness") -> int:
     """A length of time in microseconds, from text as in a query, seconds or a timedelta.
 
-    >>> duration_us("1.5 min"), duration_us("0 s"), duration_us(timedelta(milliseconds=2))
-    (90000000, 0, 2000)
+    >>> duration_us("1.5 min"), duration_us("1 week"), duration_us(timedelta(milliseconds=2))
+    (90000000, 604800000000, 2000)
 
     Args:
         written: The length.
@@ -82,8 +80,8 @@ def duration_us(written: str | float | timedelta, what: str = "lateness") -> int
             guess = did_you_mean(match[2], UNITS) if match else ""
             reason = f"{what} is {written!r}"
             raise PlanError(reason, f"Write a number and a unit, such as 10 s.{guess}")
-        length = Fraction(match[1]) * _MICROSECONDS[unit]
-    if not 0 <= length <= _LONGEST_US:
+        length = Fraction(match[1]) * UNIT_US[unit]
+    if not 0 <= length <= LONGEST_US:
         reason = f"{what} is {written!r}"
         raise PlanError(reason, "It is 0 s or longer, and not for ever.")
     return int(length)

@@ -1,4 +1,4 @@
-"""Buckets as Spark keeps them: the state store behind `stream_bucket.step`.
+"""Buckets as Spark keeps them: the state store behind `bucket.step`.
 
 What is kept is bytes that Hamlet has written, under names and types that do not change: a core for
 each bucket and, by its number, each page.
@@ -16,14 +16,13 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hamlet.spark.settled import settle
-from hamlet.spark.stream.bucket import step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-    from hamlet.spark.stream.job import StreamJobs
+    from hamlet.spark.stream.job import StreamJob, StreamJobs
 
 # Nothing is given for a time that the watermark has passed, so what comes after a bucket may count
 # on the watermark: no row of it is older than this.
@@ -65,16 +64,9 @@ class BucketProcessor(StatefulProcessor):
         if job is None:
             self.clear()
             return iter(())
-        answers = step(
-            job,
-            key[0],
-            self,
-            [bytes(each) for each in data if each is not None],
-            _watermark_us(timerValues),
-            is_end=None in data,
-            batch=_batch(),
-        )
-        return (Row(ever=_EVER, **answer._asdict()) for answer in answers)
+        rows_there = [bytes(each) for each in data if each is not None]
+        how = {"is_end": None in data, "batch": _batch()}
+        return self._stepped(job, key[0], rows_there, timerValues, **how)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
@@ -84,9 +76,17 @@ class BucketProcessor(StatefulProcessor):
         if job is None:
             self.clear()
             return iter(())
-        answers = step(
-            job, key[0], self, (), _watermark_us(timerValues), is_fired=True, batch=_batch()
-        )
+        return self._stepped(job, key[0], (), timerValues, is_fired=True, batch=_batch())
+
+    def _stepped(
+        self, job: StreamJob, bucket: int, data: Sequence[bytes], timers: Any, **how: Any
+    ) -> Iterator[Row]:
+        """What a bucket answers, as rows."""
+        # The process that asks a new query for its state imports this module, and never steps: with
+        # all that a step needs it would take a second longer until the first batch.
+        from hamlet.spark.stream.bucket import step
+
+        answers = step(job, bucket, self, data, _watermark_us(timers), **how)
         return (Row(ever=_EVER, **answer._asdict()) for answer in answers)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hamlet.errors import PlanError
-from hamlet.plan.predicates import show_duration
+from hamlet.plan.durations import show_duration
 from hamlet.spark.stream.frames import WATERMARK
 
 if TYPE_CHECKING:

@@ -137,7 +137,7 @@ def test_what_is_made_prints_as_the_language_has_it(made, text):
         (BASE.pattern(not_("A")), "not-outside-seq", "NOT A"),
         (BASE.within("10 sceonds"), "unknown-unit", "sceonds"),
         (BASE.slide("1 h"), "slide-longer", "1 h"),
-        (BASE.within(timedelta(0)), "empty-window", "0 ms"),
+        (BASE.within(timedelta(0)), "empty-window", "0 s"),
     ],
 )
 def test_a_mistake_is_the_one_that_text_has(draft, code, underlined):
