@@ -140,9 +140,8 @@ def most_usual(
 def _put(found: dict[Units, list[Ints]], classes: list[Class], ranges: Ints) -> None:
     """Have some partitions in some classes."""
     for units, disputed in classes if len(ranges) else ():
-        some = ranges.copy() if disputed else ranges
-        if disputed:
-            some[:, -1] = disputed
+        some = ranges.copy()
+        some[:, -1] = disputed
         found.setdefault(units, []).append(some)
 
 
