@@ -189,6 +189,11 @@ class Code(NamedTuple):
         of_unit = self.u_nc * np.where(self.u_steps == 1, STAMPS, 1)
         return int(np.repeat(of_unit, np.diff(self.u_lazy_p)).sum())
 
+    @property
+    def waits_for_next(self) -> bool:
+        """Whether any trends wait for one step only, in rows or in stored events."""
+        return len(self.u_pass) > 0 or bool((self.o_scan_step == PASSES).any())
+
     def burst_atoms(self, unit: int) -> list[int]:
         """The atoms of the lazy ops of a unit."""
         first, end = self.u_lazy_p[unit : unit + 2]

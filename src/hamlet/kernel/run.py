@@ -466,7 +466,7 @@ def _tied(compiled: Compiled, events: EventBatch) -> NDArray[np.uint8]:
 
     Nobody asks for the latter where no trends wait for the very next event.
     """
-    if events.after_others is None or not len(compiled.code.u_pass):
+    if events.after_others is None or not compiled.code.waits_for_next:
         return events.tied
     tied = events.tied.copy()
     tied[events.after_others != 0] = at.AFTER_OTHERS
