@@ -286,7 +286,7 @@ def _in_turn(code: Code, letters: _Letters) -> NDArray[np.bool_] | None:
     """
     count, units, rows = len(letters.ops), len(code.u_w), len(code.r_start)
     # All events of one time are one step to trends that wait for the very next.
-    if count > _MOST_LETTERS or len(code.u_pass):
+    if count > _MOST_LETTERS or code.waits_for_next:
         return None
     # After the rows of all units stands for each what it stores.
     reads, feeds = (np.zeros((count, rows + units), np.float32) for _ in range(2))
