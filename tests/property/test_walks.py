@@ -49,6 +49,20 @@ def drawn(chance: Random) -> tuple[str, list[dict[str, Any]]]:
     return ";\n".join(queries), events
 
 
+def test_events_of_one_time_are_one_step_where_stored_events_alone_wait() -> None:
+    waits = "w: RETURN COUNT(*) PATTERN SEQ(A a, T t) MATCH CONTIGUOUS WHERE a.x < t.x WITHIN 8 s"
+    beside = "b: RETURN COUNT(*) PATTERN SEQ(A, T t+, B) WITHIN 8 s"
+    events = [
+        {"type": "A", "time": 4, "x": 2},
+        {"type": "B", "time": 4, "x": 0},
+        {"type": "T", "time": 5, "x": 3},
+    ]
+
+    results = Workload.parse(f"{waits};\n{beside}").run(events)
+
+    assert [(row["query"], row["value"]) for row in results.table.to_pylist()] == [("w", 1.0)]
+
+
 @pytest.mark.parametrize("seed", range(120))
 def test_walks_equal_the_reference(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walks, "_MANY_EVENTS", 0)
