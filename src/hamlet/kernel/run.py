@@ -338,8 +338,10 @@ def run_once(
     runs = memory.S[memory.P[at.S_B_RUN] :][: len(compiled.bundles)]
     if learnt is not None:
         runs[:] = learnt
-    # What is decided is told of whole partitions, and a stream goes on with whole ones.
-    memory.S[at.C_WHOLE] = int(limits is None or counters.trace is not None)
+    # What is decided is told of whole partitions, and a stream goes on with whole ones. So do
+    # doubles: where one outgrows its exponent, most that come after it do.
+    is_whole = limits is None or counters.trace is not None or mode is NumberMode.FLOAT
+    memory.S[at.C_WHOLE] = int(is_whole)
     limits = all_limits(ranges) if limits is None else limits
     known = (kept.ints, kept.numbers, kept.extremes)
     written, redo, after, trace = stoppable(
